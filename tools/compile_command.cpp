@@ -5,14 +5,17 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "api/format/printable_text.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/emit/etrecord.hpp"
 #include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/import/input_bounds.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "tools/command.hpp"
@@ -34,6 +37,7 @@ struct Options {
   std::string record;                  // .etrecord
   std::string external_data;           // .ptd
   std::vector<std::string> constants;  // NAME=VALUE
+  std::vector<std::string> bounds;     // SYMBOL=SIZE
   std::vector<std::string> dump_after;
   ExtensionOptions extensions;
   DelegationOptions delegation;
@@ -76,10 +80,31 @@ Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Opti
   return out;
 }
 
+// Sets the bounds of --bound, and reports each that is assumed.
+Status bound_sizes(const std::vector<std::string>& texts, ir::Module& module, std::ostream& err) {
+  std::map<std::string, int64_t> bounds;
+  for (const std::string& text : texts) {
+    const size_t equals = std::min(text.find('='), text.size());
+    int64_t bound = 0;
+    const char* const end = text.data() + text.size();
+    const char* const begin = std::min(text.data() + equals + 1, end);
+    const auto [next, error] = std::from_chars(begin, end, bound);
+    if (equals == 0 || error != std::errc() || next != end || bound < 0)
+      return make_error(Code::INVALID_ARGUMENT,
+                        "--bound '" + text + "', expected SYMBOL=SIZE, as in s31=512");
+    bounds[text.substr(0, equals)] = bound;
+  }
+  ETB_ASSIGN(const std::vector<std::string> assumptions, pt2::bound_inputs(module, bounds));
+  for (const std::string& assumption : assumptions)
+    err << "warning: " << format::made_printable(assumption) << '\n';
+  return {};
+}
+
 // State shared by the steps of a compilation.
 struct Job {
   const Options& options;
   std::ostream& out;
+  std::ostream& err;
   Stopwatch watch = {};
   Extensions extensions = {};
   std::optional<Delegation> delegation = {};
@@ -111,6 +136,7 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
                                   emit::RecordedMethod& record) {
   const Options& options = job.options;
   ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.custom_ops()}));
+  ETB_TRY(bound_sizes(options.bounds, module, job.err));
   module.name = name;
   job.watch.lap("import");
   job.dump("import", module);
@@ -200,7 +226,7 @@ void keep_freed_memory() {
 
 Result<ExitCode> run(const Options& options, Session& session) {
   keep_freed_memory();
-  Job job{options, session.out};
+  Job job{options, session.out, session.err};
   ETB_ASSIGN(const auto methods, list_methods(options));
   host::Registry registry(registry_options(session));
   ETB_ASSIGN(job.extensions, Extensions::open(options.extensions));
@@ -241,6 +267,9 @@ void register_compile(CLI::App& app, Session& session) {
   command->add_option("--etrecord", options->record,
                       "Write an .etrecord, which relates profiles to the graph and its Python source");
   command->add_option("--model", options->model, "Name of the model in an archive with several");
+  command->add_option(
+      "--bound", options->bounds,
+      "Largest value of a dynamic size without one, by its symbol, such as s31=512; repeatable");
   command->add_option("--dump-after", options->dump_after,
                       "Print the graph after this pass: import, functionalize, decompose, ..., or all");
   name_values(*command, {{"--output", "FILE"},
@@ -249,6 +278,7 @@ void register_compile(CLI::App& app, Session& session) {
                          {"--external-data", "FILE"},
                          {"--etrecord", "FILE"},
                          {"--model", "NAME"},
+                         {"--bound", "SYMBOL=SIZE"},
                          {"--dump-after", "PASS"}});
   add_extension_options(*command, options->extensions);
   add_delegation_options(*command, options->delegation);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "tools/run/npy.hpp"
 #include "tools/testing/cli_run.hpp"
@@ -46,10 +47,14 @@ std::vector<double> numbers(const Array& array) {
   std::vector<double> out;
   switch (array.dtype) {
     case host::Dtype::FLOAT32:
+    case host::Dtype::COMPLEX64:
       append<float>(array, out);
       break;
     case host::Dtype::INT64:
       append<int64_t>(array, out);
+      break;
+    case host::Dtype::INT32:
+      append<int32_t>(array, out);
       break;
     case host::Dtype::BOOL:
     case host::Dtype::UINT8:
@@ -61,10 +66,50 @@ std::vector<double> numbers(const Array& array) {
   return out;
 }
 
+// Returns the path of an array, the text of a number, true, false or none, or "" when there is no such input.
+std::string input_text(const std::string& input) {
+  if (fs::exists(kFixtures / (input + ".npy"))) return kFixtures / (input + ".npy");
+  std::ifstream file(kFixtures / (input + ".txt"));
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
 class Zoo : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { fs::create_directories(dir_); }
   void TearDown() override { fs::remove_all(dir_); }
+  // `tolerance` allows for sums in another order, at the output's scale. The official programs differ by up to 1e-6 on
+  // the same models.
+  void run_and_compare(const std::string& name, const std::string& program, double tolerance) {
+    std::vector<std::string> args = {"--plugin-path", ETB_PLUGIN_DIR, "run",
+                                     program,         "--output-dir", dir_ / "out"};
+    for (int i = 0;; ++i) {
+      const std::string input = input_text(name + ".in." + std::to_string(i));
+      if (input.empty()) break;
+      args.insert(args.end(), {"--input", input});
+    }
+    const CliRun ran = cli(args);
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    int count = 0;
+    for (; fs::exists(kFixtures / (name + ".out." + std::to_string(count) + ".npy")); ++count) {
+      const std::string index = std::to_string(count) + ".npy";
+      const auto got = read_npy(dir_ / "out" / index),
+                 wanted = read_npy(kFixtures / (name + ".out." + index));
+      ASSERT_TRUE(got && wanted);
+      EXPECT_EQ(got->sizes, wanted->sizes);
+      EXPECT_EQ(got->dtype, wanted->dtype);
+      const std::vector<double> x = numbers(*got), y = numbers(*wanted);
+      ASSERT_EQ(x.size(), y.size());
+      double scale = 1, worst = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        scale = std::max(scale, std::abs(y[i]));
+        worst = std::max(worst, std::isnan(x[i]) ? INFINITY : std::abs(x[i] - y[i]));
+      }
+      EXPECT_LE(worst, tolerance * scale) << "output " << count;
+    }
+    EXPECT_GT(count, 0);
+  }
   fs::path dir_ = fs::temp_directory_path() / ("etb_zoo_" + std::to_string(::getpid()));
 };
 
@@ -79,31 +124,19 @@ TEST_P(Zoo, GivesPyTorchsNumbers) {
                         &bound),
             2);
   EXPECT_LE(static_cast<double>(arena), 1.02 * static_cast<double>(bound));
-  std::vector<std::string> args = {"run", program, "--output-dir", dir_ / "out"};
-  for (int i = 0; fs::exists(kFixtures / (name + ".in." + std::to_string(i) + ".npy")); ++i) {
-    args.insert(args.end(), {"--input", kFixtures / (name + ".in." + std::to_string(i) + ".npy")});
-  }
-  const CliRun ran = cli(args);
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  int count = 0;
-  for (; fs::exists(kFixtures / (name + ".out." + std::to_string(count) + ".npy")); ++count) {
-    const std::string index = std::to_string(count) + ".npy";
-    const auto got = read_npy(dir_ / "out" / index), wanted = read_npy(kFixtures / (name + ".out." + index));
-    ASSERT_TRUE(got && wanted);
-    EXPECT_EQ(got->sizes, wanted->sizes);
-    EXPECT_EQ(got->dtype, wanted->dtype);
-    const std::vector<double> x = numbers(*got), y = numbers(*wanted);
-    ASSERT_EQ(x.size(), y.size());
-    double scale = 1, worst = 0;
-    for (size_t i = 0; i < x.size(); ++i) {
-      scale = std::max(scale, std::abs(y[i]));
-      worst = std::max(worst, std::isnan(x[i]) ? INFINITY : std::abs(x[i] - y[i]));
-    }
-    // Allows for sums in another order, at the output's scale. The official programs differ by up to 1e-6 on
-    // the same models.
-    EXPECT_LE(worst, 1e-5 * scale) << "output " << count;
-  }
-  EXPECT_GT(count, 0);
+  run_and_compare(name, program, 1e-5);
+}
+
+// The rounded numbers of quantised networks may differ by a step of int8.
+TEST_P(Zoo, GivesPyTorchsNumbersWithXnnpack) {
+  const std::string plugins = ETB_PLUGIN_DIR;
+  if (!fs::exists(fs::path(plugins) / "xnnpack.json")) GTEST_SKIP() << "the XNNPACK plugin is not built";
+  const std::string name = GetParam(), program = dir_ / "model.pte";
+  const CliRun compiled =
+      cli({"--plugin-path", plugins, "compile", kFixtures / (name + ".pt2"), "-b", "xnnpack", "-o", program});
+  ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  const bool is_quantised = name.find("q8") != name.npos || name.find("8da4w") != name.npos;
+  run_and_compare(name, program, is_quantised ? 1e-2 : 2e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(model_names()), [](const auto& each) {
@@ -112,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(model_names()), [](const
   return name;
 });
 
-TEST(ZooFixtures, AreAllThere) { EXPECT_GE(model_names().size(), 53u); }
+TEST(ZooFixtures, AreAllThere) { EXPECT_GE(model_names().size(), 58u); }
 
 }  // namespace
 }  // namespace etb::tools

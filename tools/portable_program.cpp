@@ -8,6 +8,7 @@
 #include "api/format/input_file.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/import/input_bounds.hpp"
 #include "tools/portable_target.hpp"
 
 namespace etb::tools {
@@ -23,6 +24,7 @@ namespace {
 
 Status compile(const std::string& archive, format::OutputFile& output) {
   ETB_ASSIGN(ir::Module module, pt2::import_archive(archive, {}));
+  if (auto bounded = pt2::bound_inputs(module, {}); !bounded) return tl::make_unexpected(bounded.error());
   module.name = "forward";
   const passes::PipelineOptions pipeline = portable_pipeline();
   ETB_TRY(passes::to_edge(module, pipeline));

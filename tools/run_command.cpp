@@ -310,13 +310,12 @@ Result<ExitCode> run(const Options& options, Session& session) {
 }
 
 void add_input_options(CLI::App& command, Options& options) {
-  auto* inputs =
-      command
-          .add_option(
-              "--input", options.inputs,
-              "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a number, true or false")
-          ->type_name("FILE")
-          ->allow_extra_args(false);
+  auto* inputs = command
+                     .add_option("--input", options.inputs,
+                                 "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a "
+                                 "number, true, false or none")
+                     ->type_name("FILE")
+                     ->allow_extra_args(false);
   auto* random =
       command
           .add_option("--random", options.random_seed, "Fill all inputs with random numbers from this seed")

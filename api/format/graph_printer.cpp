@@ -325,11 +325,7 @@ void Printer::put_argument(const Argument& argument) {
         });
       },
       [&](arg::Complex number) {
-        out_ += "complex(";
-        put_float(number.real);
-        out_ += ", ";
-        put_float(number.imaginary);
-        out_ += ')';
+        put_complex(number.real, number.imaginary);
       },
       [&](arg::Graph graph) { put_name('@', view_.graph(graph.index).name()); }});
 }

@@ -78,6 +78,14 @@ void TextWriter::put_float(double value) {
 
 void TextWriter::put_hex(std::span<const uint8_t> bytes) { out_ += format::to_hex(bytes); }
 
+void TextWriter::put_complex(double real, double imaginary) {
+  out_ += "complex(";
+  put_float(real);
+  out_ += ", ";
+  put_float(imaginary);
+  out_ += ')';
+}
+
 void TextWriter::put_dtype(int64_t code) { out_ += text_of(kDtypeWords, code); }
 
 void TextWriter::put_layout(int64_t code) { put("layout({})", text_of(kLayoutWords, code)); }

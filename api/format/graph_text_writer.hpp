@@ -52,6 +52,7 @@ class TextWriter {
   // Writes the shortest text that parses to the same bits, always with a point, an exponent or a
   // word, so that it is no int.
   void put_float(double value);
+  void put_complex(double real, double imaginary);
   void put_hex(std::span<const uint8_t> bytes);
   void put_none() { out_ += "none"; }
   void put_bool(bool value) { out_ += value ? "true" : "false"; }

@@ -40,6 +40,20 @@ constexpr Dtype real_part(Dtype dtype) noexcept {
   }
 }
 
+// Complex dtype whose parts have this dtype. Returns other dtypes unchanged.
+constexpr Dtype complex_of(Dtype part) noexcept {
+  switch (part) {
+    case Dtype::FLOAT16:
+      return Dtype::COMPLEX32;
+    case Dtype::FLOAT32:
+      return Dtype::COMPLEX64;
+    case Dtype::FLOAT64:
+      return Dtype::COMPLEX128;
+    default:
+      return part;
+  }
+}
+
 // True if the code is a dtype.
 constexpr bool is_known(int64_t code) noexcept {
   switch (code) {
@@ -103,6 +117,9 @@ constexpr std::optional<Dtype> find_dtype(std::string_view text) noexcept {
 constexpr bool is_floating(Dtype dtype) noexcept {
   return dtype == Dtype::FLOAT32 || dtype == Dtype::FLOAT64 || dtype == Dtype::FLOAT16 ||
          dtype == Dtype::BFLOAT16;
+}
+constexpr bool is_float8(Dtype dtype) noexcept {
+  return dtype >= Dtype::FLOAT8E5M2 && dtype <= Dtype::FLOAT8E4M3FNUZ;
 }
 constexpr bool is_bool(Dtype dtype) noexcept { return dtype == Dtype::BOOL; }
 constexpr bool is_unsigned_integer(Dtype dtype) noexcept {

@@ -43,23 +43,29 @@ HEADER = """\
 #   sum(x)             the argument dtype, else int64 for integers and bool, else like x
 #   value(n,...)       the argument dtype, else by the kind of the numbers: float32, int64 or bool
 #   created            the argument dtype, else float32
-#   bool, int64        that dtype
+#   real(x)            the dtype of the parts of complex x
+#   complex(x)         the complex dtype with parts like x; x itself if it is complex
+#   bool, int32, int64 that dtype
 """
 
 WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao", "llama"}
-# Families that no exported program contains: training, other devices, sparse and nested tensors, and ops
-# that only TorchScript uses.
+# Families that no exported program contains: other devices, sparse and nested tensors, and ops that only TorchScript
+# uses.
 UNWANTED = re.compile(
-    r"(_backward|_jvp$|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
-    r"^quantize|quantized|fbgemm|^q_|^q(r|v)|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"
+    r"(double_backward|_backward_(backward|overrideable|elemt|reduce)|attention_overrideable|_jvp$|"
+    r"^(_|dist_|to_dense_|batch_norm_|linear_|conv_tbc_|gather_|index_select_|masked_select_|matmul_|matrix_exp_|cumprod_|"
+    r"cummaxmin_|trace_|affine_grid_generator_|embedding_|infinitely_differentiable_gelu_|max_pool2d_|"
+    r"value_selecting_reduction_|_slow_conv2d_|_pack_padded_sequence_|_weight_norm_differentiable_|"
+    r"_grid_sampler_2d_cpu_fallback_)backward|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
+    r"^quantize|quantized|fbgemm|^q_|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"
     r"^refine_|^_cufft|^_use_|^_debug|^_assert_async|^_efficient|^_flash|^_scaled_dot_product_(flash|efficient|cudnn|fused)|"
-    r"^_make_|^_unsafe_masked|^_coalesc|^special_.*poly|^fake_quantize|^_fake_quantize|^choose_qparams_opt|^_choose_q|"
+    r"^_make_|^_coalesc|^fake_quantize|^_fake_quantize|^choose_qparams_opt|^_choose_q|"
     r"^_dirichlet|^_standard_gamma|^_sample_dirichlet|^_validate|^_spdiags|^_lazy|^_dyn_quant|^_weight_int|"
-    r"^_convert_weight|^_mixed_dtypes|^_wrapped|^_ctc|^ctc|^_thnn|^_batch_norm_impl|^linalg_(ldl|lstsq|eig)|"
-    r"^_transform_bias|^_transformer_encoder|^_native_multi_head|^_triton|^segment_reduce|^_segment|^_remove|"
+    r"^_convert_weight|^_mixed_dtypes|^_wrapped|^_ctc|^ctc|^_thnn|^_batch_norm_impl|^linalg_lstsq|"
+    r"^_transform_bias|^_transformer_encoder|^_native_multi_head|^_triton|^_segment|^_remove|"
     r"^_add_batch|^_fw_primal|^_new_zeros|^_has_|^_is_|^is_|^crow|^ccol|^_values|^_indices|^_nnz|^_dim[IV]|^_sobol|"
     r"^_scaled_|^_rowwise|^_functional|^sym_constrain|^_functional_sym|^_resize_output|"
-    r"^batch_norm_(elemt|gather|stats|update)|^_linalg_(eig|svd|det|slog|solve|check))"
+    r"^batch_norm_(elemt|gather|stats|update))"
 )
 # Custom ops of Python packages, whose out variants exist only here.
 OWN_LINES = [
@@ -68,8 +74,10 @@ OWN_LINES = [
     "transformers.grouped_mm_fallback.out(input: tensor, weight: tensor, offs: tensor, *, out: tensor!a) -> tensor!a",
 ]
 FACTORY_ARGUMENTS = {"dtype", "layout", "device", "pin_memory"}
-# Need no tensor, but occur in exported programs.
-WANTED_ANYWAY = {"aten::_assert_scalar"}
+# Need no tensor, or are gradients, but occur in exported programs.
+WANTED_ANYWAY = {"aten::_assert_scalar", "aten::_softmax_backward_data", "aten::native_dropout_backward"}
+# Of unwanted families, but PyTorch chooses them on CPU.
+WANTED_ATTENTION = "aten::_scaled_dot_product_flash_attention_for_cpu"
 SCALAR_TYPES = {
     "Tensor": "tensor", "number": "scalar", "Scalar": "scalar", "int": "int", "SymInt": "int", "float": "float",
     "SymFloat": "float", "bool": "bool", "SymBool": "bool", "str": "string", "complex": "complex", "ScalarType": "dtype",
@@ -214,8 +222,9 @@ def main():
     core_names = {s.name for s in every if is_core(s)}
     for schema in every:
         name = schema.name.split("::")[1]
-        if schema.name.startswith("aten::") and UNWANTED.search(name) and schema.name not in core_names:
-            continue
+        if schema.name.startswith("aten::") and UNWANTED.search(name) and schema.name not in core_names | WANTED_ANYWAY:
+            if not schema.name.startswith(WANTED_ATTENTION):
+                continue
         schemas[full_name(schema)] = schema
     by_base = {}
     for name in sorted(schemas):

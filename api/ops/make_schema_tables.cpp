@@ -42,12 +42,13 @@ std::string enumerator(const std::string& base, const std::string& line) {
 
 std::string dtype_rule(const RuleText& rule, const std::string& line) {
   static const std::map<std::string, std::string> names = {
-      {"like", "kLike"},      {"promoted", "kPromoted"},
-      {"float", "kFloat"},    {"division", "kDivision"},
-      {"bool", "kBool"},      {"int64", "kInt64"},
-      {"sum", "kSum"},        {"half_to_float", "kHalfToFloat"},
-      {"given", "kGiven"},    {"value", "kValue"},
-      {"created", "kCreated"}};
+      {"like", "kLike"},       {"promoted", "kPromoted"},
+      {"float", "kFloat"},     {"division", "kDivision"},
+      {"bool", "kBool"},       {"int64", "kInt64"},
+      {"sum", "kSum"},         {"half_to_float", "kHalfToFloat"},
+      {"given", "kGiven"},     {"value", "kValue"},
+      {"created", "kCreated"}, {"int32", "kInt32"},
+      {"real", "kReal"},       {"complex", "kComplex"}};
   const auto found = names.find(rule.rule);
   if (found == names.end()) refuse_schema(line, "unknown dtype rule");
   return "DtypeRule::" + found->second;

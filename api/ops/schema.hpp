@@ -60,7 +60,10 @@ enum class DtypeRule : uint8_t {
   kSum,
   kValue,
   kCreated,
+  kReal,
+  kComplex,
   kBool,
+  kInt32,
   kInt64
 };
 

@@ -246,12 +246,15 @@ bool run_direct(KernelContext& context, const ElementOp& op, ElementLoop loop, C
     return true;
   }
   const auto nbytes = static_cast<int64_t>(compute_nbytes(compute));
-  // The run itself asks why this ended.
-  static_cast<void>(for_each_piece(context, out.numel(), [&](int64_t begin, int64_t length) {
+  // A piece is as much work as elsewhere. The run itself asks why this ended.
+  const int64_t piece = std::max<int64_t>(1, KernelContext::kPiece / op.work);
+  for (int64_t begin = 0; begin < out.numel(); begin += piece) {
+    const int64_t length = std::min(piece, out.numel() - begin);
+    if (context.should_stop(length * op.work)) break;
     const void* part[kMaxInputs];
     for (size_t i = 0; i < inputs.size(); ++i) part[i] = in[i] + begin * nbytes;
     loop(out.data_as<char>() + begin * nbytes, part, length, &params);
-  }));
+  }
   return true;
 }
 

@@ -67,7 +67,7 @@ class LoopParams {
 // The computing type for a dtype.
 constexpr Compute compute_of(Dtype dtype) noexcept {
   if (dtype == Dtype::FLOAT64) return Compute::kDouble;
-  return is_floating(dtype) ? Compute::kFloat : Compute::kInt64;
+  return is_floating(dtype) || is_float8(dtype) ? Compute::kFloat : Compute::kInt64;
 }
 
 // PyTorch's result dtype of several operands: tensors with dims before rank-0 tensors before numbers, where a later group only
@@ -84,6 +84,7 @@ constexpr int64_t significant_bits(Dtype dtype) noexcept {
 
 // True if PyTorch stores a result of one dtype into an output of another: not float into integer, not number into bool.
 constexpr bool can_store(Dtype result, Dtype out) noexcept {
+  if (is_float8(result) || is_float8(out)) return true;  // they are only copied
   if (is_floating(result) && !is_floating(out)) return false;
   return is_bool(result) || !is_bool(out);
 }

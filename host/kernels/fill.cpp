@@ -123,9 +123,18 @@ uint64_t to_wrapping(const EValue& number) {
   return std::fabs(real) < 0x1.0p63 ? static_cast<uint64_t>(static_cast<int64_t>(real)) : 0;
 }
 
-etb_status arange(KernelContext& context, const EValue& start, const EValue& end, const EValue& step,
-                  Tensor& out) {
+// PyTorch cuts the numbers of an int64 range first, but not those of a smaller dtype.
+EValue as_range_number(const EValue& number, Dtype dtype) {
+  if (dtype != Dtype::INT64 || !number.is_double()) return number;
+  const double real = number.to_double();
+  return std::fabs(real) < 0x1.0p63 ? EValue(static_cast<int64_t>(real)) : number;
+}
+
+etb_status arange(KernelContext& context, const EValue& given_start, const EValue& given_end,
+                  const EValue& given_step, Tensor& out) {
   ETB_CHECK(expect_arithmetic(context, out));
+  const EValue start = as_range_number(given_start, out.dtype()),
+               end = as_range_number(given_end, out.dtype()), step = as_range_number(given_step, out.dtype());
   const bool is_integer_range = !start.is_double() && !end.is_double() && !step.is_double();
   const double first = start.to_double(), last = end.to_double(), by = step.to_double();
   const bool is_valid =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::nonzero, masked_select, masked_scatter and repeat_interleave: results whose size or source depends on values.
+// aten::nonzero, nonzero_static, masked_select, masked_scatter and repeat_interleave: results whose size or source depends on values.
 #include <algorithm>
 
 #include "api/ops/sizes/arithmetic.hpp"
@@ -9,6 +9,7 @@
 #include "ops/masked_scatter.hpp"
 #include "ops/masked_select.hpp"
 #include "ops/nonzero.hpp"
+#include "ops/nonzero_static.hpp"
 #include "ops/repeat_interleave.hpp"
 
 namespace etb::host {
@@ -55,6 +56,39 @@ etb_status nonzero_out(KernelContext& context, ops::nonzero_out<KernelArguments>
     ++row;
     return static_cast<etb_status>(ETB_OK);
   });
+}
+
+// nonzero_static(self, size, fill_value, out [size, rank]): the first places, then rows of the fill value.
+etb_status nonzero_static_out(KernelContext& context, ops::nonzero_static_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
+  if (!is_arithmetic(self.dtype()) || out.dtype() != Dtype::INT64)
+    return context.fail(ETB_INVALID_TYPE, "%s into %s, expected int64", to_text(self.dtype()),
+                        to_text(out.dtype()));
+  const int64_t size = args.size(), sizes[2] = {size, self.rank()};
+  if (size < 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "size is %lld, expected at least 0",
+                        static_cast<long long>(size));
+  ETB_CHECK(resize_output(context, out, sizes));
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  const auto place = [&](int64_t row, int dim) -> int64_t& {
+    return out.data_as<int64_t>()[row * out.stride(0) + dim * out.stride(1)];
+  };
+  int64_t row = 0;
+  ETB_CHECK(for_each_element(context, self, [&](int64_t position, int64_t offset) {
+    if (row == size || !is_nonzero(loops, self, offset)) return static_cast<etb_status>(ETB_OK);
+    for (int dim = self.rank() - 1; dim >= 0; --dim) {
+      place(row, dim) = position % self.size(dim);
+      position /= self.size(dim);
+    }
+    ++row;
+    return static_cast<etb_status>(ETB_OK);
+  }));
+  for (; row < size; ++row) {
+    if (context.should_stop(self.rank() + 1)) return context.stopped();
+    for (int dim = 0; dim < self.rank(); ++dim) place(row, dim) = args.fill_value();
+  }
+  return ETB_OK;
 }
 
 // A tensor seen with broadcast sizes: the offset of a row-major position.
@@ -182,6 +216,7 @@ etb_status repeat_interleave_out(KernelContext& context,
 
 constexpr Kernel kRows[] = {
     kernel_row<ops::nonzero_out, nonzero_out>(),
+    kernel_row<ops::nonzero_static_out, nonzero_static_out>(),
     kernel_row<ops::masked_select_out, masked_select_out>(),
     kernel_row<ops::masked_scatter_out, masked_scatter_out>(),
     kernel_row<ops::repeat_interleave_Tensor_out, repeat_interleave_out>(),

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::upsample_nearest2d, upsample_bilinear2d, _upsample_bilinear2d_aa and grid_sampler_2d. Computed in float (float64: double);
-// uint8 images are interpolated in float and rounded.
+// aten::upsample_nearest2d, upsample_bilinear2d and _upsample_bilinear2d_aa. Computed in float (float64: double); uint8 images are
+// interpolated in float and rounded.
 #include <algorithm>
 #include <cmath>
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/_upsample_bilinear2d_aa.hpp"
-#include "ops/grid_sampler_2d.hpp"
 #include "ops/upsample_bilinear2d.hpp"
 #include "ops/upsample_nearest2d.hpp"
 
@@ -213,155 +212,10 @@ etb_status bilinear_aa_out(KernelContext& context, ops::_upsample_bilinear2d_aa_
   return bilinear_aa<float>(context, self, target, args.align_corners(), out);
 }
 
-enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
-enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
-
-// grid_sampler_2d: positions in [-1, 1] become pixels.
-template <class T>
-class GridSampler {
- public:
-  GridSampler(const ConvertLoops& loops, const Tensor& input, int64_t padding, bool align_corners)
-      : loops_(loops), input_(input), padding_(padding), align_corners_(align_corners) {}
-
-  T to_pixel(T at, int64_t size) const {
-    return align_corners_ ? (at + T(1)) / T(2) * static_cast<T>(size - 1)
-                          : ((at + T(1)) * static_cast<T>(size) - T(1)) / T(2);
-  }
-
-  // A position moved into the image as the padding mode says.
-  T pad(T at, int64_t size) const {
-    if (padding_ == kZeros) return at;
-    if (padding_ == kReflection)
-      at = align_corners_ ? reflect(at, T(0), static_cast<T>(size - 1))
-                          : reflect(at, T(-0.5), static_cast<T>(size) - T(0.5));
-    // A NaN becomes 0, as in max and min of PyTorch's clip.
-    return std::min(static_cast<T>(size - 1), std::max(at, T(0)));
-  }
-
-  T pixel(int64_t base, int64_t row, int64_t column) const {
-    if (row < 0 || row >= input_.size(2) || column < 0 || column >= input_.size(3)) return T(0);
-    return load_element<T>(loops_, input_, base + row * input_.stride(2) + column * input_.stride(3));
-  }
-
-  T bilinear(int64_t base, T x, T y) const {
-    x = pad(to_pixel(x, input_.size(3)), input_.size(3));
-    y = pad(to_pixel(y, input_.size(2)), input_.size(2));
-    if (!is_near(x, input_.size(3)) || !is_near(y, input_.size(2)))
-      return is_finite(x, y) ? T(0) : T(0) * x * y;
-    const T left = std::floor(x), top = std::floor(y), right_weight = x - left, bottom_weight = y - top;
-    const auto column = static_cast<int64_t>(left), row = static_cast<int64_t>(top);
-    return pixel(base, row, column) * (T(1) - right_weight) * (T(1) - bottom_weight) +
-           pixel(base, row, column + 1) * right_weight * (T(1) - bottom_weight) +
-           pixel(base, row + 1, column) * (T(1) - right_weight) * bottom_weight +
-           pixel(base, row + 1, column + 1) * right_weight * bottom_weight;
-  }
-
-  T nearest(int64_t base, T x, T y) const {
-    x = std::nearbyint(pad(to_pixel(x, input_.size(3)), input_.size(3)));
-    y = std::nearbyint(pad(to_pixel(y, input_.size(2)), input_.size(2)));
-    if (!is_near(x, input_.size(3)) || !is_near(y, input_.size(2))) return T(0);
-    return pixel(base, static_cast<int64_t>(y), static_cast<int64_t>(x));
-  }
-
-  T bicubic(int64_t base, T x, T y) const {
-    x = to_pixel(x, input_.size(3));
-    y = to_pixel(y, input_.size(2));
-    const T left = std::floor(x), top = std::floor(y);
-    T weights_x[4], weights_y[4], sum = 0;
-    cubic_weights(x - left, weights_x);
-    cubic_weights(y - top, weights_y);
-    for (int i = 0; i < 4; ++i) {
-      T row_sum = 0;
-      for (int j = 0; j < 4; ++j)
-        row_sum +=
-            weights_x[j] * padded_pixel(base, top + static_cast<T>(i - 1), left + static_cast<T>(j - 1));
-      sum += weights_y[i] * row_sum;
-    }
-    return sum;
-  }
-
- private:
-  static bool is_finite(T x, T y) { return x - x == 0 && y - y == 0; }
-  static bool is_near(T at, int64_t size) { return at > T(-2) && at < static_cast<T>(size) + T(1); }
-
-  T padded_pixel(int64_t base, T row, T column) const {
-    row = pad(row, input_.size(2));
-    column = pad(column, input_.size(3));
-    if (!is_near(row, input_.size(2)) || !is_near(column, input_.size(3))) return T(0);
-    return pixel(base, static_cast<int64_t>(row), static_cast<int64_t>(column));
-  }
-
-  static T reflect(T at, T low, T high) {
-    if (low == high) return T(0);
-    const T span = high - low, distance = std::abs(at - low), rest = std::fmod(distance, span);
-    const bool is_even = std::fmod(std::floor(distance / span), T(2)) == T(0);
-    return is_even ? rest + low : span - rest + low;
-  }
-
-  // Keys' cubic with a = -0.75.
-  static void cubic_weights(T t, T* out_weights) {
-    constexpr T kA = T(-0.75);
-    const auto inner = [](T x) { return ((kA + T(2)) * x - (kA + T(3))) * x * x + T(1); };
-    const auto outer = [](T x) { return ((kA * x - T(5) * kA) * x + T(8) * kA) * x - T(4) * kA; };
-    out_weights[0] = outer(t + T(1));
-    out_weights[1] = inner(t);
-    out_weights[2] = inner(T(1) - t);
-    out_weights[3] = outer(T(2) - t);
-  }
-
-  const ConvertLoops& loops_;
-  const Tensor& input_;
-  int64_t padding_;
-  bool align_corners_;
-};
-
-template <class T>
-etb_status sample_grid(KernelContext& context, const Tensor& input, const Tensor& grid, int64_t interpolation,
-                       int64_t padding, bool align_corners, Tensor& out) {
-  const ConvertLoops& loops = *vector_table(context).conversions;
-  const GridSampler<T> sampler(loops, input, padding, align_corners);
-  return for_each_element(context, out, [&](int64_t position, int64_t offset) {
-    const int64_t column = position % out.size(3), row = position / out.size(3) % out.size(2),
-                  plane = position / (out.size(3) * out.size(2));
-    const int64_t image = plane / out.size(1);
-    const int64_t at = image * grid.stride(0) + row * grid.stride(1) + column * grid.stride(2);
-    const T x = load_element<T>(loops, grid, at), y = load_element<T>(loops, grid, at + grid.stride(3));
-    const int64_t base = image * input.stride(0) + plane % out.size(1) * input.stride(1);
-    store_element(loops, out, offset,
-                  interpolation == kBilinear  ? sampler.bilinear(base, x, y)
-                  : interpolation == kNearest ? sampler.nearest(base, x, y)
-                                              : sampler.bicubic(base, x, y));
-    return static_cast<etb_status>(ETB_OK);
-  });
-}
-
-// grid_sampler_2d(input, grid [N, H, W, 2], interpolation_mode, padding_mode, align_corners, out)
-etb_status grid_sampler_out(KernelContext& context, ops::grid_sampler_2d_out<KernelArguments> args) {
-  const Tensor &input = args.input(), &grid = args.grid();
-  Tensor& out = args.out();
-  const int64_t interpolation = args.interpolation_mode(), padding = args.padding_mode();
-  ETB_CHECK(expect_image(context, input, out));
-  ETB_CHECK(expect_same_dtype(context, input, grid));
-  if (!is_floating(input.dtype()))
-    return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(input.dtype()));
-  if (grid.rank() != 4 || grid.size(3) != 2 || grid.size(0) != input.size(0) || interpolation < 0 ||
-      interpolation > 2 || padding < 0 || padding > 2) {
-    return context.fail(ETB_INVALID_ARGUMENT, "a grid of %s for %s, interpolation %lld, padding %lld",
-                        SizesText(grid.sizes()).text, SizesText(input.sizes()).text,
-                        static_cast<long long>(interpolation), static_cast<long long>(padding));
-  }
-  const int64_t sizes[4] = {input.size(0), input.size(1), grid.size(1), grid.size(2)};
-  ETB_CHECK(resize_output(context, out, sizes));
-  if (input.dtype() == Dtype::FLOAT64)
-    return sample_grid<double>(context, input, grid, interpolation, padding, args.align_corners(), out);
-  return sample_grid<float>(context, input, grid, interpolation, padding, args.align_corners(), out);
-}
-
 constexpr Kernel kRows[] = {
     kernel_row<ops::upsample_nearest2d_vec_out, nearest_out>(),
     kernel_row<ops::upsample_bilinear2d_vec_out, bilinear_out>(),
     kernel_row<ops::_upsample_bilinear2d_aa_out, bilinear_aa_out>(),
-    kernel_row<ops::grid_sampler_2d_out, grid_sampler_out>(),
 };
 
 }  // namespace

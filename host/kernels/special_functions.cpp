@@ -207,6 +207,60 @@ double inverse_erfc(double tail) {
   return y;
 }
 
+// exp(z) K(z) of order 1/3, as bessel_k_integral.
+double bessel_k_third_scaled(double z) {
+  if (z > kLarge)
+    return std::sqrt(kPi / (2 * z)) * sum_asymptotic(1.0, [z](int k) {
+             const double odd = 2 * k + 1;
+             return (4.0 / 9 - odd * odd) / (8.0 * (k + 1) * z);
+           });
+  constexpr double kStep = 1.0 / 8;
+  double sum = 0.5;
+  for (int i = 1; i < 200; ++i) {
+    const double t = i * kStep, half = std::sinh(t / 2);
+    const double term = std::exp(-2 * z * half * half) * std::cosh(t / 3);
+    sum += term;
+    if (term < sum * kEpsilon / 16) break;
+  }
+  return sum * kStep;
+}
+
+// The solution of y'' = x y between -10 and 1, from its value and slope at 0 by Taylor's series in steps.
+double airy_ai_by_steps(double x) {
+  constexpr double kMaxStep = 0.5;
+  double value = 0.355028053887817239, slope = -0.258819403792806798;
+  const int steps = std::max(1, static_cast<int>(std::ceil(std::abs(x) / kMaxStep)));
+  const double step = x / steps;
+  for (int i = 0; i < steps; ++i) {
+    const double from = step * i;
+    double before = 0, now = value, next = slope;  // coefficients k - 1, k and k + 1
+    double new_value = value + slope * step, new_slope = slope, power = step;
+    for (int k = 0; k < 28; ++k) {
+      const double after = (from * now + before) / ((k + 1.0) * (k + 2.0));
+      new_slope += (k + 2) * after * power;
+      power *= step;
+      new_value += after * power;
+      before = now, now = next, next = after;
+    }
+    value = new_value, slope = new_slope;
+  }
+  return value;
+}
+
+// For x below -10: an oscillation whose amplitude and phase are asymptotic series.
+double airy_ai_oscillating(double x) {
+  const double z = -x, phase = 2.0 / 3 * z * std::sqrt(z);
+  double term = 1, even = 1, odd = 0;
+  for (int k = 1; k < 40; ++k) {
+    const double next = term * (6 * k - 5) * (6 * k - 3) * (6 * k - 1) / (216.0 * k * (2 * k - 1) * phase);
+    if (!(next < term) || next < kEpsilon / 4) break;
+    term = next;
+    (k % 2 == 0 ? even : odd) += k / 2 % 2 == 0 ? term : -term;
+  }
+  const double angle = phase - kPi / 4;
+  return (std::cos(angle) * even + std::sin(angle) * odd) / (std::sqrt(kPi) * std::sqrt(std::sqrt(z)));
+}
+
 }  // namespace
 
 double lgamma(double x) noexcept {
@@ -236,6 +290,11 @@ double zeta(double s, double q) noexcept {
   if (q <= 0) {
     if (q == std::floor(q)) return kInfinity;
     if (s != std::floor(s)) return kNan;  // a power of a negative number
+    if (q < -1000) {                      // the negative terms are those of two positive arguments
+      const double fraction = q - std::floor(q);
+      const double negative = zeta(s, 1 - fraction) - zeta(s, 1 - q);
+      return zeta(s, fraction) + (std::fmod(s, 2) == 0 ? negative : -negative);
+    }
   }
   // Euler's and Maclaurin's formula after the first terms.
   double sum = 0;
@@ -334,5 +393,13 @@ double k0(double x) noexcept { return bessel_k(0, x); }
 double k0e(double x) noexcept { return bessel_k_scaled(0, x); }
 double k1(double x) noexcept { return bessel_k(1, x); }
 double k1e(double x) noexcept { return bessel_k_scaled(1, x); }
+
+double airy_ai(double x) noexcept {
+  if (!std::isfinite(x)) return kNan;
+  if (x < -10) return airy_ai_oscillating(x);
+  if (x < 1) return airy_ai_by_steps(x);
+  const double z = 2.0 / 3 * x * std::sqrt(x);
+  return std::sqrt(x / 3) / kPi * bessel_k_third_scaled(z) * std::exp(-z);
+}
 
 }  // namespace etb::host::special

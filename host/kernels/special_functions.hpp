@@ -36,4 +36,6 @@ double k0e(double x) noexcept;
 double k1(double x) noexcept;
 double k1e(double x) noexcept;
 
+double airy_ai(double x) noexcept;
+
 }  // namespace etb::host::special

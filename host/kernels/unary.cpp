@@ -38,6 +38,7 @@
 #include "ops/sign.hpp"
 #include "ops/sin.hpp"
 #include "ops/sinh.hpp"
+#include "ops/special_airy_ai.hpp"
 #include "ops/special_bessel_j0.hpp"
 #include "ops/special_bessel_j1.hpp"
 #include "ops/special_bessel_y0.hpp"
@@ -111,11 +112,11 @@ etb_status polygamma_out(KernelContext& context, ops::polygamma_out<KernelArgume
 }
 
 // Ops whose input is named x.
-template <UnaryOp op>
+template <UnaryOp op, int64_t work = kSpecialWork>
 etb_status run_real_of_x(KernelContext& context,
                          ops::special_scaled_modified_bessel_k0_out<KernelArguments> args) {
   const Dtype dtype = real_dtype(args.x().dtype());
-  return run_unary(context, op, dtype, dtype, args.x(), args.out(), kSpecialWork);
+  return run_unary(context, op, dtype, dtype, args.x(), args.out(), work);
 }
 
 constexpr Kernel kRows[] = {
@@ -127,6 +128,7 @@ constexpr Kernel kRows[] = {
 #include "host/kernels/vector/unary.def"
     kernel_row<ops::bitwise_not_out, bitwise_not_out>(Overlap::kExact),
     kernel_row<ops::polygamma_out, polygamma_out>(Overlap::kExact),
+    kernel_row<ops::special_airy_ai_out, run_real_of_x<UnaryOp::airy_ai, 8 * kSpecialWork>>(Overlap::kExact),
     kernel_row<ops::special_scaled_modified_bessel_k0_out, run_real_of_x<UnaryOp::scaled_k0>>(
         Overlap::kExact),
     kernel_row<ops::special_scaled_modified_bessel_k1_out, run_real_of_x<UnaryOp::scaled_k1>>(

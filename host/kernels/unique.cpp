@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::_unique2 and unique_consecutive: the distinct elements or slices, the place of each input among them, and their counts.
+// aten::_unique2, unique_dim, unique_consecutive and unique_dim_consecutive: the distinct elements or slices, the place of each input among them, and their counts.
 #include <algorithm>
 #include <optional>
 
@@ -8,6 +8,8 @@
 #include "host/kernels/rows.hpp"
 #include "ops/_unique2.hpp"
 #include "ops/unique_consecutive.hpp"
+#include "ops/unique_dim.hpp"
+#include "ops/unique_dim_consecutive.hpp"
 
 namespace etb::host {
 namespace {
@@ -177,9 +179,20 @@ etb_status unique_consecutive_out(KernelContext& context, ops::unique_consecutiv
       {args.out0(), args.out1(), args.out2(), dim || args.return_inverse(), dim || args.return_counts()});
 }
 
+// Along a dim all three results are returned, and always sorted.
+etb_status unique_dim_out(KernelContext& context, ops::unique_dim_out<KernelArguments> args) {
+  return run(context, args.self(), args.dim(), true, {args.out0(), args.out1(), args.out2(), true, true});
+}
+etb_status unique_dim_consecutive_out(KernelContext& context,
+                                      ops::unique_dim_consecutive_out<KernelArguments> args) {
+  return run(context, args.self(), args.dim(), false, {args.out0(), args.out1(), args.out2(), true, true});
+}
+
 constexpr Kernel kRows[] = {
     kernel_row<ops::_unique2_out, unique_out>(),
     kernel_row<ops::unique_consecutive_out, unique_consecutive_out>(),
+    kernel_row<ops::unique_dim_out, unique_dim_out>(),
+    kernel_row<ops::unique_dim_consecutive_out, unique_dim_consecutive_out>(),
 };
 
 }  // namespace

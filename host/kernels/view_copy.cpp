@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // aten::view_copy, unsqueeze_copy and squeeze_copy: the same elements, in row-major order, with other sizes.
+#include <algorithm>
 #include <cstring>
 
 #include "api/ops/sizes/arithmetic.hpp"
@@ -120,7 +121,30 @@ etb_status squeeze_copy_dims_out(KernelContext& context, ops::squeeze_copy_dims_
   return squeeze(context, args.self(), dims, args.out());
 }
 
+// view_copy(self, dtype, out): the same bytes. Where elements become smaller or larger, the last size changes.
+etb_status view_copy_dtype_out(KernelContext& context, ops::view_copy_dtype_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
+  const auto from = static_cast<int64_t>(element_nbytes(self.dtype()));
+  const auto to = static_cast<int64_t>(element_nbytes(out.dtype()));
+  const int last = self.rank() - 1;
+  int64_t sizes[kMaxRank];
+  std::ranges::copy(self.sizes(), sizes);
+  int64_t last_nbytes = 0;
+  if (from != to &&
+      (last < 0 || __builtin_mul_overflow(sizes[last], from, &last_nbytes) || last_nbytes % to != 0)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%s %s, expected a last size that fills elements of %s",
+                        to_text(self.dtype()), SizesText(self.sizes()).text, to_text(out.dtype()));
+  }
+  if (from != to) sizes[last] = last_nbytes / to;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(self.rank())}));
+  if (!self.is_contiguous() || !out.is_contiguous())
+    return context.fail(ETB_NOT_SUPPORTED, "elements are not in row-major order");
+  return move_bytes(context, out.data(), self.data(), self.nbytes());
+}
+
 constexpr Kernel kRows[] = {
+    kernel_row<ops::view_copy_dtype_out, view_copy_dtype_out>(),
     kernel_row<ops::view_copy_out, view_copy_out>(),
     kernel_row<ops::unsqueeze_copy_out, unsqueeze_copy_out>(),
     kernel_row<ops::squeeze_copy_dim_out, squeeze_copy_dim_out>(),

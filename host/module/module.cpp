@@ -233,6 +233,8 @@ struct Module::State {
         [&](etb_error* error) { return made->method.load(program(), name, memory, method_options, error); }));
     made->inputs_seen.resize(meta.input_count());
     made->missing_input_count = meta.input_count();
+    for (uint32_t i = 0; i < meta.input_count(); ++i)
+      if (meta.is_fixed_input(i)) made->set_input_seen(i);
     if (options.brings_outputs) ETB_TRY(make_outputs(meta, *made));
     shared->rest();
     for (const OwnedDataFile& owned : data_files) owned.loader->rest();

@@ -12,6 +12,7 @@ using ops::is_abi_dtype;
 using ops::is_arithmetic;
 using ops::is_bool;
 using ops::is_complex;
+using ops::is_float8;
 using ops::is_floating;
 using ops::is_integer;
 using ops::is_known;

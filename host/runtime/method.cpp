@@ -29,6 +29,14 @@ etb_status wrong_input(uint32_t index, const char* what, const EValue& found, co
               expected_text);
 }
 
+// Compares numbers, bools, texts and None of one kind.
+bool is_same_scalar(const EValue& a, const EValue& b) noexcept {
+  if (a.is_int()) return a.to_int() == b.to_int();
+  if (a.is_bool()) return a.to_bool() == b.to_bool();
+  if (a.is_double()) return a.to_double() == b.to_double();
+  return a.tag() != Tag::kString || a.string() == b.string();
+}
+
 // Records the new memory of an input or output, and detaches views of the old memory, which the caller may
 // free now. Inputs and outputs keep theirs, because the caller may have set it for two of them.
 void replace_caller_memory(MethodState& state, CallerMemory& caller_memory, const void* data,
@@ -325,7 +333,15 @@ void describe(Dtype dtype, std::span<const int64_t> sizes, std::span<char> out) 
 
 void describe(const EValue& value, std::span<char> out) noexcept {
   if (value.is_tensor()) return describe(value.tensor().dtype(), value.tensor().sizes(), out);
-  std::snprintf(out.data(), out.size(), "%s", to_text(value.tag()));
+  if (value.is_int()) {
+    std::snprintf(out.data(), out.size(), "int %lld", static_cast<long long>(value.to_int()));
+  } else if (value.is_double()) {
+    std::snprintf(out.data(), out.size(), "double %g", value.to_double());
+  } else if (value.is_bool()) {
+    std::snprintf(out.data(), out.size(), "bool %s", value.to_bool() ? "true" : "false");
+  } else {
+    std::snprintf(out.data(), out.size(), "%s", to_text(value.tag()));
+  }
 }
 
 Method& Method::operator=(Method&& other) noexcept {
@@ -368,7 +384,10 @@ etb_status Method::set_input(uint32_t index, const EValue& value, etb_error* err
     return fail(error, ETB_NOT_SUPPORTED, "input %u: a %s cannot be given from outside", index,
                 to_text(value.tag()));
   }
-  input = is_number ? EValue(value.to_double()) : value;
+  const EValue given = is_number ? EValue(value.to_double()) : value;
+  if (!is_same_scalar(given, input) && state_->meta.is_fixed_input(index))
+    return wrong_input(index, "a value that the program fixes", value, input, error);
+  input = given;
   return ETB_OK;
 }
 

@@ -68,7 +68,7 @@ TEST(Method, NamesWhatIsWrongWithAnInput) {
   Tensor sparse(Dtype::FLOAT32, 1, sizes, order, strides, three.elements.data(), sizeof(elements));
   std::fill(strides, strides + 1, 2);
   EXPECT_EQ(refusal(0, EValue(&sparse)), "input 0: dim order: found strides [2], expected [1]");
-  EXPECT_EQ(refusal(0, EValue(int64_t{3})), "input 0: kind: found int, expected float32 [3]");
+  EXPECT_EQ(refusal(0, EValue(int64_t{3})), "input 0: kind: found int 3, expected float32 [3]");
   EXPECT_EQ(refusal(2, four.value()), "input 2: the method has 2 inputs");
 }
 
@@ -260,6 +260,40 @@ TEST(Method, RefusesMemoryForAPlannedOutput) {
   EXPECT_EQ(fixture.method.set_output_memory(0, std::as_writable_bytes(std::span(out)), &fixture.error),
             ETB_INVALID_ARGUMENT);
   EXPECT_THAT(fixture.error.text, HasSubstr("the program planned its memory"));
+}
+
+TEST(Method, AcceptsOnlyTheValueOfAFixedInput) {
+  ProgramSpec spec = format::add_program(1);
+  auto& method = spec.methods[0];
+  const auto first = static_cast<int32_t>(method.values.size());
+  method.values.insert(method.values.end(), {int64_t{3}, true, 0.5, std::monostate{}});
+  for (int32_t i = 0; i < 4; ++i) method.inputs.push_back(first + i);
+  const auto fixed = static_cast<uint32_t>(method.inputs.size()) - 4;
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  const EValue right[] = {EValue(int64_t{3}), EValue(true), EValue(0.5), EValue()};
+  const EValue wrong[] = {EValue(int64_t{4}), EValue(false), EValue(0.25), EValue(int64_t{0})};
+  for (uint32_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(fixture.method.meta().is_fixed_input(fixed + i));
+    EXPECT_EQ(fixture.method.set_input(fixed + i, right[i], &fixture.error), ETB_OK) << fixture.error.text;
+    EXPECT_EQ(fixture.method.set_input(fixed + i, wrong[i], &fixture.error), ETB_INVALID_ARGUMENT) << i;
+  }
+  EXPECT_FALSE(fixture.method.meta().is_fixed_input(0));
+  EXPECT_EQ(fixture.method.set_input(fixed, wrong[0], &fixture.error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(fixture.error.text, HasSubstr("fixes: found int 4, expected int 3"));
+}
+
+TEST(Method, TakesAnyValueOfANumberThatAnInstructionReads) {
+  ProgramSpec spec = format::add_program(1);
+  auto& method = spec.methods[0];
+  const int32_t alpha = method.instructions[0].args[2];
+  method.inputs.push_back(alpha);
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  const auto index = static_cast<uint32_t>(method.inputs.size()) - 1;
+  EXPECT_FALSE(fixture.method.meta().is_fixed_input(index));
+  EXPECT_EQ(fixture.method.set_input(index, EValue(int64_t{7}), &fixture.error), ETB_OK)
+      << fixture.error.text;
 }
 
 TEST(Method, KeepsStateBetweenRunsFromItsInitialValue) {

@@ -25,6 +25,10 @@ class MethodMeta {
     return view_.value(static_cast<uint32_t>(view_.outputs()[index]));
   }
 
+  // True for a number, bool, text or None that the exporter made part of the program: no instruction reads
+  // this input, and set_input accepts only the value that the program has. Searches all instructions.
+  bool is_fixed_input(uint32_t index) const noexcept;
+
   // Count of planned arenas. Arena 0 is memory id 1 in the file.
   uint32_t arena_count() const noexcept {
     return view_.arena_sizes().empty() ? 0 : static_cast<uint32_t>(view_.arena_sizes().size() - 1);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/runtime/float16.hpp"
+#include "host/runtime/float8.hpp"
 #include "host/runtime/kernel_registry.hpp"
 
 namespace etb::host {
@@ -73,6 +74,46 @@ TEST(Half, RoundsToNearestEven) {
   EXPECT_EQ(to_half(-0x1.8p-25f).bits, 0x8001);
   EXPECT_EQ(to_bfloat16(1.0f + 0x1.0p-8f).bits, 0x3F80);
   EXPECT_EQ(to_bfloat16(std::numeric_limits<float>::max()).bits, 0x7F80);
+}
+
+template <class Float>
+void expect_codes_survive(float largest) {
+  float most = 0;
+  for (uint32_t bits = 0; bits < 256; ++bits) {
+    const auto code = static_cast<uint8_t>(bits);
+    const float value = Float::decode(code);
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(Float::encode(value), code);
+    if (std::isfinite(value)) most = std::max(most, value);
+    // Between two codes the nearer one is right, and of equally near ones the even one.
+    const float next = Float::decode(static_cast<uint8_t>(bits + 1));
+    if ((bits & 0x7F) == 0x7F || !std::isfinite(next) || !std::isfinite(value)) continue;
+    const float middle = (value + next) / 2;
+    EXPECT_EQ(Float::encode(middle) & 0x7F, (bits & 1) == 0 ? bits & 0x7F : (bits & 0x7F) + 1);
+    EXPECT_EQ(Float::encode(std::nextafter(middle, value)), code);
+  }
+  EXPECT_EQ(most, largest);
+  EXPECT_TRUE(std::isnan(Float::decode(Float::encode(NAN))));
+}
+
+TEST(Float8, ConvertsEveryCodeThereAndBackAndRoundsToNearestEven) {
+  expect_codes_survive<Float8E5M2>(57344);
+  expect_codes_survive<Float8E4M3Fn>(448);
+  expect_codes_survive<Float8E5M2Fnuz>(57344);
+  expect_codes_survive<Float8E4M3Fnuz>(240);
+}
+
+// Codes that torch 2.13 gives.
+TEST(Float8, OverflowsAndSignsAsPyTorch) {
+  EXPECT_EQ(Float8E5M2::encode(61440.0f), 0x7C);  // tie between the largest and infinity
+  EXPECT_EQ(Float8E5M2::encode(-INFINITY), 0xFC);
+  EXPECT_EQ(Float8E4M3Fn::encode(464.0f), 0x7E);  // tie, down to even
+  EXPECT_EQ(Float8E4M3Fn::encode(480.0f), 0x7E);  // no infinity: the largest
+  EXPECT_EQ(Float8E4M3Fn::encode(-INFINITY), 0xFE);
+  EXPECT_EQ(Float8E4M3Fn::encode(-0.0f), 0x80);
+  EXPECT_EQ(Float8E4M3Fnuz::encode(248.0f), 0x80);
+  EXPECT_EQ(Float8E4M3Fnuz::encode(-0.0f), 0x00);
+  EXPECT_EQ(Float8E5M2Fnuz::encode(-0x1.0p-20f), 0x00);
 }
 
 etb_status store_one(KernelContext&, EValue** args) {

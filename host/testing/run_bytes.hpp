@@ -81,6 +81,7 @@ inline bool set_ones(Module& module, std::string_view name, const MethodMeta& me
       default:
         break;
     }
+    if (meta.is_fixed_input(i)) continue;
     if (!module.set_input(name, i, value)) return false;
   }
   return true;

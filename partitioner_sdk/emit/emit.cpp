@@ -16,6 +16,19 @@ format::MethodSpec constant_method(const ConstantMethod& constant) {
   return method;
 }
 
+// Adds the methods by which ExecuTorch's TrainingModule finds gradients and parameters among the outputs.
+void add_training_methods(const ir::Module& module, std::vector<format::MethodSpec>& methods) {
+  if (!module.training) return;
+  const ir::TrainingOutputs& outputs = *module.training;
+  const auto add = [&](const char* what, std::vector<format::ValueSpec> values) {
+    methods.push_back(
+        constant_method({"__et_training_" + std::string(what) + module.name, std::move(values)}));
+  };
+  add("gradients_index_", {int64_t{outputs.first_gradient}});
+  add("fqn_", {outputs.parameters.begin(), outputs.parameters.end()});
+  add("parameters_index_", {int64_t{outputs.first_parameter}});
+}
+
 }  // namespace
 
 Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) {
@@ -38,6 +51,7 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
                                emitter.delegate_calls(), emitter.debug_handles(), emitter.own_kernels()});
     program.parts.methods.push_back(*std::move(method));
   }
+  for (const ir::Module& module : methods) add_training_methods(module, program.parts.methods);
   for (const ConstantMethod& constant : options.constant_methods) {
     program.parts.methods.push_back(constant_method(constant));
   }

@@ -148,7 +148,7 @@ graph @forward {
 )",
                                  module);
   ASSERT_FALSE(program);
-  EXPECT_THAT(program.error().message, HasSubstr("input 'x': size s0 needs an upper bound"));
+  EXPECT_THAT(program.error().message, HasSubstr("input 'x': size s0 has no upper bound; give one with"));
 }
 
 TEST(Emit, FormulasAreComputedOnceAPath) {

@@ -35,6 +35,12 @@ int export_dtype(ir::Dtype dtype) {
       return 7;
     case ir::Dtype::FLOAT64:
       return 8;
+    case ir::Dtype::COMPLEX32:
+      return 9;
+    case ir::Dtype::COMPLEX64:
+      return 10;
+    case ir::Dtype::COMPLEX128:
+      return 11;
     case ir::Dtype::BOOL:
       return 12;
     case ir::Dtype::BFLOAT16:
@@ -205,6 +211,9 @@ class GraphWriter {
     }
     if (const auto* bools = ir::get_if<ir::BoolList>(item))
       return {{"as_bools", std::vector<bool>(bools->begin(), bools->end())}};
+    if (const auto* number = ir::get_if<ir::Complex>(item))
+      return {{"as_complex",
+               {{"real", float_number(number->real)}, {"imag", float_number(number->imaginary)}}}};
     if (const auto* texts = ir::get_if<ir::StringList>(item)) return {{"as_strings", texts->items}};
     return {{"as_none", Json::array()}};
   }

@@ -25,6 +25,40 @@ Name file_name(std::string_view op) {
           overload == "default" ? std::string() : std::string(overload)};
 }
 
+// True if a kernel whose schema has this type accepts the argument. Lists were checked when the archive was read.
+bool fits(const ir::Graph& graph, const ir::Argument& item, const ops::Type& type) {
+  if (type.is_list || ir::get_if<ir::Nothing>(item) != nullptr) return true;
+  const auto* ref = ir::get_if<ir::ValueRef>(item);
+  const ir::ValueKind kind = ref == nullptr ? ir::ValueKind::kInt : graph.values[ref->id].kind;
+  switch (type.base) {
+    case ops::BaseType::kTensor:
+      return ref != nullptr && kind == ir::ValueKind::kTensor;
+    case ops::BaseType::kInt:
+    case ops::BaseType::kBool:
+      return ref == nullptr ? ir::get_if<double>(item) == nullptr
+                            : kind == ir::ValueKind::kInt || kind == ir::ValueKind::kBool;
+    case ops::BaseType::kFloat:
+    case ops::BaseType::kScalar:
+      return ref == nullptr || kind != ir::ValueKind::kTensor;
+    default:
+      return true;
+  }
+}
+std::string described(const ir::Graph& graph, const ir::Argument& item) {
+  const auto* ref = ir::get_if<ir::ValueRef>(item);
+  if (ref == nullptr || graph.values[ref->id].kind == ir::ValueKind::kTensor)
+    return std::string(ir::kind_name(item));
+  return graph.values[ref->id].kind == ir::ValueKind::kFloat ? "float" : "bool";
+}
+
+// A value of its own, which no instruction reads. Texts become None, as in files of the official emitter.
+format::ValueSpec fixed_value(const ir::Argument& value) {
+  if (const auto* dim = ir::get_if<ir::Dim>(value); dim != nullptr && dim->is_static()) return dim->value();
+  if (const auto* real = ir::get_if<double>(value)) return *real;
+  if (const auto* flag = ir::get_if<bool>(value)) return *flag;
+  return std::monostate{};
+}
+
 }  // namespace
 
 void MethodEmitter::fault(const ir::Node& node, const std::string& why) {
@@ -46,9 +80,11 @@ MethodEmitter::ValueIndex MethodEmitter::add_tensor(const ir::TensorSpec& spec, 
   for (const ir::Dim size : spec.sizes) {
     const int64_t bound = module_.symbols.range(size).max;
     if (bound > std::numeric_limits<int32_t>::max()) {
-      faults_ += (faults_.empty() ? "" : "\n") + who + ": size " + module_.symbols.format(size) +
-                 (size.is_static() ? " is too large"
-                                   : " needs an upper bound: give the dimension a max when exporting");
+      faults_ +=
+          (faults_.empty() ? "" : "\n") + who + ": size " + module_.symbols.format(size) +
+          (size.is_static() ? " is too large"
+                            : " has no upper bound; give one with torch._check or torch.export.Dim when "
+                              "exporting, or with --bound SYMBOL=SIZE");
       break;
     }
     if (!size.is_static()) out.dynamism = 1;
@@ -111,6 +147,12 @@ void MethodEmitter::emit_inputs(Frame& frame) {
           return output.kind == ir::OutputKind::kBufferMutation && output.target == input.target;
         });
   };
+  size_t next_fixed = 0;
+  const auto add_fixed_inputs = [&] {
+    const auto& rows = module_.fixed_inputs;
+    for (; next_fixed < rows.size() && rows[next_fixed].position == method_.inputs.size(); ++next_fixed)
+      method_.inputs.push_back(add_value(fixed_value(rows[next_fixed].value)));
+  };
   for (const ir::Input& input : frame.graph->inputs) {
     const ir::Value& value = frame.graph->values[input.value];
     ValueIndex& index = frame.indices[input.value];
@@ -122,6 +164,7 @@ void MethodEmitter::emit_inputs(Frame& frame) {
       bind_symbols(value.spec, index);
     }
     if (input.kind == ir::InputKind::kUser) {
+      add_fixed_inputs();
       method_.inputs.push_back(index);
       continue;
     }
@@ -135,6 +178,7 @@ void MethodEmitter::emit_inputs(Frame& frame) {
       make_constant(index, module_.constants[input.constant]);
     }
   }
+  add_fixed_inputs();
 }
 
 // The loader copies its initial value into the arena. Tools find it by its name.
@@ -283,7 +327,12 @@ void MethodEmitter::emit_kernel(Frame& frame, const ir::Node& node, const ops::S
       if (position < 0)
         return fault(node,
                      "its out variant has the argument '" + std::string(row.name) + "', which the op lacks");
-      args.push_back(argument(frame, node.args[static_cast<size_t>(position)], &row.type));
+      const ir::Argument& item = node.args[static_cast<size_t>(position)];
+      if (!fits(*frame.graph, item, row.type))
+        return fault(node, "its argument '" + std::string(row.name) + "' is a " +
+                               described(*frame.graph, item) + ", the kernel takes a " +
+                               std::string(to_text(row.type.base)));
+      args.push_back(argument(frame, item, &row.type));
     }
   }
   // The returned values follow: one, or a list of them.

@@ -36,7 +36,7 @@ bool is_functionalized(std::string_view target) {
   return target == kName || target == std::string(kName) + "_v2";
 }
 
-// Finds the written arguments of auto_functionalized_v2, and the tensors that they stand for.
+// Finds the written arguments of auto_functionalized_v2, and the tensors that they refer to.
 bool GraphReader::read_bases(Json node, const ops::Schema& schema, const Scope& scope,
                              const std::string& where, WrittenArguments& out) {
   const auto reject = [&](const std::string& why) {

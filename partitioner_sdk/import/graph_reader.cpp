@@ -105,7 +105,9 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
       (name.empty() ? "" : name + " = ") + shown(text) + (at.empty() ? "" : " (" + at + ")");
   if (is_functionalized(text)) return read_functionalized(node, std::move(out), index, scope, where);
   const OpTarget target = read_target(module_, text);
+  if (target.name == "with_effects") return read_effect(node, std::move(out), index, scope, where);
   if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
+  if (target.is_skipped) return forget_results(node, scope);
   if (target.name.empty()) {
     diagnostics_.add(Code::NOT_SUPPORTED, where + ": unknown op" + advice_for(text));
   } else {
@@ -145,25 +147,78 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
                                                 " has no argument '" + std::string(name) + "'");
       continue;
     }
-    const auto at = static_cast<size_t>(position);
-    is_given[at] = true;
-    auto value = read_argument(input["arg"], scope, where);
-    if (!value) continue;
-    const ops::Argument row = schema->argument(static_cast<uint32_t>(at));
-    // The archive writes an empty list without a type, and one number for a list of equal numbers.
-    const auto* list = ir::get_if<ir::ValueList>(*value);
-    if (list != nullptr && list->ids.empty() && row.type.base == ops::BaseType::kInt) *value = ir::Dims{};
-    if (row.type.is_list && row.type.list_size != 0 && ir::get_if<Dim>(*value) != nullptr) {
-      *value = ir::Dims(row.type.list_size, *ir::get_if<Dim>(*value));
-    }
-    out.args[at] = *std::move(value);
+    read_schema_argument(input["arg"], *schema, static_cast<size_t>(position), out, is_given, scope, where);
   }
-  for (uint32_t i = 0; i < schema->argument_count(); ++i) {
-    const ops::Argument row = schema->argument(i);
+  expect_arguments(*schema, is_given, where);
+}
+
+void GraphReader::read_schema_argument(Json argument, const ops::Schema& schema, size_t at, ir::Node& out,
+                                       std::vector<bool>& is_given, const Scope& scope,
+                                       const std::string& where) {
+  is_given[at] = true;
+  auto value = read_argument(argument, scope, where);
+  if (!value) return;
+  const ops::Argument row = schema.argument(static_cast<uint32_t>(at));
+  // The archive writes an empty list without a type, and one number for a list of equal numbers.
+  const auto* list = ir::get_if<ir::ValueList>(*value);
+  if (list != nullptr && list->ids.empty() && row.type.base == ops::BaseType::kInt) *value = ir::Dims{};
+  if (row.type.is_list && row.type.list_size != 0 && ir::get_if<Dim>(*value) != nullptr) {
+    *value = ir::Dims(row.type.list_size, *ir::get_if<Dim>(*value));
+  }
+  out.args[at] = *std::move(value);
+}
+
+void GraphReader::expect_arguments(const ops::Schema& schema, const std::vector<bool>& is_given,
+                                   const std::string& where) {
+  for (uint32_t i = 0; i < schema.argument_count(); ++i) {
+    const ops::Argument row = schema.argument(i);
     if (!is_given[i] && !row.has_default) {
       diagnostics_.add(Code::INVALID_DATA, where + ": argument '" + std::string(row.name) + "' is missing");
     }
   }
+}
+
+// An op with an effect, wrapped: its inputs are a token, the op and the op's arguments, its results another token and the op's.
+// Tokens only keep the order of the nodes, which this graph keeps anyway.
+void GraphReader::read_effect(Json node, ir::Node out, uint32_t index, Scope& scope,
+                              const std::string& where) {
+  const Json inputs = node["inputs"], results = node["outputs"];
+  Json::Iterator input = inputs.begin();
+  if (input != inputs.end()) ++input;
+  const std::string_view text =
+      input != inputs.end() ? (*input)["arg"]["as_operator"].as_string().value_or("") : std::string_view();
+  const OpTarget target = read_target(module_, text);
+  if (target.name.empty() || target.is_inlined || module_.op(module_.op(target.name)).schema == nullptr) {
+    diagnostics_.add(Code::NOT_SUPPORTED, where + ": wraps '" + shown(text) + "', expected a known op");
+    return forget_results(node, scope);
+  }
+  out.op = module_.op(target.name);
+  const ops::Schema& schema = *module_.op(out).schema;
+  out.args = module_.op(out).defaults;
+  std::vector<bool> is_given(out.args.size(), false);
+  size_t position = 0;
+  for (++input; input != inputs.end(); ++input, ++position) {
+    const std::string_view name = (*input)["name"].as_string().value_or("");
+    const int at = name.empty() ? static_cast<int>(position) : schema.find_argument(name);
+    if (diagnostics_.is_full()) return;
+    if (at < 0 || static_cast<size_t>(at) >= is_given.size())
+      diagnostics_.add(Code::NOT_SUPPORTED,
+                       where + ": " + std::string(schema.name()) + " has no argument '" + shown(name) + "'");
+    else
+      read_schema_argument((*input)["arg"], schema, static_cast<size_t>(at), out, is_given, scope, where);
+  }
+  expect_arguments(schema, is_given, where);
+  bool is_token = true;
+  for (const Json result : results) {
+    const Json member = union_member(result);
+    if (is_token)
+      scope.insert_or_assign(name_of(member), ir::Nothing{});
+    else if (member.key() != "as_none") {
+      if (const auto id = define(result, index, scope, where)) out.outputs.push_back(*id);
+    }
+    is_token = false;
+  }
+  module_.graphs[index].nodes.push_back(std::move(out));
 }
 
 void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& scope,
@@ -171,7 +226,9 @@ void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& 
   for (const Json output : node["outputs"]) {
     if (diagnostics_.is_full()) return;
     const Json member = union_member(output);
-    if (member.key() == "as_tensors") {
+    if (member.key() == "as_none") {
+      out.outputs.push_back(add_absent_result(out, index));
+    } else if (member.key() == "as_tensors") {
       for (const Json item : member) {
         if (diagnostics_.is_full()) return;
         if (const auto id = define(item, index, scope, where)) out.outputs.push_back(*id);
@@ -180,6 +237,17 @@ void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& 
       out.outputs.push_back(*id);
     }
   }
+}
+
+// Returns a result that the op's output mask leaves out: empty, of the first operand's dtype, read by no node.
+ValueId GraphReader::add_absent_result(const ir::Node& node, uint32_t index) {
+  ir::Graph& graph = module_.graphs[index];
+  ir::Value value;
+  const auto* operand = node.args.empty() ? nullptr : ir::get_if<ir::ValueRef>(node.args[0]);
+  value.spec.dtype = operand == nullptr ? ir::Dtype::FLOAT32 : graph.values[operand->id].spec.dtype;
+  value.spec.sizes = {Dim(0)};
+  value.spec.strides = {Dim(1)};
+  return graph.add_value(std::move(value));
 }
 
 // Returns a block's precision, or nothing if it is disabled. Its first inputs are device, dtype, enabled flag

@@ -42,6 +42,11 @@ class GraphReader {
   // With `written`, the node is a wrapper: other arguments than the op's are skipped, and those in it are not expected.
   void read_schema_arguments(Json node, ir::Node& out, const Scope& scope, const std::string& where,
                              const WrittenArguments* written = nullptr);
+  void read_schema_argument(Json argument, const ops::Schema& schema, size_t at, ir::Node& out,
+                            std::vector<bool>& is_given, const Scope& scope, const std::string& where);
+  void expect_arguments(const ops::Schema& schema, const std::vector<bool>& is_given,
+                        const std::string& where);
+  void read_effect(Json node, ir::Node out, uint32_t index, Scope& scope, const std::string& where);
   void read_results(Json node, ir::Node& out, uint32_t index, Scope& scope, const std::string& where);
   void read_functionalized(Json node, ir::Node call, uint32_t index, Scope& scope, const std::string& where);
   bool read_bases(Json node, const ops::Schema& schema, const Scope& scope, const std::string& where,
@@ -49,6 +54,7 @@ class GraphReader {
   static void find_bases(const ir::Node& call, const ops::Schema& schema, WrittenArguments& out);
   void add_written_copies(Json node, ir::Node& call, uint32_t index, Scope& scope, const std::string& where,
                           const WrittenArguments& written);
+  ir::ValueId add_absent_result(const ir::Node& node, uint32_t index);
   Result<std::optional<ir::Dtype>> read_autocast(Json node) const;
   void forget_results(Json node, Scope& scope);
   void inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope, const std::string& where);

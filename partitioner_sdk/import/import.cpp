@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/import/import.hpp"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "api/format/printable_text.hpp"
 #include "partitioner_sdk/import/diagnostics.hpp"
 #include "partitioner_sdk/import/graph_reader.hpp"
 #include "partitioner_sdk/import/json_document.hpp"
+#include "partitioner_sdk/import/literal.hpp"
 #include "partitioner_sdk/import/payloads.hpp"
 #include "partitioner_sdk/import/zip_archive.hpp"
 #include "partitioner_sdk/ir/verify.hpp"
@@ -120,6 +125,7 @@ class ModelReader {
     const Json signature = graph_module["signature"];
     read_input_specs(signature["input_specs"], scope);
     read_output_specs(signature["output_specs"], scope, reader);
+    return_trained_parameters();
     for (const Json entry : graph_module["module_call_graph"]) {
       if (entry["fqn"].as_string() != "") continue;
       module_.input_tree = entry["signature"]["in_spec"].as_string().value_or("");
@@ -151,11 +157,21 @@ class ModelReader {
     input_of_value_.assign(module_.main().values.size(), ir::kNone);
     for (uint32_t i = 0; i < module_.main().inputs.size(); ++i)
       input_of_value_[module_.main().inputs[i].value] = i;
+    uint32_t position = 0;          // among the user's arguments
+    std::set<ir::ValueId> tokens;  // keep the order of nodes with effects; no caller passes them
     for (const Json entry : specs) {
       if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
-      if (kind == "user_input" || kind == "constant_input") continue;
+      if (kind == "user_input" || kind == "constant_input") {
+        if (kind == "constant_input") read_fixed_input(spec, position);
+        ++position;
+        continue;
+      }
+      if (kind == "token") {
+        if (const ir::Input* token = find_input(spec["arg"], scope)) tokens.insert(token->value);
+        continue;
+      }
       static constexpr struct {
         std::string_view kind;
         const char* name_key;
@@ -185,6 +201,20 @@ class ModelReader {
         diagnostics_.add(std::move(constant).error());
       }
     }
+    auto& inputs = module_.main().inputs;
+    inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
+                                [&](const ir::Input& input) { return tokens.count(input.value) != 0; }),
+                 inputs.end());
+  }
+
+  void read_fixed_input(Json spec, uint32_t position) {
+    const Json member = spec["value"].size() == 1 ? *spec["value"].begin() : Json();
+    const LiteralReader read = find_literal_reader(member.key());
+    Result<ir::Argument> value = read != nullptr ? read(member) : ir::Argument(ir::Nothing{});
+    if (read == nullptr || !value)
+      return refuse("the value of argument '" + std::string(spec["name"].as_string().value_or("")) +
+                    "' is not a number, bool, text or None");
+    module_.fixed_inputs.push_back({position, *std::move(value)});
   }
 
   void read_output_specs(Json specs, const Scope& scope, GraphReader& reader) {
@@ -192,11 +222,15 @@ class ModelReader {
       if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
+      if (kind == "token") continue;
       static constexpr struct {
         std::string_view kind;
         const char* name_key;
         ir::OutputKind output;
       } kRows[] = {{"user_output", "", ir::OutputKind::kUser},
+                   {"loss_output", "", ir::OutputKind::kUser},
+                   {"gradient_to_parameter", "parameter_name", ir::OutputKind::kUser},
+                   {"gradient_to_user_input", "user_input_name", ir::OutputKind::kUser},
                    {"buffer_mutation", "buffer_name", ir::OutputKind::kBufferMutation},
                    {"parameter_mutation", "parameter_name", ir::OutputKind::kBufferMutation},
                    {"user_input_mutation", "user_input_name", ir::OutputKind::kInputMutation}};
@@ -211,17 +245,58 @@ class ModelReader {
       output.kind = row->output;
       output.target = spec[row->name_key].as_string().value_or("");
       std::optional<ir::Argument> value;
-      if (row->output == ir::OutputKind::kUser) {
+      if (kind == "user_output") {
         value = reader.read_argument(spec["arg"], scope, "outputs");
       } else if (const auto found = scope.find(spec["arg"]["name"].as_string().value_or(""));
                  found != scope.end()) {
         value = found->second;
       } else {
-        refuse("the graph does not compute the new contents of '" + output.target + "'");
+        refuse("the graph does not compute " + (output.target.empty() ? "the loss"
+                                                : row->output == ir::OutputKind::kUser
+                                                    ? "the gradient of '" + output.target + "'"
+                                                    : "the new contents of '" + output.target + "'"));
       }
       if (!value) continue;
       output.value = *std::move(value);
+      if (kind == "gradient_to_parameter") note_gradient(output.target);
+      if (row->output == ir::OutputKind::kUser) output.target.clear();
       module_.main().outputs.push_back(std::move(output));
+    }
+  }
+
+  uint32_t result_count() const {
+    const auto& outputs = module_.main().outputs;
+    return static_cast<uint32_t>(std::count_if(outputs.begin(), outputs.end(), [](const ir::Output& output) {
+      return output.kind == ir::OutputKind::kUser;
+    }));
+  }
+
+  // Called before the gradient is added to the outputs.
+  void note_gradient(const std::string& parameter) {
+    if (!module_.training) module_.training = ir::TrainingOutputs{result_count(), 0, {}};
+    module_.training->parameters.push_back(parameter);
+  }
+
+  // Appends each parameter that has a gradient to the outputs, as ExecuTorch does, and makes it state: the
+  // application's optimizer writes to it between runs.
+  void return_trained_parameters() {
+    if (!module_.training) return;
+    module_.training->first_parameter = result_count();
+    std::map<std::string_view, ir::Input*> inputs;
+    for (ir::Input& input : module_.main().inputs)
+      if (input.kind == ir::InputKind::kParameter) inputs.emplace(input.target, &input);
+    for (const std::string& name : module_.training->parameters) {
+      const auto found = inputs.find(name);
+      if (found == inputs.end() || found->second->kind != ir::InputKind::kParameter) {
+        refuse("the gradient of '" + name + "' is " +
+               (found == inputs.end() ? "not that of a parameter" : "returned twice"));
+        continue;
+      }
+      ir::Input& input = *found->second;
+      input.kind = ir::InputKind::kBuffer;
+      const ir::ValueRef value{input.value};
+      module_.main().outputs.push_back({value, ir::OutputKind::kUser, ""});
+      module_.main().outputs.push_back({value, ir::OutputKind::kBufferMutation, name});
     }
   }
 

@@ -135,6 +135,24 @@ TEST(Import, AcceptsTheSmallestModel) {
   ASSERT_TRUE(module) << module.error().message;
 }
 
+// A token keeps the order of ops with effects. It is no input of the program, and the op is read as if it were not wrapped.
+TEST(Import, OpsWithEffectsAreUnwrapped) {
+  const std::string call =
+      R"({"name": "effect", "target": "torch.ops.higher_order.with_effects", "inputs": [)"
+      R"({"name": "", "arg": {"as_tensor": {"name": "z"}}, "kind": 1}, )"
+      R"({"name": "", "arg": {"as_operator": "torch.ops.aten._linalg_check_errors.default"}, "kind": 1}, )"
+      R"({"name": "", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}, )"
+      R"({"name": "", "arg": {"as_string": "linalg.inv"}, "kind": 1}, )"
+      R"({"name": "is_matrix", "arg": {"as_bool": true}, "kind": 2}], )"
+      R"("outputs": [{"as_tensor": {"name": "next"}}, {"as_none": true}]})";
+  const std::string inputs = R"({"as_tensor": {"name": "x"}}, {"as_tensor": {"name": "z"}})";
+  auto module = import_json(model_json(call, R"({"token": {"arg": {"name": "z"}}})", inputs));
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_EQ(module->main().inputs.size(), 1u);
+  EXPECT_THAT(ir::print(*module),
+              HasSubstr("aten._linalg_check_errors.default(%x, \"linalg.inv\", is_matrix=true)"));
+}
+
 TEST(Import, SaysWhatToDoAboutPickledWeights) {
   const auto module =
       import_json(model_json(node_json("torch.ops.export.access_subclass_inner_tensor.default", kSelf, "y")));
@@ -220,7 +238,9 @@ TEST(Import, FaultsOfTheModelAreNamed) {
       {R"({"schema_version": {"major": 9}})", "schema version 9"},
       {"{", "json"},
       {model_json("", R"({"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}})"), "no data for 'w'"},
-      {model_json("", R"({"token": {"arg": {"name": "x"}}})"), "inputs of kind 'token'"},
+      {model_json("", R"({"custom_obj": {"arg": {"name": "x"}}})"), "inputs of kind 'custom_obj'"},
+      {model_json(R"({"target": "torch.ops.higher_order.with_effects", "inputs": [], "outputs": []})", ""),
+       "wraps '', expected a known op"},
   };
   for (const auto& [json, message] : cases) {
     const auto module = import_json(json);

@@ -22,6 +22,10 @@ std::optional<Dim> read_int(Json json) {
 }
 std::optional<double> read_float(Json json) { return json.as_float(); }
 std::optional<bool> read_bool(Json json) { return json.as_bool(); }
+std::optional<ir::Complex> read_complex(Json json) {
+  const auto real = json["real"].as_float(), imaginary = json["imag"].as_float();
+  return real && imaginary ? std::optional(ir::Complex{*real, *imaginary}) : std::nullopt;
+}
 std::optional<std::string> read_string(Json json) {
   const auto text = json.as_string();
   return text ? std::optional(std::string(*text)) : std::nullopt;
@@ -95,6 +99,7 @@ constexpr LiteralKind kLiteralKinds[] = {
     {"as_int", read_one<read_int>},
     {"as_float", read_one<read_float>},
     {"as_bool", read_one<read_bool>},
+    {"as_complex", read_one<read_complex>},
     {"as_string", read_one<read_string>},
     {"as_operator", read_one<read_string>},
     {"as_ints", read_list<ir::Dims, read_int>},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/import/op_target.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace etb::pt2 {
@@ -42,12 +43,24 @@ std::string_view prim_op(std::string_view text) {
 }  // namespace
 
 OpTarget read_target(const ir::Module& module, std::string_view text) {
+  constexpr std::string_view kSkipped[] = {"torch.ops.aten._assert_async.default",
+                                           "torch.ops.aten._assert_async.msg",
+                                           "torch.ops.aten.promote_types.default",
+                                           "torch._functorch.predispatch.lazy_load_decompositions",
+                                           "torch._functorch.predispatch._vmap_increment_nesting",
+                                           "torch._functorch.predispatch._vmap_decrement_nesting"};
+  if (std::find(std::begin(kSkipped), std::end(kSkipped), text) != std::end(kSkipped))
+    return {.name = {}, .is_skipped = true};
+  if (text == "torch._functorch.predispatch._add_batch_dim") return {"higher_order.add_batch_dim.default"};
+  if (text == "torch._functorch.predispatch._remove_batch_dim")
+    return {"higher_order.remove_batch_dim.default"};
   if (const std::string_view prim = prim_op(text); !prim.empty()) return {std::string(prim)};
   constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "higher_order.";
   if (text.substr(0, kOps.size()) != kOps) return {};
   text.remove_prefix(kOps.size());
   if (text.substr(0, kHigherOrder.size()) == kHigherOrder) {
     const std::string_view name = text.substr(kHigherOrder.size());
+    if (name == "with_effects") return {std::string(name), true};
     if (name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast")
       return {std::string(name), true};
     for (const std::string_view known : {"cond", "map_impl", "while_loop", "scan"}) {

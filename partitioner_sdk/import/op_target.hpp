@@ -12,6 +12,8 @@ namespace etb::pt2 {
 struct OpTarget {
   std::string name;  // "aten.add.Tensor", "" if unknown
   bool is_inlined = false;
+  bool is_skipped =
+      false;  // computes nothing: a check of the exporter's, or a value that nodes contain already
 };
 
 // Parses "torch.ops.aten.add.Tensor", "_operator.add", ...

@@ -46,6 +46,8 @@ std::optional<ir::Dtype> dtype_of(std::string_view global) {
                {"torch CharStorage", ir::Dtype::INT8},
                {"torch ByteStorage", ir::Dtype::UINT8},
                {"torch BoolStorage", ir::Dtype::BOOL},
+               {"torch ComplexFloatStorage", ir::Dtype::COMPLEX64},
+               {"torch ComplexDoubleStorage", ir::Dtype::COMPLEX128},
                {"torch uint16", ir::Dtype::UINT16},
                {"torch float32", ir::Dtype::FLOAT32},
                {"torch float64", ir::Dtype::FLOAT64},

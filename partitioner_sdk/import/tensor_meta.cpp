@@ -25,6 +25,12 @@ std::optional<Dtype> find_dtype(int64_t code) {
       return Dtype::FLOAT32;
     case 8:
       return Dtype::FLOAT64;
+    case 9:
+      return Dtype::COMPLEX32;
+    case 10:
+      return Dtype::COMPLEX64;
+    case 11:
+      return Dtype::COMPLEX128;
     case 12:
       return Dtype::BOOL;
     case 13:
@@ -80,12 +86,7 @@ Result<ir::TensorSpec> read_tensor_meta(Json meta, ir::SymbolTable& symbols) {
   const auto code = meta["dtype"].as_int();
   if (!code) return make_error(Code::INVALID_DATA, "the tensor has no dtype");
   const auto dtype = find_dtype(*code);
-  if (!dtype) {
-    const bool is_complex = *code >= 9 && *code <= 11;  // complex32, complex64, complex128
-    return make_error(Code::NOT_SUPPORTED, is_complex ? "dtype complex" + std::to_string(32 << (*code - 9)) +
-                                                            ", which has no kernels"
-                                                      : "unknown dtype number " + std::to_string(*code));
-  }
+  if (!dtype) return make_error(Code::NOT_SUPPORTED, "unknown dtype number " + std::to_string(*code));
   spec.dtype = *dtype;
   const auto layout = meta["layout"].as_int();
   if (layout && *layout != kStridedLayout) {

@@ -104,6 +104,11 @@ const std::string* StringArgument::find_text() const { return ir::get_if<std::st
 
 const ir::FloatList* FloatListArgument::find_list() const { return ir::get_if<ir::FloatList>(get()); }
 
+bool BoolListArgument::at(size_t index) const {
+  const auto* list = ir::get_if<ir::BoolList>(get());
+  return list != nullptr && index < list->size() && (*list)[index];
+}
+
 size_t Call::axis(int64_t wanted, size_t rank) const {
   const std::optional<size_t> axis = ops::wrap_axis(wanted, rank);
   if (!axis)
@@ -140,15 +145,33 @@ Dims broadcast(const Call& call, const Dims& a, const Dims& b) {
 
 namespace {
 
+// Returns the complex dtype with parts of this one; complex64 for bfloat16 and dtypes that are not floating.
+ir::Dtype complex_like(ir::Dtype dtype) {
+  const ir::Dtype made = ops::complex_of(dtype);
+  return ops::is_complex(made) ? made : ir::Dtype::COMPLEX64;
+}
+
 // torch/csrc result_type: tensors of one dimension or more count most, then 0-d tensors, then numbers.
 std::optional<ir::Dtype> combine(std::optional<ir::Dtype> higher, std::optional<ir::Dtype> lower) {
   if (!higher || !lower) return higher ? higher : lower;
+  if (ops::is_complex(*higher)) return higher;
+  if (ops::is_complex(*lower)) return ops::is_floating(*higher) ? complex_like(*higher) : lower;
   if (ops::is_floating(*higher)) return higher;
   if (ops::is_bool(*higher) || ops::is_floating(*lower)) return ops::promote(*higher, *lower);
   return higher;
 }
 
 }  // namespace
+
+std::optional<ir::Dtype> promote_dtypes(ir::Dtype a, ir::Dtype b) {
+  if (a == b || (!ops::is_complex(a) && !ops::is_complex(b))) return ops::promote(a, b);
+  const bool is_a = ops::is_complex(a), is_b = ops::is_complex(b);
+  const ir::Dtype other = is_a ? b : a;
+  // An integer does not change the parts.
+  if (is_a != is_b && !ops::is_floating(other)) return is_a ? a : b;
+  const auto parts = ops::promote(ops::real_part(a), ops::real_part(b));
+  return parts ? std::optional(complex_like(*parts)) : std::nullopt;
+}
 
 std::optional<ir::Dtype> promote_arguments(std::span<const AnyArgument> arguments) {
   std::optional<ir::Dtype> by_class[3];  // tensors, 0-d tensors, numbers
@@ -161,11 +184,13 @@ std::optional<ir::Dtype> promote_arguments(std::span<const AnyArgument> argument
       rank_class = tensor->rank() == 0 ? 1 : 0;
     } else if (ir::get_if<double>(argument) != nullptr || ir::get_if<ir::ValueRef>(argument) != nullptr) {
       dtype = ir::Dtype::FLOAT32;
+    } else if (ir::get_if<ir::Complex>(argument) != nullptr) {
+      dtype = ir::Dtype::COMPLEX64;
     } else if (ir::get_if<bool>(argument) != nullptr) {
       dtype = ir::Dtype::BOOL;
     }
     std::optional<ir::Dtype>& slot = by_class[rank_class];
-    slot = slot ? ops::promote(*slot, dtype) : dtype;
+    slot = slot ? promote_dtypes(*slot, dtype) : dtype;
     if (!slot) return std::nullopt;
   }
   return combine(by_class[0], combine(by_class[1], by_class[2]));

@@ -119,6 +119,12 @@ class FloatListArgument : public AnyArgument {
   const ir::FloatList* find_list() const;  // null for none
 };
 
+class BoolListArgument : public AnyArgument {
+ public:
+  using AnyArgument::AnyArgument;
+  bool at(size_t index) const;  // false past the end
+};
+
 // A call as rules see it, and the reader (api/ops/argument_reader.hpp) below the schemas' views. A handle:
 // copies share the state.
 class Call {
@@ -162,6 +168,7 @@ class Call {
   MemoryFormatArgument read_optional_memory_format(size_t index) const { return {*state_, index}; }
   IntListArgument read_int_list(size_t index, size_t) const { return {*state_, index}; }
   IntListArgument read_optional_int_list(size_t index, size_t) const { return {*state_, index}; }
+  BoolListArgument read_bool_list(size_t index) const { return {*state_, index}; }
   FloatListArgument read_float_list(size_t index) const { return {*state_, index}; }
   FloatListArgument read_optional_float_list(size_t index) const { return {*state_, index}; }
 

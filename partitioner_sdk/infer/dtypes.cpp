@@ -33,7 +33,7 @@ std::optional<Dtype> promote_list(const TensorListArgument& list) {
   std::optional<Dtype> out;
   for (const TensorSpec* item : list.specs()) {
     if (item == nullptr) continue;
-    out = out ? ops::promote(*out, item->dtype) : item->dtype;
+    out = out ? promote_dtypes(*out, item->dtype) : item->dtype;
     if (!out) return std::nullopt;
   }
   return out;
@@ -56,7 +56,7 @@ Dtype promoted_dtype(const Call& call, ArgumentSet operands) {
 
 Dtype float_dtype(const Call& call, ArgumentSet operands) {
   const Dtype promoted = promoted_dtype(call, operands);
-  return ops::is_floating(promoted) ? promoted : Dtype::FLOAT32;
+  return ops::is_floating(promoted) || ops::is_complex(promoted) ? promoted : Dtype::FLOAT32;
 }
 
 // Returns the dtype that torch.full gives numbers: that of the widest kind.
@@ -66,6 +66,7 @@ Dtype dtype_of_numbers(const Call& call, ArgumentSet operands) {
     if (!operands.has(i)) continue;
     const ir::Argument& number = call.argument(i);
     if (ir::get_if<bool>(number) != nullptr) continue;
+    if (ir::get_if<ir::Complex>(number) != nullptr) return Dtype::COMPLEX64;
     if (ir::get_if<ir::Dim>(number) == nullptr) return Dtype::FLOAT32;
     out = Dtype::INT64;
   }
@@ -98,14 +99,20 @@ Dtype result_dtype(const Call& call, DtypeRule rule, ArgumentSet operands) {
     case DtypeRule::kSum:
       return given_or([&] {
         const Dtype first = dtype_of_first(call, operands);
-        return ops::is_floating(first) ? first : Dtype::INT64;
+        return ops::is_floating(first) || ops::is_complex(first) ? first : Dtype::INT64;
       });
     case DtypeRule::kValue:
       return given_or([&] { return dtype_of_numbers(call, operands); });
     case DtypeRule::kCreated:
       return given_or([] { return Dtype::FLOAT32; });
+    case DtypeRule::kReal:
+      return ops::real_part(dtype_of_first(call, operands));
+    case DtypeRule::kComplex:
+      return ops::complex_of(dtype_of_first(call, operands));
     case DtypeRule::kBool:
       return Dtype::BOOL;
+    case DtypeRule::kInt32:
+      return Dtype::INT32;
     case DtypeRule::kInt64:
       return Dtype::INT64;
   }

@@ -7,9 +7,11 @@
 #include "ops/_cdist_forward.hpp"
 #include "ops/_to_copy.hpp"
 #include "ops/arange.hpp"
+#include "ops/as_strided_scatter.hpp"
 #include "ops/cat.hpp"
 #include "ops/clone.hpp"
 #include "ops/copy.hpp"
+#include "ops/diagonal_scatter.hpp"
 #include "ops/dim_order_ops/_clone_dim_order.hpp"
 #include "ops/dim_order_ops/_empty_dim_order.hpp"
 #include "ops/dim_order_ops/_to_dim_order_copy.hpp"
@@ -20,13 +22,17 @@
 #include "ops/full_like.hpp"
 #include "ops/gather.hpp"
 #include "ops/grid_sampler_2d.hpp"
+#include "ops/grid_sampler_3d.hpp"
 #include "ops/index.hpp"
 #include "ops/index_put.hpp"
 #include "ops/index_select.hpp"
+#include "ops/rand.hpp"
+#include "ops/randn.hpp"
 #include "ops/repeat.hpp"
 #include "ops/roll.hpp"
 #include "ops/scalar_tensor.hpp"
 #include "ops/scatter.hpp"
+#include "ops/scatter_add.hpp"
 #include "ops/scatter_reduce.hpp"
 #include "ops/searchsorted.hpp"
 #include "ops/select_scatter.hpp"
@@ -186,17 +192,17 @@ Specs upsample2d(const C& call) {
   }
   return {out};
 }
-// The grid is [N, height, width, 2].
-Specs grid_sampler_2d(const ops::grid_sampler_2d_default<Call>& call) {
+// The grid is [N, height, width, 2], and [N, depth, height, width, 3] for volumes.
+template <size_t Rank, class C>
+Specs grid_sampler(const C& call) {
   TensorSpec out = call.input().spec();
   const TensorSpec& grid = call.grid().spec();
-  if (out.rank() != 4 || grid.rank() != 4) {
+  if (out.rank() != Rank || grid.rank() != Rank) {
     call.fail("input of rank " + std::to_string(out.rank()) + " and grid of rank " +
-              std::to_string(grid.rank()) + ", expected 4 and 4");
+              std::to_string(grid.rank()) + ", expected " + std::to_string(Rank) + " for both");
     return {out};
   }
-  out.sizes[2] = grid.sizes[1];
-  out.sizes[3] = grid.sizes[2];
+  for (size_t i = 2; i < Rank; ++i) out.sizes[i] = grid.sizes[i - 1];
   out.strides.clear();
   return {out};
 }
@@ -236,24 +242,30 @@ constexpr Rule kRows[] = {
     row<ops::_cdist_forward_default, cdist>(kDense),
     row<ops::_to_copy_default, same>(kPreserve),
     row<ops::arange_start_step, arange>(kDense),
+    row<ops::as_strided_scatter_default, same>(kPreserve),
     row<ops::cat_default, cat>(kDense),
     row<ops::clone_default, same>(kPreserve),
     row<ops::copy_default, same>(kPoint),
+    row<ops::diagonal_scatter_default, same>(kPreserve),
     row<ops::embedding_default, embedding>(kDense),
     row<ops::empty_memory_format, created>(kDense),
     row<ops::flip_default, same>(kPreserve),
     row<ops::full_default, created>(kDense),
     row<ops::full_like_default, same>(kPreserve),
     row<ops::gather_default, gather>(kDense),
-    row<ops::grid_sampler_2d_default, grid_sampler_2d>(kDense),
+    row<ops::grid_sampler_2d_default, grid_sampler<4>>(kDense),
+    row<ops::grid_sampler_3d_default, grid_sampler<5>>(kDense),
     row<ops::index_Tensor, index>(kDense),
     row<ops::index_put_default, index_put>(kPreserve),
     row<ops::index_select_default, index_select>(kDense),
+    row<ops::rand_default, created>(kDense),
+    row<ops::randn_default, created>(kDense),
     row<ops::repeat_default, repeat>(kDense),
     row<ops::roll_default, same>(kDense),
     row<ops::scalar_tensor_default, scalar_tensor>(kDense),
     row<ops::scatter_src, same>(kPreserve),
     row<ops::scatter_value, same>(kPreserve),
+    row<ops::scatter_add_default, same>(kPreserve),
     row<ops::scatter_reduce_two, same>(kPreserve),
     row<ops::searchsorted_Tensor, searchsorted>(kDense),
     row<ops::select_scatter_default, same>(kPreserve),

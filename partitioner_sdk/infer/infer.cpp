@@ -12,7 +12,8 @@ const Rule* find_rule(const ops::Schema* op) {
   if (results == nullptr) return nullptr;
   if (!results->broadcast.is_empty()) return &kElementwiseRule;
   for (const std::span<const Rule> rows :
-       {gathering_rules(), pointwise_rules(), reduction_rules(), view_rules(), window_rules()}) {
+       {fourier_rules(), gathering_rules(), linear_algebra_rules(), pointwise_rules(), reduction_rules(),
+        view_rules(), window_rules()}) {
     const auto found =
         std::lower_bound(rows.begin(), rows.end(), op->name(),
                          [](const Rule& row, std::string_view name) { return row.name < name; });

@@ -58,6 +58,9 @@ void set_dtypes(const Call& call, const ops::ResultRule& rule, Specs& results);
 // are copies. Results of an op without a row become row-major.
 void relayout(ir::Module& module, ir::Graph& graph);
 
+// PyTorch's promotion of two tensors (torch.promote_types), also of complex ones. Returns nullopt when PyTorch
+// rejects them.
+std::optional<ir::Dtype> promote_dtypes(ir::Dtype a, ir::Dtype b);
 // Returns the dtype that PyTorch's promotion chooses for these arguments (torch.result_type); ints and floats
 // that are no tensors count least. Returns nullopt when PyTorch rejects them.
 std::optional<ir::Dtype> promote_arguments(std::span<const AnyArgument> arguments);
@@ -71,7 +74,9 @@ std::optional<ir::Dims> try_view(ir::SymbolTable& symbols, const ir::TensorSpec&
 ir::Dims result_strides(const Call& call, ResultLayout layout, const ir::TensorSpec& out);
 
 // The rows of the file of that name, sorted by op.
+std::span<const Rule> fourier_rules();
 std::span<const Rule> gathering_rules();
+std::span<const Rule> linear_algebra_rules();
 std::span<const Rule> pointwise_rules();
 std::span<const Rule> reduction_rules();
 std::span<const Rule> view_rules();

@@ -149,7 +149,7 @@ TEST(Infer, DtypesOfListsArePromoted) {
 
 TEST(Infer, TablesAreSorted) {
   for (const auto rows :
-       {gathering_rules(), pointwise_rules(), reduction_rules(), view_rules(), window_rules()}) {
+       {fourier_rules(), gathering_rules(), pointwise_rules(), reduction_rules(), view_rules(), window_rules()}) {
     EXPECT_FALSE(rows.empty());
     for (const Rule& row : rows) EXPECT_EQ(find_rule(row.name), &row) << row.name;
   }

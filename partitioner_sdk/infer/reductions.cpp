@@ -22,6 +22,7 @@
 #include "ops/median.hpp"
 #include "ops/min.hpp"
 #include "ops/mm.hpp"
+#include "ops/prod.hpp"
 #include "ops/sum.hpp"
 #include "ops/transformers/grouped_mm_fallback.hpp"
 #include "ops/var.hpp"
@@ -131,6 +132,7 @@ constexpr Rule kRows[] = {
     row<ops::median_dim, reduce_pair>(kDense),
     row<ops::min_dim, reduce_pair>(kDense),
     row<ops::mm_default, mm>(kDense),
+    row<ops::prod_dim_int, reduce>(kDense),
     row<ops::sum_dim_IntList, reduce>(kDense),
     row<ops::var_correction, reduce>(kDense),
     row<ops::transformers::grouped_mm_fallback_default, grouped_mm>(kDense),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/ops/sizes/view.hpp"
+#include "ops/_conj.hpp"
 #include "ops/alias.hpp"
 #include "ops/alias_copy.hpp"
 #include "ops/detach.hpp"
@@ -10,8 +11,10 @@
 #include "ops/diagonal_copy.hpp"
 #include "ops/expand.hpp"
 #include "ops/expand_copy.hpp"
+#include "ops/imag.hpp"
 #include "ops/permute.hpp"
 #include "ops/permute_copy.hpp"
+#include "ops/real.hpp"
 #include "ops/select.hpp"
 #include "ops/select_copy.hpp"
 #include "ops/slice.hpp"
@@ -22,9 +25,15 @@
 #include "ops/squeeze_copy.hpp"
 #include "ops/t.hpp"
 #include "ops/transpose.hpp"
+#include "ops/unfold.hpp"
+#include "ops/unfold_copy.hpp"
 #include "ops/unsqueeze.hpp"
 #include "ops/unsqueeze_copy.hpp"
 #include "ops/view.hpp"
+#include "ops/view_as_complex.hpp"
+#include "ops/view_as_complex_copy.hpp"
+#include "ops/view_as_real.hpp"
+#include "ops/view_as_real_copy.hpp"
 #include "ops/view_copy.hpp"
 #include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
@@ -225,6 +234,62 @@ Specs same(const C& call) {
   return {call.self().spec()};
 }
 
+// Windows of a dimension, one after the other; their elements become the last dimension.
+template <class C>
+Specs unfold(const C& call) {
+  TensorSpec out = call.self().spec();
+  const int64_t size = call.size().integer(), step = call.step().integer();
+  const size_t axis = call.axis(call.dimension().integer(), out.rank());
+  if (out.rank() == 0 || size < 0 || step <= 0) {
+    call.fail("windows of " + std::to_string(size) + " every " + std::to_string(step) + " elements of rank " +
+              std::to_string(out.rank()));
+    return {out};
+  }
+  ir::SymbolTable& symbols = call.symbols();
+  const Dim last = symbols.sub(out.sizes[axis], size);
+  if (last.is_static() && last.value() < 0) {
+    call.fail("windows of " + std::to_string(size) + " in a dimension of " +
+              std::to_string(out.sizes[axis].value()));
+    return {out};
+  }
+  const Dim stride = out.strides[axis];
+  out.sizes[axis] = symbols.add(symbols.floor_div(last, step), 1);
+  out.strides[axis] = symbols.mul(stride, step);
+  out.sizes.emplace_back(size);
+  out.strides.push_back(stride);
+  return {out};
+}
+
+// Pairs of reals in one more dimension.
+template <class C>
+Specs view_as_real(const C& call) {
+  TensorSpec out = call.self().spec();
+  for (Dim& stride : out.strides) stride = call.symbols().mul(stride, 2);
+  out.sizes.emplace_back(2);
+  out.strides.emplace_back(1);
+  return {out};
+}
+template <class C>
+Specs view_as_complex(const C& call) {
+  TensorSpec out = call.self().spec();
+  if (out.rank() == 0 || !out.sizes.back().is(2)) {
+    call.fail("the last dimension is not pairs of numbers");
+    return {out};
+  }
+  out.sizes.pop_back();
+  out.strides.pop_back();
+  for (Dim& stride : out.strides) stride = call.symbols().floor_div(stride, 2);
+  return {out};
+}
+// One part of a complex tensor, a view of every other number. A real tensor is its own real part.
+template <class C>
+Specs part(const C& call) {
+  TensorSpec out = call.self().spec();
+  if (!ops::is_complex(out.dtype)) return {out};
+  for (Dim& stride : out.strides) stride = call.symbols().mul(stride, 2);
+  return {out};
+}
+
 // Returns the sizes with -1 replaced by the size that fills the view.
 Dims view_sizes(const Call& call, const TensorSpec& in, Dims sizes) {
   ir::SymbolTable& symbols = call.symbols();
@@ -301,6 +366,7 @@ std::span<const Rule> view_rules() {
   // The copying op has the sizes of its view and is row-major.
   constexpr ResultLayout kOwn = ResultLayout::kOwn, kDense = ResultLayout::kContiguous;
   static constexpr Rule kRows[] = {
+      row<ops::_conj_default, same>(kOwn),
       row<ops::alias_default, same>(kOwn),
       row<ops::alias_copy_default, same>(kDense),
       row<ops::detach_default, same>(kOwn),
@@ -308,8 +374,10 @@ std::span<const Rule> view_rules() {
       row<ops::diagonal_copy_default, diagonal>(kDense),
       row<ops::expand_default, expand>(kOwn),
       row<ops::expand_copy_default, expand>(kDense),
+      row<ops::imag_default, part>(kOwn),
       row<ops::permute_default, permute>(kOwn),
       row<ops::permute_copy_default, permute>(kDense),
+      row<ops::real_default, part>(kOwn),
       row<ops::select_int, select>(kOwn),
       row<ops::select_copy_int, select>(kDense),
       row<ops::slice_Tensor, slice>(kOwn),
@@ -322,9 +390,15 @@ std::span<const Rule> view_rules() {
       row<ops::squeeze_copy_dims, squeeze_dims>(kDense),
       row<ops::t_default, transpose_matrix>(kOwn),
       row<ops::transpose_int, transpose>(kOwn),
+      row<ops::unfold_default, unfold>(kOwn),
+      row<ops::unfold_copy_default, unfold>(kDense),
       row<ops::unsqueeze_default, unsqueeze>(kOwn),
       row<ops::unsqueeze_copy_default, unsqueeze>(kDense),
       row<ops::view_default, view>(kOwn),
+      row<ops::view_as_complex_default, view_as_complex>(kOwn),
+      row<ops::view_as_complex_copy_default, view_as_complex>(kDense),
+      row<ops::view_as_real_default, view_as_real>(kOwn),
+      row<ops::view_as_real_copy_default, view_as_real>(kDense),
       row<ops::view_copy_default, view>(kDense),
   };
   return kRows;

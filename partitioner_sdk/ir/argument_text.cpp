@@ -125,6 +125,8 @@ Result<Argument> to_argument(const graph::ArgumentDesc& text, const Terms& terms
       return Argument(BoolList(text.ints.begin(), text.ints.end()));
     case ETB_GRAPH_ARGUMENT_STRINGS:
       return Argument(StringList{text.strings});
+    case ETB_GRAPH_ARGUMENT_COMPLEX:
+      return Argument(Complex{text.floats.at(0), text.floats.at(1)});
     case ETB_GRAPH_ARGUMENT_GRAPH:
       return Argument(GraphRef{static_cast<uint32_t>(text.as_int)});
     case graph::kEmptyListArgument:

@@ -141,10 +141,10 @@ Argument parse_default(const ops::Argument& argument) {
 }
 
 std::string_view kind_name(const Argument& argument) {
-  constexpr std::string_view kNames[] = {"none",           "value",         "list of values",  "int",
-                                         "float",          "bool",          "string",          "dtype",
-                                         "layout",         "memory format", "device",          "list of ints",
-                                         "list of floats", "list of bools", "list of strings", "graph"};
+  constexpr std::string_view kNames[] = {
+      "none",           "value",         "list of values",  "int",           "float",         "bool",
+      "string",         "dtype",         "layout",          "memory format", "device",        "list of ints",
+      "list of floats", "list of bools", "list of strings", "graph",         "complex number"};
   static_assert(std::size(kNames) == std::variant_size_v<Argument>);
   return kNames[argument.index()];
 }

@@ -53,6 +53,12 @@ struct GraphRef {
   uint32_t index = 0;  // index into Module::graphs
   friend bool operator==(GraphRef, GraphRef) = default;
 };
+// A Python complex number.
+struct Complex {
+  double real = 0;
+  double imaginary = 0;
+  friend bool operator==(Complex, Complex) = default;
+};
 using FloatList = std::vector<double>;
 using BoolList = std::vector<bool>;
 struct StringList {
@@ -61,7 +67,7 @@ struct StringList {
 };
 
 using Argument = std::variant<Nothing, ValueRef, ValueList, Dim, double, bool, std::string, Dtype, Layout,
-                              MemoryFormat, Device, Dims, FloatList, BoolList, StringList, GraphRef>;
+                              MemoryFormat, Device, Dims, FloatList, BoolList, StringList, GraphRef, Complex>;
 
 template <class T>
 const T* get_if(const Argument& argument) {
@@ -126,6 +132,15 @@ struct Output {
   std::string target;  // name of the buffer or input that gets this value
 };
 
+// The outputs of a method that computes a loss and gradients (torch.export's joint graph), in order: loss and
+// other results, gradients, then the parameters that have gradients. An optimizer of the application writes to
+// the parameters, which are state.
+struct TrainingOutputs {
+  uint32_t first_gradient = 0;  // index of the first gradient of a parameter
+  uint32_t first_parameter = 0;
+  std::vector<std::string> parameters;  // dotted names, in the order of their gradients
+};
+
 struct Graph {
   std::string name;
   std::vector<Value> values;
@@ -179,6 +194,13 @@ struct FileBytes {
   std::shared_ptr<const void> owner;  // keeps both
 };
 
+// An argument of the user's function that the exporter fixed: a number, bool, text or None. Nodes contain its value
+// already; it stays an input of the method so that callers pass all arguments.
+struct FixedInput {
+  uint32_t position = 0;  // among the method's inputs
+  Argument value;
+};
+
 class Module {
  public:
   Module() = default;
@@ -191,6 +213,8 @@ class Module {
   // Nesting of inputs and outputs in the user's Python (pytree text). Compilation does not need it.
   std::string input_tree;
   std::string output_tree;
+  std::vector<FixedInput> fixed_inputs;  // by position
+  std::optional<TrainingOutputs> training;  // none for a method without gradients
   SymbolTable symbols;
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it
   std::vector<Constant> constants;

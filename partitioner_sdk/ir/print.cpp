@@ -190,7 +190,8 @@ class Printer : graph::TextWriter {
             [&](const StringList& list) {
               put_brackets("strings", list.items, [this](std::string_view text) { put_string(text); });
             },
-            [&](GraphRef graph) { put_name('@', module_.graphs[graph.index].name); }},
+            [&](GraphRef graph) { put_name('@', module_.graphs[graph.index].name); },
+            [&](Complex number) { put_complex(number.real, number.imaginary); }},
         argument);
   }
 

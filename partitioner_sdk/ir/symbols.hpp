@@ -62,6 +62,7 @@ class SymbolTable {
   uint32_t symbol_count() const { return static_cast<uint32_t>(symbols_.size()); }
   const Symbol& symbol(uint32_t index) const { return symbols_[index]; }
   void set_hint(uint32_t index, int64_t hint) { symbols_[index].hint = hint; }
+  void set_max(uint32_t index, int64_t max) { symbols_[index].max = max; }
   Dim symbol_dim(uint32_t index) const { return symbol_dims_[index]; }
   // Returns the index of the symbol if `dim` is exactly one symbol.
   std::optional<uint32_t> as_symbol(Dim dim) const;

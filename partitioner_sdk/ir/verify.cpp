@@ -72,10 +72,10 @@ bool fits_item(const Argument& argument, const ops::Type& type) {
   switch (type.base) {
     case BaseType::kTensor:
       // scalars_to_tensors turns a number for a tensor argument into a constant.
-      return get_if<Dim>(argument) || get_if<double>(argument) || get_if<bool>(argument);
     case BaseType::kScalar:
     case BaseType::kComplex:
-      return get_if<Dim>(argument) || get_if<double>(argument) || get_if<bool>(argument);
+      return get_if<Dim>(argument) || get_if<double>(argument) || get_if<bool>(argument) ||
+             get_if<Complex>(argument);
     case BaseType::kFloat:
       return get_if<double>(argument) || get_if<Dim>(argument);
     case BaseType::kInt:

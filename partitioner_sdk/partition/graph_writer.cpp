@@ -9,7 +9,15 @@ namespace etb::partition {
 
 // ---- ImageTables
 
+// Images have no complex dtypes. A complex tensor is shown as view_as_real returns it; its nodes stay with the host.
 uint32_t ImageTables::spec(const ir::TensorSpec& spec) {
+  if (ops::is_complex(spec.dtype)) {
+    ir::TensorSpec pairs = spec;
+    pairs.dtype = ops::real_part(spec.dtype);
+    pairs.sizes.emplace_back(2);
+    pairs.strides = ir::contiguous_strides(module_.symbols, pairs.sizes);
+    return this->spec(pairs);
+  }
   graph::SpecDesc desc;
   desc.dtype = static_cast<int32_t>(spec.dtype);
   for (size_t i = 0; i < spec.rank(); ++i) {
@@ -70,8 +78,9 @@ uint32_t ImageTables::expr(ir::Dim dim) {
 uint32_t ImageTables::constant_spec(uint32_t index) {
   const ir::Constant& constant = module_.constants[index];
   graph::SpecDesc spec;
-  spec.dtype = static_cast<int32_t>(constant.dtype);
+  spec.dtype = static_cast<int32_t>(ops::real_part(constant.dtype));
   spec.sizes = constant.sizes;
+  if (ops::is_complex(constant.dtype)) spec.sizes.push_back(2);
   return builder_.add_spec(std::move(spec));
 }
 
@@ -221,7 +230,10 @@ Result<graph::ArgumentDesc> GraphWriter::argument(const ir::Argument& item, cons
             return graph::bools_arg({list.begin(), list.end()}, name);
           },
           [&](const ir::StringList& list) -> Made { return graph::strings_arg(list.items, name); },
-          [&](ir::GraphRef graph) -> Made { return graph::graph_arg(graph.index, name); }},
+          [&](ir::GraphRef graph) -> Made { return graph::graph_arg(graph.index, name); },
+          [&](ir::Complex number) -> Made {
+            return graph::complex_arg(number.real, number.imaginary, name);
+          }},
       item);
 }
 

@@ -39,6 +39,7 @@ class GraphLowering {
     std::map<uint32_t, uint32_t> unit_of_region;
     unit_of_node_.resize(graph_.nodes.size());
     for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (assignments_[i].is_replaced) continue;
       const uint32_t region = assignments_[i].region;
       uint32_t unit = static_cast<uint32_t>(units_.size());
       if (region != kNoRegion) unit = unit_of_region.emplace(region, unit).first->second;
@@ -50,11 +51,24 @@ class GraphLowering {
 
   void link() {
     for_each_dependency(module_, graph_, [&](uint32_t from, uint32_t to) {
-      const uint32_t a = unit_of_node_[from], b = unit_of_node_[to];
-      if (a == b) return;
-      units_[a].next.push_back(b);
-      ++units_[b].wait_count;
+      if (!assignments_[from].is_replaced && !assignments_[to].is_replaced)
+        link(unit_of_node_[from], unit_of_node_[to]);
     });
+    // A region waits for the operands of its copies, too.
+    std::vector<uint32_t> definer(graph_.values.size(), ir::kNone);
+    for (uint32_t i = 0; i < graph_.nodes.size(); ++i)
+      for (const ir::ValueId id : graph_.nodes[i].outputs) definer[id] = i;
+    for (uint32_t unit = 0; unit < units_.size(); ++unit) {
+      if (units_[unit].region == kNoRegion) continue;
+      for (const ir::ValueId id : regions_[units_[unit].region].image.operands)
+        if (definer[id] != ir::kNone) link(unit_of_node_[definer[id]], unit);
+    }
+  }
+
+  void link(uint32_t from, uint32_t to) {
+    if (from == to) return;
+    units_[from].next.push_back(to);
+    ++units_[to].wait_count;
   }
 
   Status place() {

@@ -36,6 +36,8 @@ struct Region {
 
 struct NodeAssignment {
   uint32_t region = kNoRegion;        // index into Partition::regions
+  std::vector<uint32_t> copies;       // other regions that compute the node for themselves
+  bool is_replaced = false;           // only copies are read; nothing computes the node itself
   std::vector<Rejection> rejections;  // in the order in which plugins were asked
 };
 
@@ -48,6 +50,13 @@ struct PluginError {
   std::string text;
 };
 
+// Nodes that a plugin claimed and could not compile. The host runs them.
+struct FailedClaim {
+  std::string plugin;
+  std::string nodes;  // "aten.linear.default (node 3)"
+  std::string text;
+};
+
 struct Partition {
   std::vector<Region> regions;  // the delegate with index i runs region i
   std::vector<NamedBlob> blobs;
@@ -55,11 +64,13 @@ struct Partition {
   std::vector<std::string> compilers;          // names, in the order in which they were asked
   std::vector<std::string> backend_ids;
   std::vector<PluginError> plugin_errors;
+  std::vector<FailedClaim> failed_claims;
 };
 
-// Asks the compilers in order. Each may claim nodes that earlier ones left. A compiler that answers or
-// compiles wrongly is named in `plugin_errors`, and the result is as if it had not been asked. Errors: a defect of
-// this code, or a graph without an image.
+// Asks the compilers in order. Each may claim nodes that earlier ones left. A compiler that answers wrongly or
+// compiles no region is named in `plugin_errors`, and the result is as if it had not been asked. Where it compiles
+// only some regions, the nodes that prevent the others are in `failed_claims`. Errors: a defect of this code, or a
+// graph without an image.
 [[nodiscard]] Result<Partition> partition(std::span<ir::Module> methods,
                                           std::span<const std::unique_ptr<Compiler>> compilers,
                                           const PartitionOptions& options, ConstantKeys& keys);

@@ -128,6 +128,133 @@ TEST(Partition, OneThatCannotCompileIsNamedAndOthersGetItsNodes) {
   EXPECT_EQ(fixture.done.regions[0].compiler, 1u);
 }
 
+// Two layers with one weight, and the host's relu between them.
+constexpr const char* kTwoLayers = R"(etg 1
+module "forward"
+constant "w": int8[2] = [1, 2]
+
+graph @forward {
+  parameter %w: int8[2] = "w" as "w"
+  user %x: float32[2]
+  %d: float32[2] = quantized_decomposed.dequantize_per_tensor.default(%w, 0.5, 0, -128, 127, int8)
+  %a: float32[2] = aten.add.Tensor(%x, %d)
+  %r: float32[2] = aten.relu.default(%a)
+  %b: float32[2] = aten.add.Tensor(%r, %d)
+  return %b
+}
+)";
+constexpr const char* kDequantise = "quantized_decomposed.dequantize_per_tensor.default";
+constexpr const char* kQuantise = "quantized_decomposed.quantize_per_tensor.default";
+
+TEST(Partition, EachRegionComputesItsConstantsItself) {
+  TestFixture fixture;
+  fixture.method(kTwoLayers).plugin("npu", {kAdd, kDequantise});
+  fixture.run();
+  ASSERT_EQ(fixture.done.regions.size(), 2u);
+  EXPECT_EQ(fixture.payload(0), "in constant w " + std::string(kDequantise) + " aten.add.Tensor out1");
+  EXPECT_EQ(fixture.payload(1), "in constant w " + std::string(kDequantise) + " aten.add.Tensor out1");
+  EXPECT_EQ(make_report(fixture.modules, fixture.done, fixture.keys).other_count, 1u);
+  EXPECT_EQ(fixture.lowered(), R"(etg 1
+module "forward"
+
+graph @forward {
+  user %x: float32[2]
+  %a: float32[2] = higher_order.executorch_call_delegate.default(0, [%x])
+  %r: float32[2] = aten.relu.default(%a)
+  %b: float32[2] = higher_order.executorch_call_delegate.default(1, [%r])
+  return %b
+}
+)");
+}
+
+TEST(Partition, TheHostKeepsConstantsThatItReads) {
+  TestFixture fixture;
+  fixture.method(kTwoLayers).plugin("npu", {kAdd, kDequantise});
+  fixture.options.filters.skip_nodes = {"b"};
+  fixture.run();
+  ASSERT_EQ(fixture.done.regions.size(), 1u);
+  EXPECT_EQ(fixture.payload(0), "in constant w " + std::string(kDequantise) + " aten.add.Tensor out1");
+  EXPECT_THAT(fixture.lowered(), HasSubstr("%d: float32[2] = quantized_decomposed.dequantize_per_tensor"));
+}
+
+TEST(Partition, ADequantisationBelongsToItsReaders) {
+  TestFixture fixture;
+  fixture.method(R"(etg 1
+module "forward"
+graph @forward {
+  user %x: float32[2]
+  %q: int8[2] = quantized_decomposed.quantize_per_tensor.default(%x, 0.5, 0, -128, 127, int8)
+  %d: float32[2] = quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 0, -128, 127, int8)
+  %a: float32[2] = aten.add.Tensor(%d, %d)
+  %r: float32[2] = aten.relu.default(%a)
+  %b: float32[2] = aten.add.Tensor(%r, %d)
+  return %b
+}
+)");
+  fixture.plugin("npu", {kAdd, kQuantise, kDequantise});
+  fixture.run();
+  ASSERT_EQ(fixture.done.regions.size(), 2u);
+  EXPECT_EQ(fixture.payload(0),
+            "in " + std::string(kQuantise) + " " + std::string(kDequantise) + " aten.add.Tensor out2");
+  EXPECT_EQ(fixture.payload(1), "in in " + std::string(kDequantise) + " aten.add.Tensor out1");
+  EXPECT_THAT(fixture.lowered(), HasSubstr("%q: int8[2], %a: float32[2] = higher_order"));
+}
+
+TEST(Partition, ADequantisationThatTheHostReadsToo) {
+  TestFixture fixture;
+  fixture.method(R"(etg 1
+module "forward"
+graph @forward {
+  user %x: float32[2]
+  %q: int8[2] = quantized_decomposed.quantize_per_tensor.default(%x, 0.5, 0, -128, 127, int8)
+  %d: float32[2] = quantized_decomposed.dequantize_per_tensor.default(%q, 0.5, 0, -128, 127, int8)
+  %r: float32[2] = aten.relu.default(%d)
+  %b: float32[2] = aten.add.Tensor(%r, %d)
+  return %b
+}
+)");
+  fixture.plugin("npu", {kAdd, kQuantise, kDequantise});
+  fixture.run();
+  ASSERT_EQ(fixture.done.regions.size(), 2u);
+  EXPECT_EQ(fixture.payload(0), "in " + std::string(kQuantise) + " " + std::string(kDequantise) + " out2");
+  EXPECT_EQ(fixture.payload(1), "in in " + std::string(kDequantise) + " aten.add.Tensor out1");
+}
+
+TEST(Partition, OnlyNodesThatDoNotCompileGoBackToTheHost) {
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("npu", {kAdd, kMul}).rejected_text = kMul;
+  fixture.run();
+  EXPECT_THAT(fixture.done.plugin_errors, testing::IsEmpty());
+  ASSERT_EQ(fixture.done.regions.size(), 1u);
+  EXPECT_THAT(fixture.done.regions[0].nodes, ElementsAre(0, 2));
+  EXPECT_EQ(fixture.rejection(3), "host.compile: no aten.mul.Tensor");
+  ASSERT_EQ(fixture.done.failed_claims.size(), 1u);
+  EXPECT_EQ(to_text(fixture.done.failed_claims[0]),
+            "plugin 'npu' claims aten.mul.Tensor (node 3) and cannot compile it: no aten.mul.Tensor; the "
+            "host runs it");
+}
+
+TEST(Partition, TheNodeThatFailsIsFoundWithinItsRegion) {
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("npu", {kAdd, kMul, kRelu}).rejected_text = kRelu;
+  fixture.run();
+  EXPECT_THAT(fixture.done.plugin_errors, testing::IsEmpty());
+  ASSERT_EQ(fixture.done.regions.size(), 2u);
+  EXPECT_THAT(fixture.done.regions[0].nodes, ElementsAre(0, 2));
+  EXPECT_THAT(fixture.done.regions[1].nodes, ElementsAre(3));
+  EXPECT_EQ(fixture.rejection(1), "host.compile: no aten.relu.default");
+}
+
+TEST(Partition, AGroupGoesBackWhole) {
+  TestFixture fixture;
+  FakeCompiler& plugin = fixture.method(kDiamond).plugin("npu", {kAdd}, ETB_CLAIM_WHOLE_GROUP);
+  plugin.group = 5;
+  plugin.rejected_text = "aten.add.Tensor aten.add.Tensor";
+  fixture.run();
+  ASSERT_EQ(fixture.done.plugin_errors.size(), 1u);
+  EXPECT_EQ(fixture.done.plugin_errors[0].text, "no aten.add.Tensor aten.add.Tensor");
+}
+
 TEST(Partition, OwnRegionsAndWholeGroups) {
   TestFixture fixture;
   fixture.method(kDiamond).plugin("npu", {kAdd, kMul}, ETB_CLAIM_OWN_REGION);
@@ -371,6 +498,25 @@ forward %r = aten.relu.default
 forward %c = aten.mul.Tensor
     npu: op: aten.mul.Tensor
 )");
+}
+
+TEST(Partition, ComplexTensorsStayWithTheHost) {
+  TestFixture fixture;
+  fixture
+      .method(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[8]
+  %y: complex64[5] = aten._fft_r2c.default(%x, [0], 0, true)
+  %z: float32[8] = aten._fft_c2r.default(%y, [0], 2, 8)
+  return %z
+}
+)")
+      .plugin("npu", {"aten._fft_r2c.default", "aten._fft_c2r.default"});
+  fixture.run();
+  EXPECT_THAT(to_text(make_report(fixture.modules, fixture.done, fixture.keys)),
+              HasSubstr("reads or returns complex numbers, which plugins do not receive"));
 }
 
 TEST(Report, PageEscapesWhatPluginsSay) {

@@ -35,7 +35,7 @@ ReportGraph make_graph(const ir::Module& module, uint32_t index,
     }
     row.source = ir::format_source(module, node.source);
     row.debug_handle = node.debug_handle;
-    row.region = assignments[i].region;
+    row.region = assignments[i].is_replaced ? assignments[i].copies[0] : assignments[i].region;
     row.rejections = assignments[i].rejections;
     out.nodes.push_back(std::move(row));
   }
@@ -121,6 +121,7 @@ Report make_report(std::span<const ir::Module> methods, const Partition& partiti
   out.plugins = partition.compilers;
   out.backend_ids = partition.backend_ids;
   out.plugin_errors = partition.plugin_errors;
+  out.failed_claims = partition.failed_claims;
   std::vector<uint32_t> first_graph;
   for (size_t m = 0; m < methods.size(); ++m) {
     first_graph.push_back(static_cast<uint32_t>(out.graphs.size()));
@@ -141,6 +142,11 @@ Report make_report(std::span<const ir::Module> methods, const Partition& partiti
   return out;
 }
 
+std::string to_text(const FailedClaim& claim) {
+  return "plugin '" + claim.plugin + "' claims " + claim.nodes + " and cannot compile it: " + claim.text +
+         "; the host runs it";
+}
+
 std::string to_text(const Report& report) {
   std::string out = "Total delegated subgraphs: " + std::to_string(report.regions.size()) +
                     "\nNumber of delegated nodes: " + std::to_string(report.delegated_count) +
@@ -150,6 +156,7 @@ std::string to_text(const Report& report) {
   if (report.other_count != 0) out += "\nNot delegated, and why:\n" + refusal_lines(report);
   for (const PluginError& error : report.plugin_errors)
     out += "\nskipped plugin '" + error.plugin + "': " + error.text + "\n";
+  for (const FailedClaim& claim : report.failed_claims) out += "\n" + to_text(claim) + "\n";
   return out;
 }
 

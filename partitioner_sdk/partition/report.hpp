@@ -46,6 +46,7 @@ struct Report {
   std::vector<ReportGraph> graphs;
   std::vector<ReportRegion> regions;
   std::vector<PluginError> plugin_errors;
+  std::vector<FailedClaim> failed_claims;
   uint64_t delegated_count = 0;
   uint64_t other_count = 0;
 
@@ -59,6 +60,8 @@ struct Report {
 // Call it before the regions are lowered.
 Report make_report(std::span<const ir::Module> methods, const Partition& partition, const ConstantKeys& keys);
 
+// Returns one line.
+std::string to_text(const FailedClaim& claim);
 // Returns the summary and the table per op, as the official tools print them, then every node outside
 // plugins, with reasons.
 std::string to_text(const Report& report);

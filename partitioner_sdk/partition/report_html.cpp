@@ -188,6 +188,8 @@ std::string to_html(const Report& report) {
   for (const PluginError& error : report.plugin_errors)
     out += "<p class=\"fault\">skipped plugin '" + escape_page_text(error.plugin) +
            "': " + escape_page_text(error.text) + "</p>\n";
+  for (const FailedClaim& claim : report.failed_claims)
+    out += "<p class=\"fault\">" + escape_page_text(to_text(claim)) + "</p>\n";
   out += region_table(report);
   for (const ReportGraph& graph : report.graphs) {
     out += "<h2>" + escape_page_text(graph.method) +

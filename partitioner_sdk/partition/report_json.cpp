@@ -47,7 +47,7 @@ ordered_json to_json(const Report& report, const ReportRegion& region) {
 
 std::string to_json(const Report& report) {
   ordered_json ops = ordered_json::array(), graphs = ordered_json::array(), regions = ordered_json::array(),
-               plugin_errors = ordered_json::array();
+               plugin_errors = ordered_json::array(), failed_claims = ordered_json::array();
   for (const auto& [op, counts] : report.ops)
     ops.push_back({{"op", op}, {"delegated", counts.delegated}, {"not_delegated", counts.other}});
   for (const ReportGraph& graph : report.graphs) {
@@ -58,6 +58,8 @@ std::string to_json(const Report& report) {
   for (const ReportRegion& region : report.regions) regions.push_back(to_json(report, region));
   for (const PluginError& error : report.plugin_errors)
     plugin_errors.push_back({{"plugin", error.plugin}, {"text", error.text}});
+  for (const FailedClaim& claim : report.failed_claims)
+    failed_claims.push_back({{"plugin", claim.plugin}, {"nodes", claim.nodes}, {"text", claim.text}});
   const ordered_json all = {{"report_version", 1},
                             {"delegated_subgraphs", report.regions.size()},
                             {"delegated_nodes", report.delegated_count},
@@ -66,7 +68,8 @@ std::string to_json(const Report& report) {
                             {"ops", std::move(ops)},
                             {"regions", std::move(regions)},
                             {"graphs", std::move(graphs)},
-                            {"faults", std::move(plugin_errors)}};
+                            {"faults", std::move(plugin_errors)},
+                            {"failed_claims", std::move(failed_claims)}};
   // Names and reasons come from files and plugins: for any bytes the text is valid JSON.
   return all.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }

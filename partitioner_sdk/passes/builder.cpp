@@ -68,6 +68,15 @@ std::vector<ValueId> Builder::add(ir::OpId op, std::vector<Argument> args) {
   return node.outputs;
 }
 
+std::vector<ValueId> Builder::add_declared(ir::OpId op, std::vector<Argument> args,
+                                           std::span<const TensorSpec> specs) {
+  ir::Node node{op, std::move(args), {}, source_, debug_handle_};
+  for (const TensorSpec& spec : specs)
+    node.outputs.push_back(graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}}));
+  nodes_.push_back(node);
+  return node.outputs;
+}
+
 std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument> args) {
   const ir::OpId id = module_.op(op);
   args = complete(id, std::move(args), {});
@@ -79,6 +88,18 @@ std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument
 std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument> args,
                                        const std::vector<Named>& named) {
   return call_all(op, complete(module_.op(op), std::move(args), named));
+}
+
+std::vector<ValueId> Builder::call_sized(std::string_view op, std::vector<Argument> args,
+                                         std::vector<TensorSpec> results) {
+  const ir::OpId id = module_.op(op);
+  ir::Node node{id, complete(id, std::move(args), {}), {}, source_, debug_handle_};
+  for (TensorSpec& result : results) {
+    result.strides = ir::contiguous_strides(module_.symbols, result.sizes);
+    node.outputs.push_back(graph_.add_value({{}, ir::ValueKind::kTensor, std::move(result), {}}));
+  }
+  nodes_.push_back(node);
+  return node.outputs;
 }
 
 ValueId Builder::add_constant(Dtype dtype, std::vector<int64_t> sizes, std::vector<std::byte> elements) {

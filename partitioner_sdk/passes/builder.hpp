@@ -68,6 +68,12 @@ class Builder {
   }
   std::vector<ValueId> call_all(std::string_view op, std::vector<Argument> args,
                                 const std::vector<Named>& named);
+  // Adds a node with results of these specs, row-major: for ops whose sizes depend on data, where no rule can infer them.
+  std::vector<ValueId> call_sized(std::string_view op, std::vector<Argument> args,
+                                  std::vector<TensorSpec> results);
+  // The results that the exporter declares for the node that is decomposed; empty for a call that another
+  // decomposition makes.
+  std::span<const ValueId> declared() const { return declared_; }
 
   TensorSpec spec(ValueId value) const { return graph_.values[value].spec; }
   ir::SymbolTable& symbols() const { return module_.symbols; }
@@ -78,6 +84,13 @@ class Builder {
   // tensor.
   ValueId add_constant(Dtype dtype, std::vector<int64_t> sizes, std::vector<std::byte> elements);
 
+  // Sets the largest value of a symbol.
+  void set_bound(uint32_t symbol, int64_t max) {
+    has_new_bounds_ = true;
+    symbols().set_max(symbol, max);
+  }
+  bool has_new_bounds() const { return has_new_bounds_; }
+
   void fail(Code code, std::string why);
   bool has_failed() const { return !error_.message.empty(); }
   // For a pass that continues after an error in one node: remove_dead_code removes the nodes added for it.
@@ -87,6 +100,10 @@ class Builder {
  protected:
   // Lets a pass expand a call instead of adding a node; false adds the node.
   virtual bool expand(ir::OpId, std::span<const Argument>, std::vector<ValueId>&) { return false; }
+  // Adds a call whose results' specs are known, which also serves ops without a rule of inference.
+  std::vector<ValueId> add_declared(ir::OpId op, std::vector<Argument> args,
+                                    std::span<const TensorSpec> specs);
+  void set_declared(std::vector<ValueId> results) { declared_ = std::move(results); }
   ~Builder() = default;
 
  private:
@@ -98,8 +115,10 @@ class Builder {
   std::vector<ir::Node> old_nodes_;
   std::vector<ir::Node> nodes_;
   std::vector<ValueId> replaced_;
+  std::vector<ValueId> declared_;
   uint32_t source_ = ir::kNone;
   uint32_t debug_handle_ = 0;
+  bool has_new_bounds_ = false;
   Error error_;
 };
 

@@ -8,12 +8,37 @@
 namespace etb::passes {
 
 std::vector<std::span<const Decomposition>> decomposition_tables() {
-  return {activation_decompositions(), creation_decompositions(),  einsum_decompositions(),
-          gradient_decompositions(),   indexing_decompositions(),  linear_decompositions(),
-          list_decompositions(),       loss_decompositions(),      norm_decompositions(),
-          order_decompositions(),      patch_decompositions(),     pool_decompositions(),
-          product_decompositions(),    recurrent_decompositions(), reduction_decompositions(),
-          resampling_decompositions(), view_decompositions(),      window_decompositions()};
+  return {activation_decompositions(),
+          activation_gradient_decompositions(),
+          attention_gradient_decompositions(),
+          axis_gradient_decompositions(),
+          creation_decompositions(),
+          data_size_decompositions(),
+          distance_gradient_decompositions(),
+          einsum_decompositions(),
+          fourier_decompositions(),
+          gradient_decompositions(),
+          grid_gradient_decompositions(),
+          index_gradient_decompositions(),
+          indexing_decompositions(),
+          linear_decompositions(),
+          linear_system_decompositions(),
+          list_decompositions(),
+          loss_decompositions(),
+          loss_gradient_decompositions(),
+          norm_decompositions(),
+          norm_gradient_decompositions(),
+          order_decompositions(),
+          patch_decompositions(),
+          pool_decompositions(),
+          product_decompositions(),
+          random_decompositions(),
+          recurrent_decompositions(),
+          reduction_decompositions(),
+          resampling_decompositions(),
+          spectrum_decompositions(),
+          view_decompositions(),
+          window_decompositions()};
 }
 
 namespace {
@@ -49,17 +74,6 @@ Recipe find_recipe(std::string_view op, const DecomposeOptions& options, bool is
   return {};
 }
 
-// Run-time checks that exporters leave in the graph; their results are not used.
-bool is_assertion(std::string_view op) {
-  return op.rfind("aten._assert_", 0) == 0 || op.rfind("aten.sym_constrain_", 0) == 0;
-}
-
-// Renames an op whose result sizes are known only at run time. The node stays, because the sizes of a new one
-// cannot be inferred.
-void use_known_name(ir::Module& module, ir::Node& node) {
-  if (module.op(node).name == "aten.argwhere.default") node.op = module.op("aten.nonzero.default");
-}
-
 class Decomposer final : public Builder {
  public:
   Decomposer(ir::Module& module, ir::Graph& graph, const DecomposeOptions& options)
@@ -74,10 +88,8 @@ class Decomposer final : public Builder {
         is_changed = true;
         continue;
       }
-      const ir::OpId before = node.op;
-      use_known_name(module(), node);
-      is_changed |= node.op != before;
       Values results;
+      set_declared(node.outputs);
       const bool is_expanded = expand_with(lookup(node.op).exported, node.op, node.args, results);
       if (has_failed()) note(take_error());
       if (!is_expanded || !faults_.message.empty()) {
@@ -92,12 +104,16 @@ class Decomposer final : public Builder {
       for (const std::string& hint : hints_) faults_.message += hint;
       return tl::make_unexpected(faults_);
     }
-    return is_changed;
+    return is_changed || has_new_bounds();
   }
 
  protected:
   bool expand(ir::OpId op, std::span<const Argument> args, Values& results) override {
-    return expand_with(lookup(op).made, op, args, results);
+    const Values outer(declared().begin(), declared().end());
+    set_declared({});
+    const bool is_expanded = expand_with(lookup(op).made, op, args, results);
+    set_declared(outer);
+    return is_expanded;
   }
 
  private:
@@ -190,6 +206,16 @@ class Decomposer final : public Builder {
 };
 
 }  // namespace
+
+bool is_assertion(std::string_view op) {
+  return op.rfind("aten._assert_", 0) == 0 || op.rfind("aten.sym_constrain_", 0) == 0;
+}
+
+Values expand_known(Builder& b, const Call& call) {
+  const Recipe recipe = find_recipe(call.op().name, {}, true);
+  if (recipe.function != nullptr) return recipe.function->expand(b, call);
+  return recipe.formula.empty() ? Values{} : expand_formula(b, call, recipe.formula);
+}
 
 Result<bool> decompose(ir::Module& module, const DecomposeOptions& options) {
   return run_on_graphs(module, [&](ir::Graph& graph) { return Decomposer(module, graph, options).run(); });

@@ -4,7 +4,10 @@
 #include <limits>
 
 #include "ops/__and__.hpp"
+#include "ops/__lshift__.hpp"
 #include "ops/__or__.hpp"
+#include "ops/__rshift__.hpp"
+#include "ops/__xor__.hpp"
 #include "ops/celu.hpp"
 #include "ops/clamp_max.hpp"
 #include "ops/clamp_min.hpp"
@@ -244,6 +247,15 @@ Values bitwise(Builder& b, const A& a) {
   op.replace(op.find("__"), 2, "bitwise_").erase(op.rfind("__"), 2);
   return {b.call(op, {a.self(), a.other()})};
 }
+// Maps << and >>, whose overloads for a number have another name there.
+template <class A>
+Values shift(Builder& b, const A& a) {
+  const std::string_view op = A::kName;
+  const bool is_left = op.starts_with("aten.__l"), is_number = op.ends_with(".Scalar");
+  return {b.call(std::string("aten.bitwise_") + (is_left ? "left" : "right") + "_shift.Tensor" +
+                     (is_number ? "_Scalar" : ""),
+                 {a.self(), a.other()})};
+}
 
 }  // namespace
 
@@ -251,8 +263,14 @@ std::span<const Decomposition> activation_decompositions() {
   static constexpr Decomposition kRows[] = {
       row<ops::_and_Scalar, bitwise>(),
       row<ops::_and_Tensor, bitwise>(),
+      row<ops::_lshift_Scalar, shift>(),
+      row<ops::_lshift_Tensor, shift>(),
       row<ops::_or_Scalar, bitwise>(),
       row<ops::_or_Tensor, bitwise>(),
+      row<ops::_rshift_Scalar, shift>(),
+      row<ops::_rshift_Tensor, shift>(),
+      row<ops::_xor_Scalar, bitwise>(),
+      row<ops::_xor_Tensor, bitwise>(),
       row<ops::celu_default, celu>(),
       row<ops::clamp_max_default, clamp_max>(),
       row<ops::clamp_min_default, clamp_min>(),

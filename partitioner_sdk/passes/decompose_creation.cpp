@@ -4,6 +4,8 @@
 #include <numbers>
 
 #include "ops/arange.hpp"
+#include "ops/empty_like.hpp"
+#include "ops/empty_permuted.hpp"
 #include "ops/eye.hpp"
 #include "ops/fill.hpp"
 #include "ops/hamming_window.hpp"
@@ -11,6 +13,7 @@
 #include "ops/linspace.hpp"
 #include "ops/logspace.hpp"
 #include "ops/new_empty.hpp"
+#include "ops/new_empty_strided.hpp"
 #include "ops/new_full.hpp"
 #include "ops/new_ones.hpp"
 #include "ops/new_zeros.hpp"
@@ -46,6 +49,10 @@ template <class A>
 Values new_zeros(Builder& b, const A& a) {
   return filled(b, a.size(), Dim(0), a.dtype().value_or(a.self().spec().dtype));
 }
+// Contents are unspecified, and strides are chosen after decompositions.
+Values empty_permuted(Builder& b, const ops::empty_permuted_default<Call>& a) {
+  return filled(b, a.size(), Dim(0), a.dtype().value());
+}
 Values new_ones(Builder& b, const ops::new_ones_default<Call>& a) {
   return filled(b, a.size(), Dim(1), a.dtype().value_or(a.self().spec().dtype));
 }
@@ -59,7 +66,9 @@ Values like(Builder& b, const infer::TensorArgument& self, Argument value, std::
   if (dtype) named.push_back({"dtype", *dtype});
   return {b.call("aten.full_like.default", {self, std::move(value)}, std::move(named))};
 }
-Values zeros_like(Builder& b, const ops::zeros_like_default<Call>& a) {
+// Also for empty_like, whose elements are anything until the program writes them.
+template <class A>
+Values zeros_like(Builder& b, const A& a) {
   return like(b, a.self(), Dim(0), a.dtype().value());
 }
 Values ones_like(Builder& b, const ops::ones_like_default<Call>& a) {
@@ -258,12 +267,6 @@ Values triangle_indices(Builder& b, const A& a) {
   return {to_dtype(b, add_elements(b, Dtype::INT64, {2, count}, down), a.dtype().value_or(Dtype::INT64))};
 }
 
-ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
-  const ValueId down = b.call("aten.arange.start_step", {Dim(0), rows});
-  const ValueId across = b.call("aten.arange.start_step", {Dim(0), columns});
-  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{down}, Dim(-1)});
-  return to_dtype(b, b.call("aten.eq.Tensor", {ValueRef{column}, ValueRef{across}}), dtype);
-}
 Values eye(Builder& b, const ops::eye_default<Call>& a) {
   return {identity_matrix(b, a.n().dim(), a.n().dim(), a.dtype().value_or(Dtype::FLOAT32))};
 }
@@ -296,10 +299,19 @@ Values triu(Builder& b, const ops::triu_default<Call>& a) { return triangle(b, a
 
 }  // namespace
 
+ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
+  const ValueId down = b.call("aten.arange.start_step", {Dim(0), rows});
+  const ValueId across = b.call("aten.arange.start_step", {Dim(0), columns});
+  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{down}, Dim(-1)});
+  return to_dtype(b, b.call("aten.eq.Tensor", {ValueRef{column}, ValueRef{across}}), dtype);
+}
+
 std::span<const Decomposition> creation_decompositions() {
   static constexpr Decomposition kRows[] = {
       row<ops::arange_default, arange>(),
       row<ops::arange_start, arange_start>(),
+      row<ops::empty_like_default, zeros_like>(),
+      row<ops::empty_permuted_default, empty_permuted>(),
       row<ops::eye_default, eye>(),
       row<ops::eye_m, eye_rectangle>(),
       row<ops::fill_Scalar, fill>(),
@@ -316,6 +328,7 @@ std::span<const Decomposition> creation_decompositions() {
       row<ops::logspace_Tensor_Tensor, logspace_between>(),
       row<ops::logspace_default, logspace>(),
       row<ops::new_empty_default, new_zeros>(),
+      row<ops::new_empty_strided_default, new_zeros>(),
       row<ops::new_full_default, new_full>(),
       row<ops::new_ones_default, new_ones>(),
       row<ops::new_zeros_default, new_zeros>(),

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/ops/sizes/view.hpp"
+#include "ops/_unsafe_masked_index.hpp"
+#include "ops/_unsafe_masked_index_put_accumulate.hpp"
 #include "ops/as_strided_scatter.hpp"
 #include "ops/combinations.hpp"
 #include "ops/diagonal_scatter.hpp"
@@ -303,6 +305,47 @@ Values searchsorted(Builder& b, const ops::searchsorted_Tensor<Call>& a) {
   return {to_dtype(b, places, Dtype::INT32)};
 }
 
+// Indices moved into the tensor: where the mask is false they may be anything.
+template <class A>
+ir::ValueList clamped_indices(Builder& b, const A& a) {
+  const TensorSpec in = a.self().spec();
+  ir::ValueList out;
+  const std::vector<ValueId> given = a.indices().ids();
+  for (size_t i = 0; i < given.size() && i < in.rank(); ++i) {
+    if (given[i] == ir::kNoValue) {
+      out.ids.push_back(ir::kNoValue);
+      continue;
+    }
+    const Dim size = in.sizes[i];
+    out.ids.push_back(b.call("aten.clamp.default",
+                             {ValueRef{given[i]}, b.symbols().mul(size, -1), b.symbols().sub(size, 1)}));
+  }
+  return out;
+}
+bool has_no_elements(const TensorSpec& spec) {
+  return std::any_of(spec.sizes.begin(), spec.sizes.end(), [](Dim size) { return size.is(0); });
+}
+
+// The elements at the indices where the mask is true, and a number elsewhere.
+Values masked_index(Builder& b, const ops::_unsafe_masked_index_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  if (has_no_elements(in)) {
+    a.fail("the tensor has no elements to index");
+    return {};
+  }
+  const ValueId found = b.call("aten.index.Tensor", {a.self(), clamped_indices(b, a)});
+  const ValueId fill = b.call("aten.scalar_tensor.default", {a.fill()}, {{"dtype", in.dtype}});
+  return {b.call("aten.where.self", {a.mask(), ValueRef{found}, ValueRef{fill}})};
+}
+// Adds the values to the elements at the indices where the mask is true.
+Values masked_index_add(Builder& b, const ops::_unsafe_masked_index_put_accumulate_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  if (has_no_elements(in)) return {b.call("aten.clone.default", {a.self()})};
+  const ValueId zero = b.call("aten.scalar_tensor.default", {Dim(0)}, {{"dtype", in.dtype}});
+  const ValueId values = b.call("aten.where.self", {a.mask(), a.values(), ValueRef{zero}});
+  return {b.call("aten.index_put.default", {a.self(), clamped_indices(b, a), ValueRef{values}, true})};
+}
+
 // Reads from the elements, viewed as one row.
 Values take(Builder& b, const ops::take_default<Call>& a) {
   const ValueId line = reshape(b, a.self(), {Dim(-1)});
@@ -346,6 +389,8 @@ Values diff(Builder& b, const ops::diff_default<Call>& a) {
 
 std::span<const Decomposition> indexing_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::_unsafe_masked_index_default, masked_index>(),
+      row<ops::_unsafe_masked_index_put_accumulate_default, masked_index_add>(),
       row<ops::as_strided_scatter_default, as_strided_scatter>(),
       row<ops::combinations_default, combinations>(),
       row<ops::diagonal_scatter_default, diagonal_scatter>(),

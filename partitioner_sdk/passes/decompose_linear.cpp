@@ -9,7 +9,7 @@
 #include "ops/matmul.hpp"
 #include "ops/scaled_dot_product_attention.hpp"
 #include "ops/transformers/grouped_mm_fallback.hpp"
-#include "partitioner_sdk/passes/decomposition.hpp"
+#include "partitioner_sdk/passes/random_numbers.hpp"
 
 namespace etb::passes {
 
@@ -189,7 +189,15 @@ Values scaled_dot_product_attention(Builder& b, const ops::scaled_dot_product_at
   const ValueId scaled_key = b.call("aten.mul.Scalar", {ValueRef{transpose(b, key, -2, -1)}, scale});
   ValueId scores = matmul(b, scaled_query, scaled_key);
   if (mask) scores = b.call("aten.add.Tensor", {ValueRef{scores}, ValueRef{*mask}});
-  const ValueId out = matmul(b, safe_softmax(b, scores), value);
+  ValueId weights = safe_softmax(b, scores);
+  if (const double p = a.dropout_p().number(); p != 0) {
+    if (!(p > 0 && p <= 1)) {
+      a.fail("dropout_p is " + std::to_string(p) + ", expected 0 to 1");
+      return {};
+    }
+    weights = dropped_out(b, weights, p);
+  }
+  const ValueId out = matmul(b, weights, value);
   if (q.rank() != 4) return {out};
   // The fused kernel of eager mode stores [batch, head, row] in the order row, batch, head.
   const ValueId turned = b.call("aten.permute.default", {ValueRef{out}, Dims{2, 0, 1, 3}});

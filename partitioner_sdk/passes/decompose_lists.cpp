@@ -2,6 +2,7 @@
 // Lists of tensors: splits, joins, and ops over several tensors at once.
 #include <algorithm>
 
+#include "ops/_chunk_cat.hpp"
 #include "ops/atleast_1d.hpp"
 #include "ops/atleast_2d.hpp"
 #include "ops/atleast_3d.hpp"
@@ -286,10 +287,44 @@ Values pad_sequence(Builder& b, const ops::pad_sequence_default<Call>& a) {
   return {b.call("aten.stack.default", {std::move(rows), Dim(a.batch_first() ? 0 : 1)})};
 }
 
+// Pads dimension `dim` of each tensor to whole chunks, and joins the chunks of the same number as rows:
+// [..., num_chunks, all that follows].
+Values chunk_cat(Builder& b, const ops::_chunk_cat_default<Call>& a) {
+  const int64_t count = a.num_chunks().integer();
+  constexpr int64_t kMaxChunks = int64_t{1} << 31;
+  ir::ValueList parts;
+  size_t axis = 0;
+  for (const ValueId tensor : a.tensors().ids()) {
+    const TensorSpec in = b.spec(tensor);
+    axis = in.rank() == 0 ? 0 : a.axis(a.dim().integer(), in.rank());
+    if (count < 1 || count > kMaxChunks || axis >= in.rank()) {
+      a.fail(std::to_string(count) + " chunks of a tensor of rank " + std::to_string(in.rank()) +
+             ", expected 1 to 2^31 and at least one dimension");
+      return {};
+    }
+    ir::SymbolTable& symbols = b.symbols();
+    const Dim chunk = symbols.floor_div(symbols.add(in.sizes[axis], count - 1), count);
+    const Dim missing = symbols.sub(symbols.mul(chunk, count), in.sizes[axis]);
+    Dims pad((in.rank() - axis) * 2, Dim(0));
+    pad.back() = missing;
+    const ValueId whole =
+        missing.is(0) ? tensor
+                      : b.call("aten.constant_pad_nd.default", {ValueRef{tensor}, std::move(pad), Dim(0)});
+    Dims sizes(in.sizes.begin(), in.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+    sizes.emplace_back(count);
+    Dim rest = chunk;
+    for (size_t i = axis + 1; i < in.rank(); ++i) rest = symbols.mul(rest, in.sizes[i]);
+    sizes.push_back(rest);
+    parts.ids.push_back(reshape(b, whole, std::move(sizes)));
+  }
+  return {b.call("aten.cat.default", {std::move(parts), Dim(static_cast<int64_t>(axis) + 1)})};
+}
+
 }  // namespace
 
 std::span<const Decomposition> list_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::_chunk_cat_default, chunk_cat>(),
       row<ops::atleast_1d_Sequence, at_least_each<1>>(),
       row<ops::atleast_2d_Sequence, at_least_each<2>>(),
       row<ops::atleast_3d_Sequence, at_least_each<3>>(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms of vectors and matrices.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -65,19 +66,52 @@ Values weight_norm(Builder& b, const A& a) {
   return {b.call("aten.mul.Tensor", {a.v(), ValueRef{scale}}), length};
 }
 
-// Orders 1 and -1: the largest or smallest column sum; infinite ones: row sums.
+// True for matrices without elements, whose norms of positive order are 0.
+bool are_empty(const TensorSpec& spec, size_t rows, size_t columns) {
+  return spec.sizes[rows].is(0) || spec.sizes[columns].is(0);
+}
+
+// The sum of the singular values, or the largest or smallest of them. `op` reduces the last dimension.
+Values spectral_norm(Builder& b, const Call& a, ValueId x, std::string_view op, const Dims& dims,
+                     bool keeps_dims) {
+  const size_t rank = b.spec(x).rank();
+  const size_t rows = a.axis(dims[0].value(), rank), columns = a.axis(dims[1].value(), rank);
+  if (rows >= rank || columns >= rank || rows == columns) return {};
+  if (op != "aten.amin.default" && are_empty(b.spec(x), rows, columns))
+    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, dims, keeps_dims})};
+  Dims order;
+  for (size_t i = 0; i < rank; ++i)
+    if (i != rows && i != columns) order.emplace_back(static_cast<int64_t>(i));
+  for (const size_t last : {rows, columns}) order.emplace_back(static_cast<int64_t>(last));
+  const ValueId matrix = b.call("aten.permute.default", {ValueRef{x}, order});
+  const ValueId out = b.call(op, {ValueRef{singular_values(b, matrix)}, Dims{Dim(-1)}});
+  if (!keeps_dims) return {out};
+  const auto first = static_cast<int64_t>(std::min(rows, columns)),
+             second = static_cast<int64_t>(std::max(rows, columns));
+  const ValueId half = b.call("aten.unsqueeze.default", {ValueRef{out}, Dim(first)});
+  return {b.call("aten.unsqueeze.default", {ValueRef{half}, Dim(second)})};
+}
+
+// Orders 1 and -1: the largest or smallest column sum; infinite ones: row sums; 2 and -2: a singular value.
 Values matrix_norm_of(Builder& b, const Call& a, ValueId x, double order, Dims dims, bool keeps_dims) {
+  if (std::abs(order) == 2)
+    return spectral_norm(b, a, x, order > 0 ? "aten.amax.default" : "aten.amin.default", dims, keeps_dims);
   if (std::abs(order) != 1 && !std::isinf(order)) {
-    a.fail("a matrix norm of order " + std::to_string(order) + ", expected 1, -1, inf, -inf or 'fro'");
+    a.fail("a matrix norm of order " + std::to_string(order) + ", expected 1, -1, 2, -2, inf or -inf");
     return {};
   }
   const size_t rank = b.spec(x).rank();
   const size_t rows = a.axis(dims[0].value(), rank), columns = a.axis(dims[1].value(), rank);
   if (rows >= rank || columns >= rank || rows == columns) return {};
+  if (order > 0 && are_empty(b.spec(x), rows, columns))
+    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, dims, keeps_dims})};
   const bool sums_rows = std::isinf(order);
   const Dim summed(static_cast<int64_t>(sums_rows ? columns : rows));
   const Dim chosen(static_cast<int64_t>(sums_rows ? rows : columns));
   const ValueId sums = norm_of(b, x, 1, Dims{summed}, true);
+  // The largest of no sums is 0.
+  if (order > 0 && b.spec(x).sizes[static_cast<size_t>(chosen.value())].is(0))
+    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, Dims{summed, chosen}, keeps_dims})};
   const char* op = order > 0 ? "aten.amax.default" : "aten.amin.default";
   const ValueId out = b.call(op, {ValueRef{sums}, Dims{chosen}, true});
   return {keeps_dims ? out : b.call("aten.squeeze.dims", {ValueRef{out}, Dims{summed, chosen}})};
@@ -107,12 +141,14 @@ Values matrix_norm(Builder& b, const ops::linalg_matrix_norm_default<Call>& a) {
 template <class A>
 Values named_matrix_norm(Builder& b, const A& a) {
   const auto* order = ir::get_if<std::string>(a.ord());
-  if (order == nullptr || *order != "fro") {
-    a.fail("the order of the norm is not 'fro', the only one of the named orders that is supported");
+  if (order == nullptr || (*order != "fro" && *order != "nuc")) {
+    a.fail("the order of the norm is '" + (order == nullptr ? std::string() : *order) +
+           "', expected 'fro' or 'nuc'");
     return {};
   }
   const Dims dims = matrix_dims(a, a.self().spec().rank());
   if (dims.empty()) return {};
+  if (*order == "nuc") return spectral_norm(b, a, converted(b, a), "aten.sum.dim_IntList", dims, a.keepdim());
   return {norm_of(b, converted(b, a), 2, dims, a.keepdim())};
 }
 

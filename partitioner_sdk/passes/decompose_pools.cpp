@@ -10,6 +10,7 @@
 #include "ops/adaptive_max_pool3d.hpp"
 #include "ops/avg_pool3d.hpp"
 #include "ops/max_pool3d.hpp"
+#include "ops/max_pool3d_with_indices.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -49,18 +50,46 @@ Split split(const Dims& list, const Dims& absent, int64_t across) {
   return {{all[1], all[2]}, {all[0], Dim(across)}};
 }
 
-Values max_pool3d(Builder& b, const ops::max_pool3d_default<Call>& a) {
+// The index in its volume of each maximum. The second pool chose a plane, and a place in it, for which the first pool
+// chose the place in the whole plane.
+ValueId volume_indices(Builder& b, const TensorSpec& in, ValueId in_planes, ValueId in_columns, Dims sizes) {
+  ir::SymbolTable& symbols = b.symbols();
+  const Dims planes = sizes_of(b, in_planes), columns = sizes_of(b, in_columns);
+  const Dim area = columns[3], plane = symbols.mul(in.sizes.end()[-2], in.sizes.end()[-1]);
+  const ValueId places = reshape(b, in_planes, {planes[0], symbols.mul(planes[1], area)});
+  const ValueId chosen = reshape(b, in_columns, {columns[0], symbols.mul(columns[2], area)});
+  const ValueId in_plane = b.call("aten.gather.default", {ValueRef{places}, Dim(1), ValueRef{chosen}});
+  const ValueId depth =
+      b.call("aten.div.Tensor_mode", {ValueRef{chosen}, area}, {{"rounding_mode", std::string("floor")}});
+  const ValueId before = b.call("aten.mul.Tensor", {ValueRef{depth}, plane});
+  const ValueId index = b.call("aten.add.Tensor", {ValueRef{before}, ValueRef{in_plane}});
+  return reshape(b, index, std::move(sizes));
+}
+
+// Returns the maxima, and the index of each in its volume.
+template <class A>
+Values max_pool3d(Builder& b, const A& a) {
   const Dims kernel = a.kernel_size().dims();
   const Split size = split(kernel, kernel, 1), stride = split(a.stride().dims(), kernel, 1),
               padding = split(a.padding().dims(), Dims(3, Dim(0)), 0),
               dilation = split(a.dilation().dims(), Dims(3, Dim(1)), 1);
   const auto pool = [&](ValueId x, const Dims& k, const Dims& s, const Dims& p, const Dims& d) {
-    return b.call("aten.max_pool2d_with_indices.default", {ValueRef{x}, k, s, p, d, a.ceil_mode()});
+    return b.call_all("aten.max_pool2d_with_indices.default", {ValueRef{x}, k, s, p, d, a.ceil_mode()});
   };
-  return pool_volume(
+  Values in_planes, in_columns;
+  Values out = pool_volume(
       b, a, a.self(),
-      [&](ValueId x) { return pool(x, size.planes, stride.planes, padding.planes, dilation.planes); },
-      [&](ValueId x) { return pool(x, size.depth, stride.depth, padding.depth, dilation.depth); });
+      [&](ValueId x) {
+        in_planes = pool(x, size.planes, stride.planes, padding.planes, dilation.planes);
+        return in_planes.at(0);
+      },
+      [&](ValueId x) {
+        in_columns = pool(x, size.depth, stride.depth, padding.depth, dilation.depth);
+        return in_columns.at(0);
+      });
+  if (out.empty()) return {};
+  out.push_back(volume_indices(b, a.self().spec(), in_planes.at(1), in_columns.at(1), sizes_of(b, out[0])));
+  return out;
 }
 
 // Integers are summed and divided once, because a mean of means truncates twice. All windows then have one divisor.
@@ -203,6 +232,7 @@ std::span<const Decomposition> pool_decompositions() {
       row<ops::adaptive_max_pool3d_default, adaptive_max_pool<3>>(),
       row<ops::avg_pool3d_default, avg_pool3d>(),
       row<ops::max_pool3d_default, max_pool3d>(),
+      row<ops::max_pool3d_with_indices_default, max_pool3d>(),
   };
   return kRows;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor products over chosen dimensions.
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "ops/bilinear.hpp"
@@ -129,26 +130,37 @@ Values kron(Builder& b, const ops::kron_default<Call>& a) {
   return {reshape(b, b.call("aten.mul.Tensor", {ValueRef{left}, ValueRef{right}}), std::move(sizes))};
 }
 
-// A matrix with the powers of each element, from 0 on, in its rows.
+// A matrix with the powers of each element, from 0 on, in its rows. A number counts as a vector of one.
 Values vander(Builder& b, const ops::linalg_vander_default<Call>& a) {
   const TensorSpec in = a.x().spec();
-  if (in.rank() == 0) return {};
+  if (in.rank() == 0 && !a.N().has_value()) return {};
   const Dim count = a.N().has_value() ? a.N().dim() : in.sizes.back();
-  const Dtype dtype = ops::is_floating(in.dtype) ? in.dtype : Dtype::INT64;
-  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{to_dtype(b, a.x(), dtype)}, Dim(-1)});
-  const ValueId powers = b.call("aten.arange.start_step", {Dim(0), count}, {{"dtype", dtype}});
+  const bool is_kept = ops::is_floating(in.dtype) || ops::is_complex(in.dtype);
+  const Dtype dtype = is_kept ? in.dtype : Dtype::INT64;
+  ValueId x = to_dtype(b, a.x(), dtype);
+  if (in.rank() == 0) x = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(0)});
+  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(-1)});
+  const ValueId powers =
+      b.call("aten.arange.start_step", {Dim(0), count}, {{"dtype", ops::real_part(dtype)}});
   return {b.call("aten.pow.Tensor_Tensor", {ValueRef{column}, ValueRef{powers}})};
 }
 
 // Repeated squaring.
 Values matrix_power(Builder& b, const ops::matrix_power_default<Call>& a) {
   int64_t power = a.n().integer();
-  if (power < 1) {
-    a.fail("power " + std::to_string(power) + ", expected at least 1");
+  const TensorSpec in = a.self().spec();
+  if (in.rank() < 2 || power == std::numeric_limits<int64_t>::min()) {
+    a.fail("power " + std::to_string(power) + " of a tensor of rank " + std::to_string(in.rank()) +
+           ", expected matrices and a power of int64 that can be negated");
     return {};
   }
-  if (power == 3) return {matmul(b, matmul(b, a.self(), a.self()), a.self())};  // PyTorch's order
-  ValueId square = a.self(), product = ir::kNoValue;
+  if (power == 0)
+    return {b.call("aten.expand.default",
+                   {ValueRef{identity_matrix(b, in.sizes.back(), in.sizes.back(), in.dtype)}, in.sizes})};
+  const ValueId base = power < 0 ? b.call("aten.linalg_inv.default", {a.self()}) : ValueId(a.self());
+  power = std::abs(power);
+  if (power == 3) return {matmul(b, matmul(b, base, base), base)};  // PyTorch's order
+  ValueId square = base, product = ir::kNoValue;
   for (; power > 0; power /= 2) {
     if (power % 2 == 1) product = product == ir::kNoValue ? square : matmul(b, product, square);
     if (power > 1) square = matmul(b, square, square);

@@ -10,7 +10,7 @@
 #include "ops/rnn_relu_cell.hpp"
 #include "ops/rnn_tanh.hpp"
 #include "ops/rnn_tanh_cell.hpp"
-#include "partitioner_sdk/passes/decomposition.hpp"
+#include "partitioner_sdk/passes/random_numbers.hpp"
 
 namespace etb::passes {
 
@@ -20,6 +20,7 @@ namespace {
 struct Weights {
   Argument input, hidden;  // both are matrices
   Argument input_bias = Nothing{}, hidden_bias = Nothing{};
+  Argument projection = Nothing{};  // a matrix that makes an LSTM's hidden state smaller
 };
 
 // Arguments that both ops have.
@@ -27,16 +28,19 @@ struct Sequence {
   ValueId input;
   std::vector<Weights> weights;  // by layer, then direction
   bool is_bidirectional;
+  double dropout;  // share of elements set to 0 between layers
 };
 
-// The parameters in the order of the modules: matrices, then biases, for each layer and direction.
+// The parameters in the order of the modules: matrices, biases, an LSTM's projection, for each layer and direction.
 std::optional<std::vector<Weights>> read_weights(const Call& a, const std::vector<ValueId>& params,
                                                  bool has_biases, int64_t count) {
-  const size_t each = has_biases ? 4 : 2;
+  const size_t plain = has_biases ? 4 : 2;
+  const bool is_projected = count > 0 && params.size() / static_cast<size_t>(count) == plain + 1 &&
+                            a.op().name == "aten.lstm.input";
+  const size_t each = plain + (is_projected ? 1 : 0);
   if (count <= 0 || params.size() != each * static_cast<size_t>(count)) {
     a.fail("weights: " + std::to_string(params.size()) + " tensors, expected " +
-           std::to_string(each * static_cast<size_t>(std::max<int64_t>(count, 0))) +
-           "\nhint: LSTM projections (proj_size) are not supported");
+           std::to_string(plain * static_cast<size_t>(std::max<int64_t>(count, 0))));
     return std::nullopt;
   }
   std::vector<Weights> out;
@@ -44,6 +48,7 @@ std::optional<std::vector<Weights>> read_weights(const Call& a, const std::vecto
     Weights& weights = out.emplace_back();
     weights.input = ValueRef{params[i]};
     weights.hidden = ValueRef{params[i + 1]};
+    if (is_projected) weights.projection = ValueRef{params[i + plain]};
     if (!has_biases) continue;
     weights.input_bias = ValueRef{params[i + 2]};
     weights.hidden_bias = ValueRef{params[i + 3]};
@@ -78,7 +83,8 @@ struct LayerResult {
   Values finals;  // hidden state, cell state
 };
 
-// gates = W h + projected input: in, forget, cell, out. c' = forget c + in cell; h' = out tanh(c').
+// gates = W h + projected input: in, forget, cell, out. c' = forget c + in cell; h' = out tanh(c'),
+// perhaps projected.
 LayerResult lstm_layer(Builder& b, ValueId input, const Values& states, const Weights& weights,
                        bool is_reverse) {
   ValueId hidden = b.call("aten.unsqueeze.default", {ValueRef{states[0]}, Dim(0)});
@@ -98,6 +104,8 @@ LayerResult lstm_layer(Builder& b, ValueId input, const Values& states, const We
     const ValueId added = binary(b, "aten.mul.Tensor", in, fresh);
     cell = binary(b, "aten.add.Tensor", kept, added);
     hidden = binary(b, "aten.mul.Tensor", out, unary(b, "aten.tanh.default", cell));
+    if (weights.projection != Argument(Nothing{}))
+      hidden = b.call("aten.linear.default", {ValueRef{hidden}, weights.projection, Nothing{}});
     steps.push_back(hidden);
   }
   const ValueId output = join_steps(b, std::move(steps), is_reverse);
@@ -167,6 +175,7 @@ Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& stat
   std::vector<Values> finals(states.size());
   for (size_t i = 0; i < sequence.weights.size(); i += directions) {
     Values outputs;
+    if (i != 0) x = dropped_out(b, x, sequence.dropout);
     for (size_t d = 0; d < directions; ++d) {
       Values initial;
       for (const Values& kind : states) initial.push_back(kind[i + d]);
@@ -185,16 +194,19 @@ Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& stat
 
 template <class A>
 std::optional<Sequence> read_sequence(const A& a) {
-  if (a.input().spec().rank() != 3 || (a.train() && a.dropout().number() != 0)) {
-    a.fail(a.input().spec().rank() != 3
-               ? "input of rank " + std::to_string(a.input().spec().rank()) + ", expected 3"
-               : std::string(kTrainingMode));
+  if (a.input().spec().rank() != 3) {
+    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + ", expected 3");
+    return std::nullopt;
+  }
+  const double dropout = a.train() ? a.dropout().number() : 0;
+  if (!(dropout >= 0 && dropout <= 1)) {
+    a.fail("dropout of " + std::to_string(dropout) + ", expected 0 to 1");
     return std::nullopt;
   }
   const int64_t layers = a.num_layers().integer();
   auto weights = read_weights(a, a.params().ids(), a.has_biases(), layers * (a.bidirectional() ? 2 : 1));
   if (!weights) return std::nullopt;
-  return Sequence{a.input(), *std::move(weights), a.bidirectional()};
+  return Sequence{a.input(), *std::move(weights), a.bidirectional(), dropout};
 }
 
 Values lstm(Builder& b, const ops::lstm_input<Call>& a) {

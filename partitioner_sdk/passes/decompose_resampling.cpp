@@ -2,7 +2,6 @@
 // Resampling with weights that are known at compile time: one product with a weight matrix per axis, which
 // every matrix kernel and plugin runs. Also the grids of sampling positions.
 #include <algorithm>
-#include <cmath>
 
 #include "ops/_upsample_bicubic2d_aa.hpp"
 #include "ops/_upsample_bilinear2d_aa.hpp"
@@ -12,88 +11,18 @@
 #include "ops/affine_grid_generator.hpp"
 #include "ops/grid_sampler.hpp"
 #include "ops/upsample_bicubic2d.hpp"
+#include "ops/upsample_bilinear2d.hpp"
+#include "ops/upsample_linear1d.hpp"
+#include "ops/upsample_nearest1d.hpp"
+#include "ops/upsample_nearest2d.hpp"
 #include "ops/upsample_nearest3d.hpp"
 #include "ops/upsample_trilinear3d.hpp"
+#include "partitioner_sdk/passes/axis_weights.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
 
 namespace {
-
-enum class Filter { kLinear, kCubic };
-
-// The resampling of one axis.
-struct Axis {
-  int64_t in = 0, out = 0;
-  double step = 0;  // input elements per output element
-  bool aligns_corners = false;
-  bool is_double = false;  // PyTorch computes positions in float32 for all other dtypes
-};
-
-// Rounds a weight to the dtype that PyTorch computes weights in.
-double rounded(const Axis& axis, double weight) {
-  return axis.is_double ? weight : static_cast<double>(static_cast<float>(weight));
-}
-
-double linear_filter(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
-
-// Keys' cubic kernel; PyTorch uses -0.75 for `a`, and -0.5 with antialiasing.
-double cubic_filter(double x, double a) {
-  x = std::abs(x);
-  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
-}
-
-// Column o holds the weight of each input element in output element o: [in, out].
-std::vector<double> linear_weights(const Axis& axis) {
-  std::vector<double> weights(static_cast<size_t>(axis.in * axis.out));
-  for (int64_t o = 0; o < axis.out; ++o) {
-    const double at = axis.aligns_corners ? static_cast<double>(o) * axis.step
-                                          : std::max(0.0, (static_cast<double>(o) + 0.5) * axis.step - 0.5);
-    const int64_t first = std::min(static_cast<int64_t>(at), axis.in - 1);
-    const double rest = rounded(axis, at - static_cast<double>(first));
-    weights[static_cast<size_t>(first * axis.out + o)] += rounded(axis, 1 - rest);
-    weights[static_cast<size_t>(std::min(first + 1, axis.in - 1) * axis.out + o)] += rest;
-  }
-  return weights;
-}
-
-std::vector<double> cubic_weights(const Axis& axis) {
-  constexpr double kA = -0.75;
-  std::vector<double> weights(static_cast<size_t>(axis.in * axis.out));
-  for (int64_t o = 0; o < axis.out; ++o) {
-    const double at = axis.aligns_corners ? static_cast<double>(o) * axis.step
-                                          : (static_cast<double>(o) + 0.5) * axis.step - 0.5;
-    const double whole = std::floor(at);
-    for (int64_t tap = -1; tap <= 2; ++tap) {
-      const int64_t i = std::clamp<int64_t>(static_cast<int64_t>(whole) + tap, 0, axis.in - 1);
-      weights[static_cast<size_t>(i * axis.out + o)] +=
-          rounded(axis, cubic_filter(at - whole - static_cast<double>(tap), kA));
-    }
-  }
-  return weights;
-}
-
-// The same with a filter as wide as the step, so that a smaller result averages its input.
-std::vector<double> smoothing_weights(const Axis& axis, Filter filter) {
-  const auto value = [&](double x) {
-    return filter == Filter::kLinear ? linear_filter(x) : cubic_filter(x, -0.5);
-  };
-  const double width = std::max(axis.step, 1.0), radius = (filter == Filter::kLinear ? 1.0 : 2.0) * width;
-  std::vector<double> weights(static_cast<size_t>(axis.in * axis.out));
-  for (int64_t o = 0; o < axis.out; ++o) {
-    const double center = axis.step * (static_cast<double>(o) + 0.5);
-    const auto first = std::max<int64_t>(static_cast<int64_t>(center - radius + 0.5), 0);
-    const auto last = std::min<int64_t>(static_cast<int64_t>(center + radius + 0.5), axis.in);
-    double sum = 0;
-    for (int64_t i = first; i < last; ++i) sum += value((static_cast<double>(i) - center + 0.5) / width);
-    for (int64_t i = first; i < last; ++i) {
-      const double weight = value((static_cast<double>(i) - center + 0.5) / width);
-      weights[static_cast<size_t>(i * axis.out + o)] = weight / sum;
-    }
-  }
-  return weights;
-}
 
 // The axis `index` after batch and channels, of an op with the arguments input, output_size and
 // scale_factors.
@@ -117,38 +46,34 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   axis.out = sizes.size() == count ? sizes[index].value()
                                    : static_cast<int64_t>(static_cast<double>(axis.in) * (*factors)[index]);
   axis.aligns_corners = aligns_corners;
-  constexpr int64_t kMaxSize = 1 << 13;  // a matrix of 256 MiB
-  if (axis.in <= 0 || axis.out <= 0 || axis.in > kMaxSize || axis.out > kMaxSize) {
-    a.fail("cannot resample an axis of " + std::to_string(axis.in) + " elements to " +
-           std::to_string(axis.out) + ", expected 1 to " + std::to_string(kMaxSize) + " each");
-  } else if (axis.aligns_corners) {
-    axis.step = axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
-  } else {
-    axis.step =
-        has_factor ? 1.0 / (*factors)[index] : static_cast<double>(axis.in) / static_cast<double>(axis.out);
-  }
+  set_step(a, axis, has_factor ? (*factors)[index] : 0);
   return axis;
 }
 
-// Resamples the last axis.
-ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<double>& weights) {
-  const std::vector<float> floats(weights.begin(), weights.end());
-  const ValueId matrix = axis.is_double ? add_elements(b, Dtype::FLOAT64, {axis.in, axis.out}, weights)
-                                        : add_elements(b, Dtype::FLOAT32, {axis.in, axis.out}, floats);
-  return matmul(b, x, to_dtype(b, matrix, b.spec(x).dtype));
+// The nearest number of uint8.
+ValueId to_bytes(Builder& b, ValueId x) {
+  const ValueId rounded =
+      b.call("aten.floor.default", {ValueRef{b.call("aten.add.Scalar", {ValueRef{x}, 0.5})}});
+  return to_dtype(b, b.call("aten.clamp.default", {ValueRef{rounded}, Dim(0), Dim(255)}), Dtype::UINT8);
 }
 
 template <class A, class Weights>
 Values resample(Builder& b, const A& a, Weights weights) {
-  if (a.input().spec().rank() != 4 || !ops::is_floating(a.input().spec().dtype)) {
+  const Dtype dtype = a.input().spec().dtype;
+  if (a.input().spec().rank() != 4 || !(ops::is_floating(dtype) || dtype == Dtype::UINT8)) {
     a.fail("input of rank " + std::to_string(a.input().spec().rank()) + " and dtype " +
-           std::string(ops::to_text(a.input().spec().dtype)) + ", expected images of floats (rank 4)");
+           std::string(ops::to_text(dtype)) + ", expected images of floats or uint8 (rank 4)");
     return {};
   }
   const Axis rows = axis_of(a, 0, a.align_corners()), columns = axis_of(a, 1, a.align_corners());
   if (!a.error().empty()) return {};
-  const ValueId wide = resampled(b, a.input(), columns, weights(columns));
-  return {transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3)};
+  const bool is_bytes = dtype == Dtype::UINT8;
+  const ValueId in = is_bytes ? to_dtype(b, a.input(), Dtype::FLOAT32) : ValueId(a.input());
+  ValueId wide = resampled(b, in, columns, weights(columns));
+  // PyTorch rounds an image of bytes between the axes too.
+  if (is_bytes) wide = to_dtype(b, to_bytes(b, wide), Dtype::FLOAT32);
+  const ValueId out = transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3);
+  return {is_bytes ? to_bytes(b, out) : out};
 }
 
 // Resamples one axis after another.
@@ -178,12 +103,7 @@ Values nearest(Builder& b, const A& a) {
   for (size_t i = 0; i + 2 < Rank; ++i) {
     const Axis axis = axis_of(a, i, false);
     if (!a.error().empty()) return {};
-    std::vector<int64_t> nearest(static_cast<size_t>(axis.out));
-    for (size_t o = 0; o < nearest.size(); ++o) {
-      const double at = IsExact ? (static_cast<double>(o) + 0.5) * static_cast<float>(axis.step)
-                                : static_cast<double>(o) * axis.step;
-      nearest[o] = std::min(static_cast<int64_t>(at), axis.in - 1);
-    }
+    const std::vector<int64_t> nearest = nearest_elements(axis, IsExact);
     const ValueId index = add_elements(b, Dtype::INT64, {axis.out}, nearest);
     x = b.call("aten.index_select.default", {ValueRef{x}, Dim(static_cast<int64_t>(i) + 2), ValueRef{index}});
   }
@@ -238,11 +158,12 @@ Values affine_grid(Builder& b, const ops::affine_grid_generator_default<Call>& a
 }
 
 Values grid_sampler(Builder& b, const ops::grid_sampler_default<Call>& a) {
-  if (a.input().spec().rank() != 4) {
-    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + ", expected images (rank 4)");
+  const size_t rank = a.input().spec().rank();
+  if (rank != 4 && rank != 5) {
+    a.fail("input of rank " + std::to_string(rank) + ", expected images (rank 4) or volumes (rank 5)");
     return {};
   }
-  return {b.call("aten.grid_sampler_2d.default",
+  return {b.call(rank == 4 ? "aten.grid_sampler_2d.default" : "aten.grid_sampler_3d.default",
                  {a.input(), a.grid(), a.interpolation_mode(), a.padding_mode(), a.align_corners()})};
 }
 
@@ -256,19 +177,70 @@ Values smooth_bilinear(Builder& b, const ops::_upsample_bilinear2d_aa_vec<Call>&
   return resample(b, a, [](const Axis& axis) { return smoothing_weights(axis, Filter::kLinear); });
 }
 
+// ---- The forms with one number per axis call those with lists (vec). Given scales determine the result alone.
+
+template <class A>
+Values as_lists(Builder& b, const A& a, const std::vector<infer::NumberArgument>& scales,
+                std::optional<bool> aligns_corners) {
+  ir::FloatList factors;
+  for (const infer::NumberArgument& scale : scales)
+    if (scale.has_value()) factors.push_back(scale.number());
+  const bool has_scales = factors.size() == scales.size();
+  std::string name = A::kName;
+  name.replace(name.rfind('.'), std::string::npos, ".vec");
+  std::vector<Argument> args = {a.self(),
+                                has_scales ? Argument(Nothing{}) : Argument(a.output_size().dims())};
+  if (aligns_corners) args.emplace_back(*aligns_corners);
+  args.push_back(has_scales ? Argument(std::move(factors)) : Argument(Nothing{}));
+  return {b.call(name, std::move(args))};
+}
+template <class A>
+Values nearest1d(Builder& b, const A& a) {
+  return as_lists(b, a, {a.scales()}, std::nullopt);
+}
+template <class A>
+Values nearest2d(Builder& b, const A& a) {
+  return as_lists(b, a, {a.scales_h(), a.scales_w()}, std::nullopt);
+}
+template <class A>
+Values nearest3d(Builder& b, const A& a) {
+  return as_lists(b, a, {a.scales_d(), a.scales_h(), a.scales_w()}, std::nullopt);
+}
+Values linear1d(Builder& b, const ops::upsample_linear1d_default<Call>& a) {
+  return as_lists(b, a, {a.scales()}, a.align_corners());
+}
+template <class A>
+Values filtered2d(Builder& b, const A& a) {
+  return as_lists(b, a, {a.scales_h(), a.scales_w()}, a.align_corners());
+}
+Values linear3d(Builder& b, const ops::upsample_trilinear3d_default<Call>& a) {
+  return as_lists(b, a, {a.scales_d(), a.scales_h(), a.scales_w()}, a.align_corners());
+}
+
 }  // namespace
 
 std::span<const Decomposition> resampling_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::_upsample_bicubic2d_aa_default, filtered2d>(),
       row<ops::_upsample_bicubic2d_aa_vec, smooth_bicubic>(),
       row<ops::_upsample_bilinear2d_aa_vec, smooth_bilinear>(),
+      row<ops::_upsample_nearest_exact1d_default, nearest1d>(),
       row<ops::_upsample_nearest_exact1d_vec, nearest<3, true>>(),
+      row<ops::_upsample_nearest_exact2d_default, nearest2d>(),
       row<ops::_upsample_nearest_exact2d_vec, nearest<4, true>>(),
+      row<ops::_upsample_nearest_exact3d_default, nearest3d>(),
       row<ops::_upsample_nearest_exact3d_vec, nearest<5, true>>(),
       row<ops::affine_grid_generator_default, affine_grid>(),
       row<ops::grid_sampler_default, grid_sampler>(),
+      row<ops::upsample_bicubic2d_default, filtered2d>(),
       row<ops::upsample_bicubic2d_vec, bicubic>(),
+      row<ops::upsample_bilinear2d_default, filtered2d>(),
+      row<ops::upsample_linear1d_default, linear1d>(),
+      row<ops::upsample_nearest1d_default, nearest1d>(),
+      row<ops::upsample_nearest2d_default, nearest2d>(),
+      row<ops::upsample_nearest3d_default, nearest3d>(),
       row<ops::upsample_nearest3d_vec, nearest<5, false>>(),
+      row<ops::upsample_trilinear3d_default, linear3d>(),
       row<ops::upsample_trilinear3d_vec, trilinear>(),
   };
   return kRows;

@@ -34,6 +34,8 @@
 #include "ops/ravel.hpp"
 #include "ops/reshape.hpp"
 #include "ops/reshape_as.hpp"
+#include "ops/resize.hpp"
+#include "ops/resize_as.hpp"
 #include "ops/resolve_conj.hpp"
 #include "ops/resolve_neg.hpp"
 #include "ops/rot90.hpp"
@@ -405,6 +407,29 @@ Values sum_to_size(Builder& b, const ops::sum_to_size_default<Call>& a) {
   return {lead == 0 ? sum : b.call("aten.view.default", {ValueRef{sum}, Argument(sizes)})};
 }
 
+// The first elements in other sizes. More elements than there are would be memory that nothing wrote.
+template <class A>
+Values resized(Builder& b, const A& a, Dims sizes) {
+  const TensorSpec in = a.self().spec();
+  const Dim count = ir::numel(b.symbols(), sizes), own = ir::numel(b.symbols(), in.sizes);
+  const auto format = a.memory_format().format();
+  const bool is_plain =
+      !format || *format == ir::MemoryFormat::kContiguous || *format == ir::MemoryFormat::kPreserve;
+  if (!count.is_static() || !own.is_static() || count.value() > own.value() || !is_plain ||
+      !ir::is_contiguous(b.symbols(), in)) {
+    a.fail("a resize to " + b.symbols().format(count) + " elements of " + b.symbols().format(own) +
+           ", expected no more of a contiguous tensor");
+    return {};
+  }
+  const ValueId line = reshape(b, a.self(), {own});
+  const ValueId part = b.call("aten.slice.Tensor", {ValueRef{line}, Dim(0), Dim(0), count});
+  return {reshape(b, part, std::move(sizes))};
+}
+Values resize(Builder& b, const ops::resize_default<Call>& a) { return resized(b, a, a.size().dims()); }
+Values resize_as(Builder& b, const ops::resize_as_default<Call>& a) {
+  return resized(b, a, a.the_template().spec().sizes);
+}
+
 }  // namespace
 
 std::span<const Decomposition> view_decompositions() {
@@ -442,6 +467,8 @@ std::span<const Decomposition> view_decompositions() {
       row<ops::ravel_default, raveled>(),
       row<ops::reshape_default, reshaped>(),
       row<ops::reshape_as_default, view_as>(),
+      row<ops::resize_default, resize>(),
+      row<ops::resize_as_default, resize_as>(),
       row<ops::resolve_conj_default, identity>(),
       row<ops::resolve_neg_default, identity>(),
       row<ops::rot90_default, rotate>(),

@@ -4,7 +4,6 @@
 #include "ops/_native_batch_norm_legit_functional.hpp"
 #include "ops/adaptive_avg_pool1d.hpp"
 #include "ops/adaptive_avg_pool2d.hpp"
-#include "ops/alpha_dropout.hpp"
 #include "ops/avg_pool1d.hpp"
 #include "ops/batch_norm.hpp"
 #include "ops/conv1d.hpp"
@@ -13,9 +12,6 @@
 #include "ops/conv_transpose1d.hpp"
 #include "ops/conv_transpose2d.hpp"
 #include "ops/conv_transpose3d.hpp"
-#include "ops/dropout.hpp"
-#include "ops/feature_alpha_dropout.hpp"
-#include "ops/feature_dropout.hpp"
 #include "ops/group_norm.hpp"
 #include "ops/instance_norm.hpp"
 #include "ops/layer_norm.hpp"
@@ -30,6 +26,7 @@
 #include "ops/upsample_linear1d.hpp"
 #include "ops/upsample_nearest1d.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
+#include "partitioner_sdk/passes/running_statistics.hpp"
 
 namespace etb::passes {
 
@@ -91,14 +88,16 @@ Values transposed_convolution(Builder& b, const A& a) {
 }
 
 Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
-  // Weights that are standardised in every run have no running statistics.
-  if (a.training() && !a.running_mean().has_value() && !a.running_var().has_value()) {
+  if (ir::numel(b.symbols(), a.input().spec().sizes).is(0))
+    return {b.call("aten.clone.default", {a.input()})};
+  if (a.training() && a.running_mean().has_value() != a.running_var().has_value()) {
+    a.fail("one of running_mean and running_var is none, expected both or neither");
+    return {};
+  }
+  // functionalize() has stored new running statistics, if there are any.
+  if (a.training()) {
     return {b.call("aten._native_batch_norm_legit.no_stats",
                    {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()})};
-  }
-  if (a.training()) {
-    a.fail(kTrainingMode);
-    return {};
   }
   return {
       b.call("aten._native_batch_norm_legit_no_training.default",
@@ -128,20 +127,10 @@ template <class A>
 Values trained_batch_norm(Builder& b, const A& a) {
   Values out = b.call_all("aten._native_batch_norm_legit.no_stats",
                           {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()});
-  Dims axes;
-  for (size_t i = 0; i < a.input().spec().rank(); ++i)
-    if (i != 1) axes.emplace_back(static_cast<int64_t>(i));
-  const double share = a.momentum().number();
-  const auto updated = [&](const infer::TensorArgument& old, ValueId fresh) {
-    const ValueId kept = b.call("aten.mul.Tensor", {old, 1 - share});
-    const ValueId added = b.call("aten.mul.Tensor", {ValueRef{to_dtype(b, fresh, old.spec().dtype)}, share});
-    return b.call("aten.add.Tensor", {ValueRef{added}, ValueRef{kept}});
-  };
-  const ValueId mean = b.call("aten.mean.dim", {a.input(), Argument(axes)});
-  const ValueId variance =
-      b.call("aten.var.correction", {a.input(), Argument(axes)}, {{"correction", Dim(1)}});
-  out.push_back(updated(a.running_mean(), mean));
-  out.push_back(updated(a.running_var(), variance));
+  const RunningStatistics now = updated_statistics(b, a.input(), NormGroups::kChannels, a.momentum().number(),
+                                                   {a.running_mean(), a.running_var()});
+  out.push_back(now.mean);
+  out.push_back(now.variance);
   return out;
 }
 
@@ -208,8 +197,9 @@ Values rms_norm(Builder& b, const ops::rms_norm_default<Call>& a) {
   const TensorSpec in = a.input().spec();
   // PyTorch computes in float32, because the square of a float16 overflows early. eps is by default the smallest
   // step of the dtype that it computes in.
-  const bool is_double = in.dtype == Dtype::FLOAT64;
-  const ValueId x = to_dtype(b, a.input(), is_double ? Dtype::FLOAT64 : Dtype::FLOAT32);
+  const bool is_double = ops::real_part(in.dtype) == Dtype::FLOAT64;
+  const Dtype wide = ops::is_complex(in.dtype) ? in.dtype : is_double ? Dtype::FLOAT64 : Dtype::FLOAT32;
+  const ValueId x = to_dtype(b, a.input(), wide);
   Dims dims;
   for (size_t i = a.normalized_shape().dims().size(); i-- > 0;)
     dims.emplace_back(static_cast<int64_t>(in.rank() - 1 - i));
@@ -363,16 +353,6 @@ Values pad(Builder& b, const ops::pad_default<Call>& a) {
   return {};
 }
 
-// Ops that change values only in training, where a probability of 0 or 1 leaves nothing to chance.
-template <class A>
-Values dropout(Builder& b, const A& a) {
-  const double p = a.p().number();
-  if (!a.train() || p == 0) return {b.call("aten.clone.default", {a.input()})};
-  if (p == 1) return {b.call("aten.mul.Tensor", {a.input(), Dim(0)})};
-  a.fail(kTrainingMode);
-  return {};
-}
-
 }  // namespace
 
 std::span<const Decomposition> window_decompositions() {
@@ -381,7 +361,6 @@ std::span<const Decomposition> window_decompositions() {
       row<ops::_native_batch_norm_legit_functional_default, batch_norm_functional>(),
       row<ops::adaptive_avg_pool1d_default, adaptive_avg_pool1d>(),
       row<ops::adaptive_avg_pool2d_default, adaptive_avg_pool2d>(),
-      row<ops::alpha_dropout_default, dropout>(),
       row<ops::avg_pool1d_default, avg_pool1d>(),
       row<ops::batch_norm_default, batch_norm>(),
       row<ops::conv1d_default, convolution>(),
@@ -393,9 +372,6 @@ std::span<const Decomposition> window_decompositions() {
       row<ops::conv_transpose1d_default, transposed_convolution>(),
       row<ops::conv_transpose2d_input, transposed_convolution>(),
       row<ops::conv_transpose3d_input, transposed_convolution>(),
-      row<ops::dropout_default, dropout>(),
-      row<ops::feature_alpha_dropout_default, dropout>(),
-      row<ops::feature_dropout_default, dropout>(),
       row<ops::group_norm_default, group_norm>(),
       row<ops::instance_norm_default, instance_norm>(),
       row<ops::layer_norm_default, layer_norm>(),

@@ -22,30 +22,46 @@ constexpr Decomposition row() {
   return {View<Call>::kName, [](Builder& b, const Call& call) { return kExpand(b, View<Call>(call)); }};
 }
 
+// True for run-time checks that exporters leave in the graph; their results are not used.
+bool is_assertion(std::string_view op);
+
+// Expands an op that this repository has a decomposition for; returns an empty list where it has none. Errors are
+// in `call`.
+Values expand_known(Builder& b, const Call& call);
+
 // All tables, each sorted by op.
 std::vector<std::span<const Decomposition>> decomposition_tables();
 std::span<const Decomposition> activation_decompositions();
+std::span<const Decomposition> activation_gradient_decompositions();
+std::span<const Decomposition> attention_gradient_decompositions();
+std::span<const Decomposition> axis_gradient_decompositions();
 std::span<const Decomposition> creation_decompositions();
+std::span<const Decomposition> data_size_decompositions();
+std::span<const Decomposition> distance_gradient_decompositions();
 std::span<const Decomposition> einsum_decompositions();
+std::span<const Decomposition> fourier_decompositions();
 std::span<const Decomposition> gradient_decompositions();
+std::span<const Decomposition> grid_gradient_decompositions();
+std::span<const Decomposition> index_gradient_decompositions();
 std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();
 std::span<const Decomposition> list_decompositions();
 std::span<const Decomposition> loss_decompositions();
+std::span<const Decomposition> linear_system_decompositions();
+std::span<const Decomposition> loss_gradient_decompositions();
 std::span<const Decomposition> norm_decompositions();
+std::span<const Decomposition> norm_gradient_decompositions();
 std::span<const Decomposition> order_decompositions();
 std::span<const Decomposition> patch_decompositions();
 std::span<const Decomposition> pool_decompositions();
 std::span<const Decomposition> product_decompositions();
+std::span<const Decomposition> random_decompositions();
 std::span<const Decomposition> recurrent_decompositions();
 std::span<const Decomposition> reduction_decompositions();
 std::span<const Decomposition> resampling_decompositions();
+std::span<const Decomposition> spectrum_decompositions();
 std::span<const Decomposition> view_decompositions();
 std::span<const Decomposition> window_decompositions();
-
-// The error of ops that behave differently in training.
-inline constexpr const char* kTrainingMode =
-    "the op is in training mode\nhint: export the model after .eval()";
 
 // ---- Steps that several decompositions share.
 
@@ -75,6 +91,10 @@ int64_t diagonal_offset(const Call& a, const infer::IntArgument& offset);
 ValueId contiguous(Builder& b, ValueId value);
 // The reduction of a loss: none (0), mean (1) or sum (2).
 ValueId reduced(Builder& b, ValueId loss, int64_t reduction);
+// Ones on the diagonal, zeros elsewhere.
+ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype);
+// The singular values of matrices, in descending order.
+ValueId singular_values(Builder& b, ValueId matrix);
 // Swaps dimensions a and b.
 ValueId transpose(Builder& b, ValueId value, int64_t first, int64_t second);
 

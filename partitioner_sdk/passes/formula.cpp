@@ -166,6 +166,7 @@ class Interpreter {
     }
     if (!a_.error().empty() || skipped_ != 0) return Nothing{};
     if (function == "reduced") return reduce(args);
+    if (function == "averaged") return average(args);
     if (function == "nonzero") return args.size() == 1 && number_of(args[0]) != 0;
     if (function == "scaled") return scale(args);
     if (function == "rank_of" || function == "dtype_of" || function == "float_of" || function == "wide_of")
@@ -176,6 +177,8 @@ class Interpreter {
   // A number, or NaN after an error.
   double number_of(const Argument& argument) {
     if (const bool* flag = ir::get_if<bool>(argument)) return *flag ? 1 : 0;
+    if (const auto* number = ir::get_if<ir::Complex>(argument))
+      return std::hypot(number->real, number->imaginary);
     if (const double* number = ir::get_if<double>(argument)) return *number;
     const Dim* dim = ir::get_if<Dim>(argument);
     if (dim != nullptr && dim->is_static()) return static_cast<double>(dim->value());
@@ -190,17 +193,18 @@ class Interpreter {
       return Nothing{};
     }
     const Dtype dtype = b_.spec(ref->id).dtype;
+    if (ir::get_if<ir::Complex>(args[1]) != nullptr) return call("aten.mul.Tensor", {args[0], args[1]}, {});
     double factor = number_of(args[1]);
     if (ops::is_bool(dtype)) factor = factor != 0 ? 1 : 0;
     if (factor == 1) return args[0];
     // Integers up to 2^53 are exact in the double that holds the factor.
-    if (!ops::is_floating(dtype) && !(std::abs(factor) <= 9007199254740992.0)) {
+    if (ops::is_integer(dtype) && !(std::abs(factor) <= 9007199254740992.0)) {
       fail("a factor of integers beyond 2^53, or not a number");
       return Nothing{};
     }
-    const Argument number = ops::is_bool(dtype)       ? Argument(factor != 0)
-                            : ops::is_floating(dtype) ? args[1]
-                                                      : Argument(Dim(static_cast<int64_t>(factor)));
+    const Argument number = ops::is_bool(dtype)      ? Argument(factor != 0)
+                            : ops::is_integer(dtype) ? Argument(Dim(static_cast<int64_t>(factor)))
+                                                     : args[1];
     return call("aten.mul.Tensor", {args[0], number}, {});
   }
 
@@ -217,7 +221,8 @@ class Interpreter {
     if (function == "rank_of") return Dim(static_cast<int64_t>(b_.spec(ref->id).rank()));
     if (function == "dtype_of") return *dtype;
     const bool is_narrow = *dtype == Dtype::FLOAT16 || *dtype == Dtype::BFLOAT16;
-    return !ops::is_floating(*dtype) || (is_narrow && function == "wide_of") ? Dtype::FLOAT32 : *dtype;
+    const bool is_kept = ops::is_floating(*dtype) || ops::is_complex(*dtype);
+    return !is_kept || (is_narrow && function == "wide_of") ? Dtype::FLOAT32 : *dtype;
   }
 
   Argument reduce(const std::vector<Argument>& args) {
@@ -228,6 +233,19 @@ class Interpreter {
       return Nothing{};
     }
     return ValueRef{reduced(b_, loss->id, reduction->value())};
+  }
+
+  // averaged(grad, x, reduction): the gradient of each element of x before a mean (reduction 1) or a sum.
+  Argument average(const std::vector<Argument>& args) {
+    const auto* grad = args.size() == 3 ? ir::get_if<ValueRef>(args[0]) : nullptr;
+    const auto* elements = args.size() == 3 ? ir::get_if<ValueRef>(args[1]) : nullptr;
+    if (grad == nullptr || elements == nullptr) {
+      fail("expected two tensors and a reduction");
+      return Nothing{};
+    }
+    if (number_of(args[2]) != 1) return args[0];
+    const Dim count = ir::numel(b_.symbols(), sizes_of(b_, elements->id));
+    return call("aten.div.Scalar", {args[0], count}, {});
   }
 
   Argument call(const std::string& op, std::vector<Argument> args, std::vector<Builder::Named> named) {

@@ -9,10 +9,19 @@ std::span<const Formula> formula_table() {
   static constexpr Formula kRows[] = {
       {"aten.__xor__.Scalar", "bitwise_xor.Scalar(self, other)"},
       {"aten.__xor__.Tensor", "bitwise_xor(self, other)"},
+      {"aten._log_softmax_backward_data.default",
+       "to.dtype(sub(grad_output, mul(exp(output), sum.dim_IntList(grad_output, [dim], true))), "
+       "input_dtype)"},
       {"aten._prelu_kernel.default", "where.self(gt.Scalar(self, 0), self, mul(weight, self))"},
+      {"aten._prelu_kernel_backward.default",
+       "where.self(gt.Scalar(self, 0), grad_output, mul(weight, grad_output)); "
+       "where.ScalarSelf(gt.Scalar(self, 0), 0, mul(self, grad_output))"},
       {"aten._reshape_alias.default", "view(self, size)"},
       {"aten._safe_softmax.default",
        "where.ScalarSelf(all.dim(eq.Scalar(self, -inf), dim, true), 0, softmax.int(self, dim, dtype))"},
+      {"aten._softmax_backward_data.default",
+       "o = to.dtype(output, wide_of(grad_output)); g = mul(to.dtype(grad_output, wide_of(grad_output)), o);"
+       "to.dtype(sub(g, mul(o, sum.dim_IntList(g, [dim], true))), input_dtype)"},
       {"aten._unsafe_index.Tensor", "index(self, indices)"},
       {"aten._unsafe_index_put.default", "index_put(self, indices, values, accumulate)"},
       {"aten.absolute.default", "abs(self)"},
@@ -46,6 +55,9 @@ std::span<const Formula> formula_table() {
        "l = sub(mul(sub(target, 1.0), clamp.default(log1p(neg(self)), -100, none)), mul(target, "
        "clamp.default(log(self), -100, none)));"
        "reduced(if(weight, mul(l, weight), l), reduction)"},
+      {"aten.binary_cross_entropy_backward.default",
+       "g = div(mul(averaged(grad_output, self, reduction), sub(self, target)), "
+       "clamp.default(mul(neg(sub(self, 1.0)), self), 1e-12, none)); if(weight, mul(g, weight), g)"},
       {"aten.binary_cross_entropy_with_logits.default",
        "s = log_sigmoid(self);"
        "w = if(pos_weight, add(mul(sub(pos_weight, 1.0), target), 1.0), none);"
@@ -56,6 +68,7 @@ std::span<const Formula> formula_table() {
        "x = to.dtype(boundaries, dtype_of(boundaries, self)); searchsorted.Tensor(x, "
        "scalar_tensor.default(self, dtype=dtype_of(x)), out_int32=out_int32, right=right)"},
       {"aten.bucketize.Tensor", "searchsorted.Tensor(boundaries, self, out_int32=out_int32, right=right)"},
+      {"aten.cholesky.default", "linalg_cholesky_ex.default(self, upper=upper, check_errors=true)"},
       {"aten.clamp_max.Tensor", "minimum(self, max)"},
       {"aten.clamp_min.Tensor", "maximum(self, min)"},
       {"aten.clip.Tensor", "clamp.Tensor(self, min, max)"},
@@ -77,12 +90,17 @@ std::span<const Formula> formula_table() {
       {"aten.cumulative_trapezoid.dx",
        "cumsum(mul(mul(add(slice.Tensor(y, dim, 1), slice.Tensor(y, dim, 0, -1)), 0.5), dx), dim)"},
       {"aten.deg2rad.default", "mul(self, 0.017453292519943295)"},
+      {"aten.det.default", "linalg_det.default(self)"},
       {"aten.dist.default", "linalg_vector_norm(sub(self, other), p)"},
       {"aten.divide.Scalar", "div(self, other)"},
       {"aten.divide.Scalar_mode", "div.Scalar_mode(self, other, rounding_mode=rounding_mode)"},
       {"aten.divide.Tensor", "div(self, other)"},
       {"aten.divide.Tensor_mode", "div.Tensor_mode(self, other, rounding_mode=rounding_mode)"},
       {"aten.dot.default", "sum.dim_IntList(mul(self, tensor), [0], dtype=dtype_of(self, tensor))"},
+      {"aten.elu_backward.default",
+       "x = self_or_result; n = if(is_result, mul(add(x, mul(scalar_tensor.default(alpha, "
+       "dtype=dtype_of(x)), scale)), input_scale), mul(mul(mul(exp(mul(x, input_scale)), input_scale), "
+       "alpha), scale)); mul(grad_output, where.self(le.Scalar(x, 0), n, full_like(x, scale)))"},
       {"aten.exp2.default", "pow.Scalar(2.0, self)"},
       {"aten.fill.Tensor", "expand_as(to.dtype(value, dtype_of(self)), self)"},
       {"aten.fix.default", "trunc(self)"},
@@ -106,6 +124,14 @@ std::span<const Formula> formula_table() {
       {"aten.greater_equal.Scalar", "ge.Scalar(self, other)"},
       {"aten.greater_equal.Tensor", "ge(self, other)"},
       {"aten.hardshrink.default", "where.ScalarSelf(le.Scalar(abs(self), lambd), 0, self)"},
+      {"aten.hardshrink_backward.default", "where.ScalarSelf(le.Scalar(abs(self), lambd), 0, grad_out)"},
+      {"aten.hardsigmoid_backward.default",
+       "where.ScalarOther(lt.Scalar(abs(self), 3), mul(grad_output, 0.16666666666666666), 0)"},
+      {"aten.hardswish_backward.default",
+       "where.ScalarSelf(le.Scalar(self, -3), 0, where.self(lt.Scalar(self, 3), mul(grad_output, "
+       "add(mul(self, 0.3333333333333333), 0.5)), grad_output))"},
+      {"aten.hardtanh_backward.default",
+       "where.ScalarSelf(logical_or(le.Scalar(self, min_val), ge.Scalar(self, max_val)), 0, grad_output)"},
       {"aten.heaviside.default",
        "where.self(eq.Scalar(self, 0), values, to.dtype(gt.Scalar(self, 0), dtype_of(self)))"},
       {"aten.hinge_embedding_loss.default",
@@ -116,6 +142,10 @@ std::span<const Formula> formula_table() {
        "z = abs(sub(self, target));"
        "reduced(where.self(lt.Scalar(z, delta), mul(mul(z, 0.5), z), mul(sub(z, delta, alpha=0.5), delta)), "
        "reduction)"},
+      {"aten.huber_loss_backward.default",
+       "d = sub(self, target); mul(averaged(grad_output, self, reduction), where.self(lt.Scalar(abs(d), "
+       "delta), d, mul(sign(d), delta)))"},
+      {"aten.inverse.default", "linalg_inv.default(self)"},
       {"aten.isclose.default",
        "c = eq(self, other);"
        "e = if(equal_nan, logical_or(c, logical_and(isnan(self), isnan(other))), c);"
@@ -130,6 +160,8 @@ std::span<const Formula> formula_table() {
        "mul(target, self))), reduction)"},
       {"aten.l1_loss.default", "reduced(abs(sub(self, target)), reduction)"},
       {"aten.ldexp.Tensor", "mul(self, pow.Scalar(2.0, other))"},
+      {"aten.leaky_relu_backward.default",
+       "where.self(gt.Scalar(self, 0), grad_output, mul(grad_output, negative_slope))"},
       {"aten.lerp.Scalar", "lerp.Tensor(self, end, scalar_tensor.default(weight, dtype=wide_of(self)))"},
       {"aten.lerp.Tensor",
        "s = to.dtype(self, wide_of(self)); e = to.dtype(end, wide_of(self)); w = to.dtype(weight, "
@@ -139,9 +171,12 @@ std::span<const Formula> formula_table() {
       {"aten.less.Tensor", "lt(self, other)"},
       {"aten.less_equal.Scalar", "le.Scalar(self, other)"},
       {"aten.less_equal.Tensor", "le(self, other)"},
+      {"aten.linalg_cholesky.default", "linalg_cholesky_ex.default(self, upper=upper, check_errors=true)"},
       {"aten.linalg_diagonal.default", "diagonal(A, offset, dim1, dim2)"},
       {"aten.linalg_matrix_power.default", "matrix_power.default(self, n)"},
       {"aten.linalg_vecdot.default", "sum.dim_IntList(mul(x, y), [dim])"},
+      {"aten.log_sigmoid_backward.default", "mul(grad_output, sigmoid(neg(self)))"},
+      {"aten.log_sigmoid_forward.default", "log_sigmoid(self); exp(neg(abs(self)))"},
       {"aten.logaddexp.default",
        "x = to.dtype(self, wide_of(self, other)); y = to.dtype(other, wide_of(self, other));"
        "m = maximum(x, y); d = neg(abs(sub(x, y)));"
@@ -152,13 +187,24 @@ std::span<const Formula> formula_table() {
        "m = maximum(x, y); d = mul(neg(abs(sub(x, y))), 0.6931471805599453);"
        "to.dtype(where.self(logical_and(isinf(m), eq(x, y)), x, add(m, mul(log1p(exp(d)), "
        "1.4426950408889634))), float_of(self, other))"},
+      {"aten.logit_backward.default",
+       "g = div(grad_output, mul(self, neg(sub(self, 1.0)))); if(eps, "
+       "where.ScalarSelf(logical_or(lt.Scalar(self, eps), gt.Scalar(self, sub(scalar_tensor.default(1.0, "
+       "dtype=dtype_of(self)), eps))), 0, g), g)"},
+      {"aten.lu_solve.default", "linalg_lu_solve.default(LU_data, LU_pivots, self)"},
       {"aten.mH.default", "mT.default(self)"},
       {"aten.margin_ranking_loss.default",
        "reduced(clamp.default(add(neg(mul(target, sub(input1, input2))), margin), 0, none), reduction)"},
       {"aten.matrix_H.default", "mT.default(self)"},
+      {"aten.matrix_exp.default", "linalg_matrix_exp.default(self)"},
       {"aten.max.other", "maximum(self, other)"},
       {"aten.min.other", "minimum(self, other)"},
+      {"aten.mish_backward.default",
+       "t = tanh(softplus.default(self)); mul(grad_output, add(t, mul(mul(self, sigmoid(self)), "
+       "neg(sub(mul(t, t), 1.0)))))"},
       {"aten.mse_loss.default", "reduced(pow.Tensor_Scalar(sub(self, target), 2), reduction)"},
+      {"aten.mse_loss_backward.default",
+       "mul(mul(averaged(grad_output, self, reduction), sub(self, target)), 2.0)"},
       {"aten.multiply.Scalar", "mul(self, other)"},
       {"aten.multiply.Tensor", "mul(self, other)"},
       {"aten.mv.default", "sum.dim_IntList(mul(self, vec), [1], dtype=dtype_of(self, vec))"},
@@ -167,8 +213,12 @@ std::span<const Formula> formula_table() {
        "keepdim))"},
       {"aten.nansum.default",
        "sum.dim_IntList(where.ScalarSelf(isnan(self), 0, self), dim, keepdim, dtype=dtype)"},
+      {"aten.native_dropout_backward.default", "mul(mul(grad_output, mask), scale)"},
       {"aten.not_equal.Scalar", "ne.Scalar(self, other)"},
       {"aten.not_equal.Tensor", "ne(self, other)"},
+      {"aten.nuclear_norm.default", "linalg_matrix_norm.str_ord(self, \"nuc\", [-2, -1], keepdim)"},
+      {"aten.nuclear_norm.dim", "linalg_matrix_norm.str_ord(self, \"nuc\", dim, keepdim)"},
+      {"aten.orgqr.default", "linalg_householder_product.default(self, input2)"},
       {"aten.pairwise_distance.default", "linalg_vector_norm(add(sub(x1, x2), eps), p, [-1], keepdim)"},
       {"aten.poisson_nll_loss.default",
        "l = if(log_input, sub(exp(input), mul(target, input)), sub(input, mul(target, log(add(input, "
@@ -184,16 +234,27 @@ std::span<const Formula> formula_table() {
        "scalar_tensor.default(self, dtype=dtype_of(x)), out_int32=out_int32, right=right, side=side, "
        "sorter=sorter)"},
       {"aten.sgn.default", "sign(self)"},
+      {"aten.sigmoid_backward.default", "mul(grad_output, mul(neg(sub(output, 1.0)), output))"},
       {"aten.signbit.default", "logical_or(lt.Scalar(self, 0), lt.Scalar(reciprocal(self), 0))"},
+      {"aten.silu_backward.default",
+       "s = sigmoid(self); mul(mul(grad_output, s), add(mul(self, neg(sub(s, 1.0))), 1.0))"},
       {"aten.sinc.default",
        "p = mul(self, 3.141592653589793); where.ScalarSelf(eq.Scalar(p, 0), 1, div(sin(p), p))"},
       {"aten.smooth_l1_loss.default",
        "d = abs(sub(self, target));"
        "reduced(where.self(lt.Scalar(d, beta), div(mul(pow.Tensor_Scalar(d, 2), 0.5), beta), sub(d, beta, "
        "alpha=0.5)), reduction)"},
+      {"aten.smooth_l1_loss_backward.default",
+       "d = sub(self, target); mul(averaged(grad_output, self, reduction), where.self(lt.Scalar(abs(d), "
+       "beta), div(d, beta), sign(d)))"},
       {"aten.soft_margin_loss.default", "reduced(log1p(exp(neg(mul(target, self)))), reduction)"},
+      {"aten.soft_margin_loss_backward.default",
+       "mul(averaged(grad_output, self, reduction), neg(mul(target, sigmoid(neg(mul(target, self))))))"},
+      {"aten.softplus_backward.default",
+       "z = mul(self, beta); where.self(gt.Scalar(z, threshold), grad_output, mul(grad_output, sigmoid(z)))"},
       {"aten.softshrink.default",
        "where.ScalarOther(gt.Scalar(abs(self), lambd), sub(self, mul(sign(self), lambd)), 0)"},
+      {"aten.softshrink_backward.default", "where.ScalarSelf(le.Scalar(abs(self), lambd), 0, grad_output)"},
       {"aten.special_digamma.default", "digamma.default(self)"},
       {"aten.special_entr.default",
        "where.self(gt.Scalar(self, 0), neg(mul(self, log(self))), where.ScalarSelf(eq.Scalar(self, 0), 0, "
@@ -214,6 +275,7 @@ std::span<const Formula> formula_table() {
       {"aten.special_logsumexp.default", "logsumexp(self, dim, keepdim)"},
       {"aten.special_multigammaln.default", "mvlgamma.default(self, p)"},
       {"aten.special_ndtr.default", "mul(add(erf(mul(self, 0.7071067811865476)), 1.0), 0.5)"},
+      {"aten.special_polygamma.default", "polygamma.default(n, self)"},
       {"aten.special_psi.default", "digamma.default(self)"},
       {"aten.special_round.default", "round.decimals(self, decimals=decimals)"},
       {"aten.special_sinc.default", "sinc(self)"},
@@ -241,7 +303,9 @@ std::span<const Formula> formula_table() {
       {"aten.subtract.Tensor", "sub(self, other)"},
       {"aten.swapaxes.default", "transpose.int(self, axis0, axis1)"},
       {"aten.swapdims.default", "transpose.int(self, dim0, dim1)"},
+      {"aten.tanh_backward.default", "mul(grad_output, neg(sub(mul(output, output), 1.0)))"},
       {"aten.threshold.default", "where.ScalarSelf(le.Scalar(self, threshold), value, self)"},
+      {"aten.threshold_backward.default", "where.ScalarSelf(le.Scalar(self, threshold), 0, grad_output)"},
       {"aten.trace.default", "sum.dim_IntList(diagonal(self, 0, 0, 1), [0])"},
       {"aten.trapezoid.dx",
        "mul(sub(sum.dim_IntList(y, [dim]), mul(add(select.int(y, dim, 0), select.int(y, dim, -1)), 0.5)), "

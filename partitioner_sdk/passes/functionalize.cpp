@@ -2,8 +2,14 @@
 #include "partitioner_sdk/passes/passes.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "api/ops/argument_reader.hpp"
+#include "ops/batch_norm.hpp"
+#include "ops/instance_norm.hpp"
+#include "ops/native_batch_norm.hpp"
 #include "partitioner_sdk/passes/builder.hpp"
+#include "partitioner_sdk/passes/running_statistics.hpp"
 #include "partitioner_sdk/passes/view_inverses.hpp"
 
 namespace etb::passes {
@@ -37,17 +43,55 @@ bool shares_storage(ir::Module& module, const ir::Graph& graph, const ir::Node& 
   return true;
 }
 
+// Returns "dropout" for "dropout_" and "__or__" for "__ior__", "" for a name of another form.
+std::string functional_name(std::string_view base) {
+  if (base.starts_with("__i") && base.ends_with("__")) return "__" + std::string(base.substr(3));
+  return base.ends_with('_') ? std::string(base.substr(0, base.size() - 1)) : std::string();
+}
+
 // Returns the op that computes the value written by an in-place op. PyTorch's registry does not relate a few
 // pairs, such as dropout_ and dropout.
 const ops::Schema* find_functional(const ops::Schema& schema) {
   if (const ops::Schema* related = schema.functional_variant()) return related;
-  std::string_view base = schema.base_name();
-  if (base.empty() || base.back() != '_') return nullptr;
-  base.remove_suffix(1);
-  const std::string name = std::string(schema.op_namespace()) + "." + std::string(base) + "." +
-                           std::string(schema.overload_name());
+  const std::string base = functional_name(schema.base_name());
+  if (base.empty()) return nullptr;
+  const std::string name =
+      std::string(schema.op_namespace()) + "." + base + "." + std::string(schema.overload_name());
   const ops::Schema* found = ops::find_schema(name);
   return found != nullptr && found->argument_count() == schema.argument_count() ? found : nullptr;
+}
+
+// An op that updates running statistics in training, though its signature does not say so.
+struct TrainedNorm {
+  std::string_view op;
+  size_t mean, variance, training, momentum;  // indices of arguments
+  NormGroups groups;
+};
+
+constexpr TrainedNorm batch_norm_row(std::string_view op, NormGroups groups) {
+  using I = ops::batch_norm_default<ops::NoReader>::Index;
+  return {op, I::running_mean, I::running_var, I::training, I::momentum, groups};
+}
+// The three ops have the same arguments up to `momentum`.
+constexpr TrainedNorm kTrainedNorms[] = {
+    batch_norm_row(ops::batch_norm_default<ops::NoReader>::kName, NormGroups::kChannels),
+    batch_norm_row(ops::instance_norm_default<ops::NoReader>::kName, NormGroups::kChannelsOfImages),
+    batch_norm_row(ops::native_batch_norm_default<ops::NoReader>::kName, NormGroups::kChannels),
+};
+
+// Returns the row of a node that updates its running statistics, else null. An empty input leaves them as they are.
+const TrainedNorm* find_trained_norm(ir::Module& module, const ir::Graph& graph, const ir::Node& node) {
+  const std::string& name = module.op(node).name;
+  for (const TrainedNorm& row : kTrainedNorms) {
+    if (row.op != name) continue;
+    const bool has_statistics = ir::get_if<ValueRef>(node.args[row.mean]) != nullptr &&
+                                ir::get_if<ValueRef>(node.args[row.variance]) != nullptr;
+    const auto* input = ir::get_if<ValueRef>(node.args[kSelf]);
+    const bool is_empty =
+        input != nullptr && ir::numel(module.symbols, graph.values[input->id].spec.sizes).is(0);
+    return has_statistics && !is_empty && node.args[row.training] == Argument(true) ? &row : nullptr;
+  }
+  return nullptr;
 }
 
 // One graph. Values of the old graph are views of a root (an input or the result of a computing node). A
@@ -64,7 +108,10 @@ class Functionalizer {
 
   Status run() {
     std::vector<ir::Node> nodes = b_.take_old_nodes();
-    for (const ir::Input& input : graph_.inputs) define_root(input.value);
+    for (const ir::Input& input : graph_.inputs) {
+      define_root(input.value);
+      input_roots_[input.value] = input.value;
+    }
     for (ir::Node& node : nodes) {
       b_.set_origin(node);
       visit(node);
@@ -135,6 +182,7 @@ class Functionalizer {
     const bool is_view = shares_storage(module_, graph_, node);
     const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[kSelf]);
     const ValueId operand = self == nullptr ? ir::kNoValue : self->id;
+    if (const TrainedNorm* norm = find_trained_norm(module_, graph_, node)) return train(node, *norm);
     const std::vector<ValueId> written = writes ? written_tensors(*op.schema, node) : std::vector<ValueId>();
     for (Argument& argument : node.args) {
       ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });
@@ -151,6 +199,26 @@ class Functionalizer {
       }
     }
     b_.keep(std::move(node));
+  }
+
+  // Stores new running statistics and leaves a norm that has none.
+  void train(ir::Node& node, const TrainedNorm& norm) {
+    const ValueId mean = ir::get_if<ValueRef>(node.args[norm.mean])->id;
+    const ValueId variance = ir::get_if<ValueRef>(node.args[norm.variance])->id;
+    for (Argument& argument : node.args) ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });
+    for (const ValueId output : node.outputs) define_root(output);
+    const double* momentum = ir::get_if<double>(node.args[norm.momentum]);
+    const auto* input = ir::get_if<ValueRef>(node.args[kSelf]);
+    if (momentum == nullptr || input == nullptr || graph_.values[input->id].spec.rank() < 2)
+      return fault(node, "its input has no channels, or its momentum is no float");
+    const RunningStatistics old = {resolve(mean), resolve(variance)};
+    const RunningStatistics now = updated_statistics(b_, input->id, norm.groups, *momentum, old);
+    node.args[norm.mean] = node.args[norm.variance] = Nothing{};
+    const ir::Node kept = node;
+    b_.keep(std::move(node));
+    if (b_.has_failed()) return;
+    store(kept, mean, now.mean);
+    store(kept, variance, now.variance);
   }
 
   static std::vector<ValueId> written_tensors(const ops::Schema& schema, const ir::Node& node) {
@@ -204,7 +272,10 @@ class Functionalizer {
       for (const ValueId output : node.outputs) define_root(output);
       return fault(node, "is an in-place op without a functional variant");
     }
-    const TensorSpec spec = graph_.values[operand].spec;
+    const std::string_view kind = functional->base_name();
+    if (functional->is_view() || kind == "resize" || kind == "resize_as")
+      return change_shape(node, operand, *functional);
+    const TensorSpec spec = graph_.values[states_[operand].now].spec;
     node.op = module_.op(functional->name());
     ValueId made = graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}});
     const std::vector<ValueId> outputs = std::exchange(node.outputs, {made});
@@ -218,6 +289,29 @@ class Functionalizer {
     node.outputs = outputs;
     store(node, operand, made);
     alias_results();
+  }
+
+  // An op such as unsqueeze_ changes sizes and strides of its operand, and no contents. From here on the operand's
+  // name means a view of what it was; older views of it stay. The caller's tensor keeps its sizes.
+  void change_shape(ir::Node& node, ValueId operand, const ops::Schema& view) {
+    node.op = module_.op(view.name());
+    const auto results = infer::infer(module_, graph_, node.op, node.args);
+    const ValueId before = graph_.add_value(graph_.values[operand]);
+    states_.resize(graph_.values.size());
+    for (State& state : states_) {
+      if (state.root == operand) state.root = before;
+      if (state.parent == operand) state.parent = before;
+    }
+    states_[before] = states_[operand];
+    for (auto& [input, root] : input_roots_)
+      if (root == operand) root = before;
+    const ValueId output = node.outputs[0];
+    if (results) graph_.values[output].spec = results->at(0);
+    views_.push_back(node);
+    states_[output] = {states_[before].root, before, static_cast<uint32_t>(views_.size() - 1),
+                       states_[before].generation, output};
+    states_[operand] = {states_[before].root, output, kNone, states_[before].generation, output};
+    b_.keep(std::move(node));
   }
 
   // Stores `value` as the contents of `id` and of every value that `id` views.
@@ -262,7 +356,7 @@ class Functionalizer {
     }
     std::vector<ir::Output> mutations;
     for (ir::Input& input : graph_.inputs) {
-      const State& state = states_[input.value];
+      const State& state = states_[input_roots_.at(input.value)];
       if (state.generation == 0) continue;
       if (!is_method_) {
         faults_ +=
@@ -288,6 +382,8 @@ class Functionalizer {
   std::vector<State> states_;
   std::vector<ir::Node> views_;
   std::vector<ValueId> pending_;
+  // The value that holds an input's contents: the input, until an op changes its sizes in place.
+  std::map<ValueId, ValueId> input_roots_;
   std::string faults_;
 };
 
@@ -299,7 +395,7 @@ Result<bool> functionalize(ir::Module& module) {
     ir::Graph& graph = module.graphs[i];
     const bool writes = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
       const ops::Schema* schema = module.op(node).schema;
-      return schema != nullptr && schema->is_in_place();
+      return schema != nullptr && (schema->is_in_place() || find_trained_norm(module, graph, node) != nullptr);
     });
     if (!writes) continue;
     is_changed = true;

@@ -183,6 +183,39 @@ graph @forward {
               ::testing::HasSubstr("return %x, %flat.1\n"));
 }
 
+TEST(Functionalize, ABatchNormInTrainingWritesItsStatistics) {
+  EXPECT_THAT(
+      functional(R"(etg 1
+module "m"
+constant "mean": float32[2] = [0, 0]
+constant "var": float32[2] = [1, 1]
+
+graph @forward {
+  buffer %mean: float32[2] = "mean" as "mean"
+  buffer %var: float32[2] = "var" as "var"
+  user %x: float32[3, 2]
+  %y: float32[3, 2] = aten.batch_norm.default(%x, none, none, %mean, %var, true, 0.1, 1e-05, false)
+  return %y
+}
+)"),
+      ::testing::AllOf(::testing::HasSubstr("aten.batch_norm.default(%x"),
+                       ::testing::HasSubstr(" updates %mean"), ::testing::HasSubstr(" updates %var")));
+}
+
+TEST(Functionalize, AResizeChangesSizes) {
+  EXPECT_THAT(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[6]
+  %c: float32[6] = aten.clone.default(%x)
+  %r: float32[2, 2] = aten.resize_.default(%c, [2, 2])
+  return %r
+}
+)"),
+              ::testing::HasSubstr("float32[2, 2] = aten.resize.default(%c, [2, 2])"));
+}
+
 TEST(Functionalize, AFunctionalGraphStaysAsItIs) {
   EXPECT_EQ(functional(R"(etg 1
 module "m"
@@ -194,6 +227,56 @@ graph @forward {
 }
 )"),
             "unchanged");
+}
+
+TEST(Functionalize, AnOpThatChangesSizesInPlaceLeavesOlderViews) {
+  EXPECT_EQ(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2, 3]
+  %y: float32[2, 3] = aten.relu.default(%x)
+  %flat: float32[6] = aten.view.default(%y, [6])
+  %turned: float32[3, 2] order(1, 0) = aten.t_.default(%y)
+  %more: float32[3, 2] order(1, 0) = aten.add_.Tensor(%y, 1.0)
+  return %y, %flat
+}
+)"),
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2, 3]
+  %y: float32[2, 3] = aten.relu.default(%x)
+  %flat: float32[6] = aten.view.default(%y, [6])
+  %turned: float32[3, 2] order(1, 0) = aten.t.default(%y)
+  %0: float32[3, 2] order(1, 0) = aten.add.Tensor(%turned, 1.0)
+  %y.1: float32[2, 3] = aten.t.default(%0)
+  %flat.1: float32[6] = aten.view.default(%y.1, [6])
+  return %0, %flat.1
+}
+)");
+}
+
+TEST(Functionalize, WritesThroughPartsOfEachKindReachTheBase) {
+  const std::string text = functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[3, 3]
+  %y: float32[3, 3] = aten.relu.default(%x)
+  %middle: float32[3, 1] order(0, 1) = aten.narrow.default(%y, 1, 1, 1)
+  %0: float32[3, 1] order(0, 1) = aten.zero_.default(%middle)
+  %diagonal: float32[3] = aten.diagonal.default(%y)
+  %1: float32[3] = aten.fill_.Scalar(%diagonal, 2.0)
+  %rows: float32[3], %second: float32[3], %third: float32[3] = aten.unbind.int(%y)
+  %2: float32[3] = aten.mul_.Scalar(%third, 3.0)
+  return %y
+}
+)");
+  EXPECT_THAT(text, ::testing::HasSubstr("aten.slice_scatter.default(%y, %0, 1, 1, 2)")) << text;
+  EXPECT_THAT(text, ::testing::HasSubstr("aten.diagonal_scatter.default(")) << text;
+  EXPECT_THAT(text, ::testing::HasSubstr("aten.select_scatter.default(")) << text;
 }
 
 TEST(Functionalize, ManyWritesTakeLinearTime) {

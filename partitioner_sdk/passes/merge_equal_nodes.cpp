@@ -47,6 +47,10 @@ void append_argument(ir::SymbolTable& symbols, std::string& key, const Argument&
   if (const auto* value = ir::get_if<std::string>(argument)) key += *value + '\0';
   if (const auto* value = ir::get_if<Dtype>(argument)) append(key, *value);
   if (const auto* value = ir::get_if<ir::MemoryFormat>(argument)) append(key, *value);
+  if (const auto* value = ir::get_if<ir::Complex>(argument)) {
+    append(key, value->real);
+    append(key, value->imaginary);
+  }
   if (const auto* value = ir::get_if<ir::FloatList>(argument)) {
     append(key, value->size());
     for (const double item : *value) append(key, item);

@@ -7,6 +7,10 @@
 
 namespace etb::passes {
 
+// Computes the functions of torch.vmap (and of associative_scan, which uses it) on whole batches. Only elementwise ops
+// may be inside; the error names another one.
+[[nodiscard]] Result<bool> batch_vmaps(ir::Module& module);
+
 // Replaces the updates of caches of ExecuTorch's language models by writes of ATen: llama.update_cache ->
 // index_put_ of the rows from start_pos on, and llama.sdpa_with_kv_cache -> two of them and custom_sdpa. The
 // emitter writes such rows in place (emit/in_place.hpp). A negative start_pos counts from the end of the cache, as
@@ -17,6 +21,16 @@ namespace etb::passes {
 // recomputed from the new value. New contents of buffers and inputs become outputs. The error lists every
 // write that cannot be expressed, with its source.
 [[nodiscard]] Result<bool> functionalize(ir::Module& module);
+
+// Removes the nodes that check the result `info` of a factorisation (aten._linalg_check_errors), and sets the argument
+// check_errors of the factorisation instead, so that its kernel fails. A factorisation without a used result is not run.
+[[nodiscard]] Result<bool> absorb_factorization_checks(ir::Module& module);
+
+// Computes with complex tensors as pairs of real ones: constants and state become tensors with one more dimension
+// of size 2, and arithmetic on complex values becomes arithmetic on their parts. Complex are only the user's inputs
+// and outputs, and operands and results of Fourier transforms. The error lists every op that has no formula for
+// complex numbers.
+[[nodiscard]] Result<bool> lower_complex(ir::Module& module);
 
 // Removes nodes that no output needs, then unused parameters, buffers and constants, then constants without
 // input. User inputs stay: callers pass them by position.

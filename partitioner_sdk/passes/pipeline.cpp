@@ -67,9 +67,12 @@ Result<bool> run_rules(Runner& runner, ir::Module& module, const PipelineOptions
 
 Status to_edge(ir::Module& module, const PipelineOptions& options) {
   Runner runner(module, options);
+  ETB_TRY(runner.run("batch_vmaps", batch_vmaps(module)));
   ETB_TRY(runner.run("cache_updates", expand_cache_updates(module)));
   ETB_TRY(runner.run("functionalize", functionalize(module)));
+  ETB_TRY(runner.run("factorization_checks", absorb_factorization_checks(module)));
   ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
+  ETB_TRY(runner.run("lower_complex", lower_complex(module)));
   ETB_TRY(run_rules(runner, module, options, RuleStage::kAten));
   ETB_TRY(lower_to_edge(runner, module, options));
   ETB_ASSIGN(const bool is_changed, run_rules(runner, module, options, RuleStage::kEdge));

@@ -30,6 +30,13 @@ std::vector<std::byte> bytes_of(T value) {
 // lowering rounds it to float32.
 ValueId number_to_tensor(Builder& b, const Argument& number, std::optional<Dtype> common,
                          std::optional<Dtype> wanted) {
+  if (const auto* ref = ir::get_if<ValueRef>(number)) {
+    const bool is_flag = b.graph().values[ref->id].kind == ir::ValueKind::kBool;
+    const Dtype real = wanted && ops::is_floating(*wanted) ? *wanted
+                       : common == Dtype::FLOAT64          ? Dtype::FLOAT64
+                                                           : Dtype::FLOAT32;
+    return b.call("aten.scalar_tensor.default", {*ref}, {{"dtype", is_flag ? Dtype::BOOL : real}});
+  }
   if (const bool* flag = ir::get_if<bool>(number)) return b.add_constant(Dtype::BOOL, {}, {std::byte{*flag}});
   if (const double* value = ir::get_if<double>(number)) {
     if (common == Dtype::FLOAT64) return b.add_constant(Dtype::FLOAT64, {}, bytes_of(*value));
@@ -41,7 +48,10 @@ ValueId number_to_tensor(Builder& b, const Argument& number, std::optional<Dtype
   return b.call("aten.scalar_tensor.default", {dim}, {{"dtype", dtype}});
 }
 
-bool is_number(const Argument& argument) {
+// True for a number that is known, and for one that a node computes at run time.
+bool is_number(const ir::Graph& graph, const Argument& argument) {
+  if (const auto* ref = ir::get_if<ValueRef>(argument))
+    return graph.values[ref->id].kind != ir::ValueKind::kTensor;
   return ir::get_if<bool>(argument) || ir::get_if<double>(argument) || ir::get_if<Dim>(argument);
 }
 
@@ -63,7 +73,7 @@ bool convert_numbers(Builder& b, ir::Node& node, std::optional<Dtype> common, st
   bool is_changed = false;
   for (uint32_t i = 0; i < schema->argument_count(); ++i) {
     const ops::Type type = schema->argument(i).type;
-    if (type.base != ops::BaseType::kTensor || type.is_list || !is_number(node.args[i])) continue;
+    if (type.base != ops::BaseType::kTensor || type.is_list || !is_number(b.graph(), node.args[i])) continue;
     node.args[i] = ValueRef{number_to_tensor(b, node.args[i], common, wanted)};
     is_changed = true;
   }

@@ -47,6 +47,8 @@ class FakeCompiler final : public Compiler {
       }
       for (const graph::Node node : graph.nodes()) text += std::string(node.op_name()) + " ";
       text += "out" + std::to_string(graph.outputs().size());
+      if (!rejected_text.empty() && text.find(rejected_text) != std::string::npos)
+        return make_error(Code::NOT_SUPPORTED, "no " + rejected_text);
       Artifact artifact;
       for (const char c : text) artifact.payload.push_back(static_cast<std::byte>(c));
       for (uint32_t i = 0; i < graph.inputs().size(); ++i) {
@@ -64,6 +66,7 @@ class FakeCompiler final : public Compiler {
 
   uint32_t group = 0;
   bool fails_to_compile = false;
+  std::string rejected_text;  // compilation fails for a region whose payload would contain it
 
  private:
   std::set<std::string, std::less<>> ops_;

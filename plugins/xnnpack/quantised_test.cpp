@@ -100,6 +100,25 @@ TEST_F(XnnpackQuantised, AResultThatIsMovedAsIntegersLeavesAsFloats) {
   expect_near(found, expected, 1.0f / 128);
 }
 
+// The scale of the padded tensor represents numbers up to 0.99 only.
+TEST_F(XnnpackQuantised, PaddingWithANumberIsAddedToFloats) {
+  QuantisedModel model;
+  const uint32_t x = model.input({2, 3});
+  model.output(model.node("aten.constant_pad_nd.default",
+                          {arg(model.through_int8(x, {2, 3}, 1.0 / 128, 0), "self"),
+                           graph::ints_arg({0, 1}, "pad"), graph::float_arg(2.5, "value")},
+                          {2, 4}));
+  const TestTensor input = random_tensor({2, 3});
+  TestTensor expected{{2, 4}, {}}, found{{2, 4}, std::vector<float>(8)};
+  for (size_t row = 0; row < 2; ++row) {
+    for (size_t i = 0; i < 3; ++i) expected.data.push_back(input.data[row * 3 + i]);
+    expected.data.push_back(2.5f);
+  }
+  run(model, {input}, found);
+  expect_near(found, expected, 1.0f / 128);
+  EXPECT_EQ(found.data[3], 2.5f);
+}
+
 TEST_F(XnnpackQuantised, AConvolutionTakesAnInputQuantisedAtRunTime) {
   constexpr size_t kSize = 6, kInputs = 3, kOutputs = 4;
   QuantisedModel model;

@@ -27,7 +27,7 @@ struct ExternalValues {
   // Errors: NOT_SUPPORTED for an element type that tensors do not have.
   [[nodiscard]] static Result<ExternalValues> make(const XnnPayload& payload);
   std::vector<ExternalValue> inputs, outputs;
-  uint32_t input_argument_count = 0;  // with those that no value stands for
+  uint32_t input_argument_count = 0;  // with those that belong to no value
 
   // True if no output has elements.
   bool is_empty() const;

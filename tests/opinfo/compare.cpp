@@ -13,6 +13,8 @@
 //       times a safety factor of two.
 //   tiny  the smallest normal number of the computing type: PyTorch's vector functions flush results below it
 //       to zero. For float16, whose subnormals are normal in float32, the smallest positive one.
+// Complex numbers: each part is compared, with the magnitude of both as e, because the product of two numbers mixes their
+// parts. U is 16, since a function of a complex number is several real ones.
 // NaN equals any NaN; infinities and zeros of either sign equal themselves.
 #include <cmath>
 #include <cstring>
@@ -26,8 +28,9 @@ namespace {
 using host::Dtype;
 using host::Tensor;
 
+// Index counts the parts of complex numbers.
 double read_real(const Tensor& tensor, int64_t index) {
-  switch (tensor.dtype()) {
+  switch (host::real_part(tensor.dtype())) {
     case Dtype::FLOAT32:
       return tensor.data_as<float>()[index];
     case Dtype::FLOAT64:
@@ -45,6 +48,11 @@ struct Precision {
 
 Precision precision_of(Dtype dtype) {
   constexpr double kFloatEps = 0x1.0p-23;
+  if (host::is_complex(dtype)) {
+    Precision parts = precision_of(host::real_part(dtype));
+    parts.ulps = 16.0;
+    return parts;
+  }
   switch (dtype) {
     case Dtype::FLOAT32:
       return {kFloatEps, kFloatEps, 0x1.0p-126, 4.0};
@@ -57,14 +65,29 @@ Precision precision_of(Dtype dtype) {
   }
 }
 
-bool agrees(double actual, double expected, const Precision& precision, double scale) {
+bool agrees(double actual, double expected, double magnitude, const Precision& precision, double scale) {
   if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
   if (actual == expected) return true;
   if (std::isinf(actual) || std::isinf(expected)) return false;
   constexpr double kAdded = 32.0;
-  const double allowed = precision.ulps * precision.eps * std::fabs(expected) +
-                         kAdded * precision.computing_eps * scale + precision.tiny;
+  const double allowed =
+      precision.ulps * precision.eps * magnitude + kAdded * precision.computing_eps * scale + precision.tiny;
   return std::fabs(actual - expected) <= allowed;
+}
+
+bool real_agrees(const Tensor& actual, const Tensor& expected, int64_t index, const Precision& precision,
+                 double scale) {
+  const double number = read_real(expected, index);
+  return agrees(read_real(actual, index), number, std::fabs(number), precision, scale);
+}
+
+bool complex_agrees(const Tensor& actual, const Tensor& expected, int64_t index, const Precision& precision,
+                    double scale) {
+  const double re = read_real(expected, 2 * index), im = read_real(expected, 2 * index + 1);
+  const double whole = std::hypot(re, im);
+  const auto magnitude = [&](double part) { return std::isfinite(whole) ? whole : std::fabs(part); };
+  return agrees(read_real(actual, 2 * index), re, magnitude(re), precision, scale) &&
+         agrees(read_real(actual, 2 * index + 1), im, magnitude(im), precision, scale);
 }
 
 std::string to_text(std::span<const int64_t> sizes) {
@@ -81,6 +104,9 @@ std::string to_text(double value) {
 
 std::string element_text(const Tensor& tensor, int64_t index) {
   if (host::is_floating(tensor.dtype())) return to_text(read_real(tensor, index));
+  if (host::is_complex(tensor.dtype()))
+    return "(" + to_text(read_real(tensor, 2 * index)) + ", " + to_text(read_real(tensor, 2 * index + 1)) +
+           ")";
   int64_t value = 0;
   const size_t nbytes = host::element_nbytes(tensor.dtype());
   std::memcpy(&value, tensor.data_as<uint8_t>() + static_cast<size_t>(index) * nbytes, nbytes);
@@ -103,10 +129,11 @@ std::string compare(const std::string& op, const Case& one, const Tensor& actual
   for (int64_t i = 0; i < expected.numel(); ++i) {
     const auto* bytes = actual.data_as<uint8_t>() + static_cast<size_t>(i) * nbytes;
     const auto* expected_bytes = expected.data_as<uint8_t>() + static_cast<size_t>(i) * nbytes;
-    const bool same = host::is_floating(expected.dtype())
-                          ? agrees(read_real(actual, i), read_real(expected, i), precision, one.scale)
-                      : is_resampled ? std::abs(*bytes - *expected_bytes) <= 1
-                                     : std::memcmp(bytes, expected_bytes, nbytes) == 0;
+    const bool same =
+        host::is_floating(expected.dtype())  ? real_agrees(actual, expected, i, precision, one.scale)
+        : host::is_complex(expected.dtype()) ? complex_agrees(actual, expected, i, precision, one.scale)
+        : is_resampled                       ? std::abs(*bytes - *expected_bytes) <= 1
+                                             : std::memcmp(bytes, expected_bytes, nbytes) == 0;
     if (same) continue;
     if (wrong_count++ == 0) first = i;
   }

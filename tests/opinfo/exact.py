@@ -24,7 +24,25 @@ def log_ndtr(x):
     return mpmath.log1p(-mpmath.erfc(x / root) / 2) if x > -1 else mpmath.log(mpmath.erfc(-x / root) / 2)
 
 
-# By the name of the operator: a function of its tensors' elements, after its numbers.
+def polynomial(second, following):
+    """An orthogonal polynomial by its recurrence, with the degree cut to an integer, and 0 for a negative one."""
+    def of_degree(x, n):
+        with mpmath.extradps(60):
+            before, now = mpmath.mpf(0), mpmath.mpf(1 if int(n) >= 0 else 0)
+            for k in range(int(n)):
+                before, now = now, second(x) if k == 0 else following(k, x, now, before)
+            return now
+    return of_degree
+
+
+def chebyshev(second):
+    return polynomial(second, lambda k, x, now, before: 2 * x * now - before)
+
+
+CHEBYSHEV = {"t": chebyshev(lambda x: x), "u": chebyshev(lambda x: 2 * x), "v": chebyshev(lambda x: 2 * x - 1),
+             "w": chebyshev(lambda x: 2 * x + 1)}
+
+# By the name of the operator: a function of its tensors' elements, in the order of arguments, but after the numbers of NUMBERS_FIRST.
 FUNCTIONS = {
     "digamma": mpmath.digamma,
     "erfc": mpmath.erfc,
@@ -34,6 +52,14 @@ FUNCTIONS = {
     "igammac": lambda a, x: 1 - lower_gamma(a, x),
     "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
     "polygamma": lambda n, x: mpmath.polygamma(int(n), x),
+    "special_polygamma": lambda n, x: mpmath.polygamma(int(n), x),
+    "special_airy_ai": mpmath.airyai,
+    **{f"special_chebyshev_polynomial_{kind}": f for kind, f in CHEBYSHEV.items()},
+    **{f"special_shifted_chebyshev_polynomial_{kind}": lambda x, n, f=f: f(2 * x - 1, n) for kind, f in CHEBYSHEV.items()},
+    "special_hermite_polynomial_h": polynomial(lambda x: 2 * x, lambda k, x, now, before: 2 * (x * now - k * before)),
+    "special_hermite_polynomial_he": polynomial(lambda x: x, lambda k, x, now, before: x * now - k * before),
+    "special_laguerre_polynomial_l": polynomial(lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)),
+    "special_legendre_polynomial_p": polynomial(lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)),
     "special_bessel_j0": lambda x: mpmath.besselj(0, x),
     "special_bessel_j1": lambda x: mpmath.besselj(1, x),
     "special_bessel_y0": lambda x: mpmath.bessely(0, x),
@@ -51,6 +77,7 @@ FUNCTIONS = {
     "special_scaled_modified_bessel_k0": lambda x: mpmath.besselk(0, x) * mpmath.exp(x),
     "special_scaled_modified_bessel_k1": lambda x: mpmath.besselk(1, x) * mpmath.exp(x),
 }
+NUMBERS_FIRST = {"polygamma", "special_polygamma"}  # the operator and the OpInfo have them in another order
 MAX_ELEMENTS = 2000  # of a larger result, evenly spaced
 
 
@@ -60,6 +87,8 @@ def own_error(name, arguments, result):
     function = FUNCTIONS.get(name)
     if function is None or result.numel() == 0:
         return 0.0
+    if name in NUMBERS_FIRST:
+        arguments = sorted(arguments, key=lambda a: isinstance(a, torch.Tensor))
     as_computed = lambda a: (a if a.is_floating_point() else a.to(result.dtype)).double()
     columns = [as_computed(a).broadcast_to(result.shape).flatten().tolist() if isinstance(a, torch.Tensor) else [a] * result.numel()
                for a in arguments if isinstance(a, (torch.Tensor, int, float))]
@@ -72,7 +101,7 @@ def own_error(name, arguments, result):
             try:
                 exact = function(*map(mpmath.mpf, elements))
                 distance = float(abs(exact - mpmath.mpf(found)))
-            except (ValueError, ZeroDivisionError, TypeError, mpmath.NoConvergence):
+            except (ValueError, ZeroDivisionError, TypeError, mpmath.libmp.NoConvergence):
                 continue  # a pole, or outside of the domain
             if distance == distance and distance != float("inf"):
                 largest = max(largest, distance)

@@ -30,6 +30,8 @@ def special_values(emit):
                 values = values[values.isfinite()]
             if functional._schema.name in ("aten::igamma", "aten::igammac", "aten::special_zeta"):
                 values = values[(values.abs() > 1e-30) & (values.abs() < 1e20) | (values == 0)]  # PyTorch returns 0 or NaN
+            if "polynomial" in functional._schema.name or "airy" in functional._schema.name:  # PyTorch overflows to NaN, and of NaN it is any number
+                values = values[values.abs() <= 3]
             if functional._schema.name.startswith("aten::special_bessel"):  # PyTorch returns NaN for inf, and noise for 1e30
                 values = values[values.abs() < 1e20]
             if required == ["Tensor"]:
@@ -47,6 +49,8 @@ def integer_extremes(emit):
     for functional in functional_overloads():
         if functional._schema.name in ("aten::gcd", "aten::lcm"):  # PyTorch ends with SIGFPE
             continue
+        if "polynomial" in functional._schema.name or "airy" in functional._schema.name:
+            continue  # PyTorch computes in float32 until it overflows
         if functional._schema.name == "aten::special_zeta" or "bessel_j" in functional._schema.name or "bessel_y" in functional._schema.name:
             continue  # PyTorch returns NaN for large exponents, and noise for large arguments
         required = [str(a.type) for a in functional._schema.arguments if not a.has_default_value()]
@@ -88,7 +92,16 @@ def wide_enough_for_vectors(emit):
                 emit(functional, [a, a.flip(0)], {}, "wide")
 
 
-FAMILIES = [special_values, integer_extremes, mixed_dtypes, wide_enough_for_vectors]
+def polynomials_at_a_number(emit):
+    for functional in functional_overloads():
+        if "polynomial" in functional._schema.name and functional._schema.overload_name == "x_scalar":
+            for dtype in (torch.float32, torch.float64, torch.int64, torch.uint8):
+                degrees = torch.tensor([0, 1, 2, 3, 5, 8, 13]).to(dtype)
+                emit(functional, [0.75, degrees], {}, "number")
+                emit(functional, [-2, degrees], {}, "number")
+
+
+FAMILIES = [polynomials_at_a_number, special_values, integer_extremes, mixed_dtypes, wide_enough_for_vectors]
 
 
 def add_all(emit):

@@ -27,6 +27,20 @@ def constants(emit):
              [torch.zeros(2, 3, 4, 5, dtype=dtype).contiguous(memory_format=torch.channels_last)], "open")
 
 
+def dtype_views(emit):
+    """The bytes of one dtype read as another: NaNs are left out, since a tolerance says nothing about them."""
+    for source in EVERY:
+        for dtype in EVERY:
+            if torch.bool in (source, dtype) and source != dtype:
+                continue
+            x = torch.arange(24).reshape(3, 8).to(source)
+            y = x.view(dtype)
+            if not y.is_floating_point() or torch.isfinite(y.double()).all():
+                emit("aten::view_copy.dtype_out", [(T, x), ("ScalarType", dtype)], [y], "copy")
+        empty = torch.zeros(2, 0, dtype=source)
+        emit("aten::view_copy.dtype_out", [(T, empty), ("ScalarType", source)], [empty], "copy")
+
+
 def ranges(emit):
     for dtype in FLOATS + INTEGERS:
         for end in (0, 1, 7, 100):
@@ -98,7 +112,7 @@ def resized(emit):
 
 
 def add_plain(emit):
-    for family in (constants, ranges, random_numbers, conversions, complex_parts, resized):
+    for family in (constants, dtype_views, ranges, random_numbers, conversions, complex_parts, resized):
         family(emit)
 
 

@@ -23,6 +23,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from conditioned import ASKS_FOR_VECTORS, BY_FACTORS, conditioned_error
 from exact import own_error
 
 CODES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5, torch.float32: 6,
@@ -36,12 +37,15 @@ RENAMED = {"aten::mean": "aten::mean.dtype_out", "aten::prod": "aten::prod.out",
 OPEN_RESULT = {"aten::empty.out", "aten::rand.out", "aten::randn.out", "aten::randperm.out", "aten::empty_strided.out",
                "dim_order_ops::_empty_dim_order.out", "llama::update_cache.out", "llama::update_cache_with_indices.out"}
 # Ops with complex tensors in the cases.
-COMPLEX = {"aten::view_as_real_copy.out"}
+COMPLEX = {"aten::_fft_c2c.out", "aten::_fft_c2r.out", "aten::_fft_r2c.out", "aten::complex.out", "aten::view_as_complex_copy.out",
+           "aten::view_as_real_copy.out"}
+COMPLEX_DTYPES = [torch.complex64, torch.complex128]
+COMPLEX_OPS = re.compile(r"fft|i?stft|complex|polar|view_as")  # OpInfos that call them
 # Ops that add up many terms: the error is measured against the sum of the terms' magnitudes.
-ACCUMULATES = re.compile(r"aten::(mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
+ACCUMULATES = re.compile(r"aten::(_fft_|mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
                          r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
                          r"avg_pool|_adaptive_avg_pool|upsample|_upsample|grid_sampler|scatter_add|scatter_reduce|index_put|prod|"
-                         r"_embedding_bag|std|sub|add|rsub|remainder|fmod|logit|gelu|expm1|log1p|glu|elu|max_pool2d_with_indices_b)")
+                         r"_embedding_bag|histogram|segment_reduce|std|sub|add|rsub|remainder|fmod|logit|gelu|expm1|log1p|glu|elu|max_pool2d_with_indices_b)")
 
 
 # Minimum error scale for ops where PyTorch's own value is that far from the exact one. The vectorised erf has
@@ -279,22 +283,38 @@ def magnitude(functional, name, bound, result):
     """What the error of an accumulating op is measured against; 0 for ops computed element by element."""
     if name in FIXED_SCALE:
         return FIXED_SCALE[name]
+    if BY_FACTORS.match(name.split("::")[1].split(".")[0]):
+        return factor_scale(functional, bound, result)
     if not ACCUMULATES.match(name):
         first = next((t for t in tensors_in(result) if t.is_floating_point()), None)
         if first is None:
             return 0.0
         computing_eps = 2.0**-52 if first.dtype == torch.float64 else 2.0**-23
         return own_error(name.split("::")[1].split(".")[0], bound, first) / (32 * computing_eps)  # the factor of compare.cpp
-    reals = [t for t in tensors_in(bound) if t.is_floating_point() and t.numel()]
-    largest = max([float(torch.nan_to_num(t.double(), posinf=0, neginf=0).abs().max()) for t in reals], default=0.0)
+    reals = [t for t in tensors_in(bound) if (t.is_floating_point() or t.is_complex()) and t.numel()]
+    largest = max([largest_of(t) for t in reals], default=0.0)
+    absolute_of = lambda t: t.double().abs() if t.is_floating_point() else t.abs().to(torch.complex128) if t.is_complex() else t
     try:
-        absolute = map_tensors(bound, lambda t: t.double().abs() if t.is_floating_point() else t)
-        summed = list(tensors_in(call(functional, absolute)))
-        sizes = [float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in summed if t.numel()]
+        summed = list(tensors_in(call(functional, map_tensors(bound, absolute_of))))
+        sizes = [largest_of(t) for t in summed if t.numel()]
     except Exception:
         sizes = []
-    results = [float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in tensors_in(result) if t.numel()]
+    results = [largest_of(t) for t in tensors_in(result) if t.numel()]
     return max(sizes + results + [largest]) * rounded_steps(name, bound)
+
+
+def factor_scale(functional, bound, result):
+    """The largest number of a factorisation, and PyTorch's error by the matrix's condition."""
+    reals = [t for t in tensors_in([bound, result]) if t.is_floating_point() and t.numel()]
+    largest = max([float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in reals], default=0.0)
+    computing_eps = 2.0**-52 if bound[0].dtype == torch.float64 else 2.0**-23
+    error = conditioned_error(lambda *args: call(functional, list(args)), bound, {}, computing_eps)
+    return max(largest, error / (8 * computing_eps))
+
+def largest_of(tensor):
+    """The largest finite magnitude."""
+    magnitudes = tensor.abs() if tensor.is_complex() else tensor
+    return float(torch.nan_to_num(magnitudes.double(), nan=0, posinf=0, neginf=0).abs().max())
 
 
 def rounded_steps(name, bound):
@@ -336,6 +356,8 @@ def has_subnormals(tensor):
 
 
 def refuse_undefined(name, bound):
+    if BY_FACTORS.match(name.split("::")[1]) and bound[0].dtype not in (torch.float32, torch.float64):
+        raise Unusable("a factorisation in another dtype, which PyTorch has for empty matrices only")
     if name in ("aten::sort.values", "aten::topk.values", "aten::median.dim_values") and has_ties(bound):
         raise Unusable("ties")
     if name in ("aten::fmod.Tensor_out", "aten::remainder.Tensor_out") and has_subnormals(bound[1]):
@@ -344,6 +366,12 @@ def refuse_undefined(name, bound):
         raise Unusable("another rank or more memory than a program's tensor can have")
     if name == "aten::polygamma.out" and bool(((bound[1] <= 0) & (bound[1] == bound[1].floor())).any()):
         raise Unusable("a pole, where PyTorch returns large numbers")
+    if name == "aten::mode.values" and bound[0].dim() and bound[0].size(bound[1]) > 16 and has_ties(bound):
+        raise Unusable("index of one of several equal elements")
+    if name.startswith("aten::hist") and bound[0].dtype in (torch.float16, torch.bfloat16):
+        raise Unusable("counts in 16 bits")
+    if name == "aten::histogram.bins_tensor_out" and bool((bound[1].diff() < 0).any()):
+        raise Unusable("edges that do not rise")
     if name == "aten::grid_sampler_2d.out" and bound[2] == 1 and bound[0].dtype in (torch.float16, torch.bfloat16):
         raise Unusable("nearest pixel of a position rounded to 16 bits")
 
@@ -353,6 +381,8 @@ def pack_case(functional, out, args, kwargs, source):
     bound = bind(functional._schema, args, kwargs)
     bound = [as_tensor_argument(str(a.type), v) for a, v in zip(functional._schema.arguments, bound)]
     refuse_undefined(name, bound)
+    if name in ASKS_FOR_VECTORS:
+        bound[ASKS_FOR_VECTORS[name]] = False
     in_place = functional is out
     before = map_tensors(bound, freeze)
     result = call(functional, bound)
@@ -384,7 +414,9 @@ def signature_of(args, kwargs):
 
 
 # Families of extra cases of which a subset has one for each op and dtype.
-SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide"]
+SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide", "dims in another order", "both halves", "odd length", "many lines",
+                   *[f"length {n}" for n in (1, 2, 16, 30, 31, 37, 96)],  # of Fourier transforms: every radix, and convolutions
+                   *[f"segments {r}" for r in ("sum", "mean", "max", "min", "prod")]]
 
 
 class Cases:
@@ -473,7 +505,7 @@ def record(cases, targets, options):
     for op in op_db:
         if wanted_names and not options.thorough and not related(op, wanted_names):
             continue
-        for dtype in DTYPES:
+        for dtype in DTYPES + (COMPLEX_DTYPES if COMPLEX_OPS.match(op.full_name) else []):
             if dtype not in op.supported_dtypes("cpu"):
                 continue
             try:

@@ -4,7 +4,7 @@
 
 usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [--backend=PLUGIN] [--official] [--cache=DIR] [--records=FILE] [NAME ...]
 
-Every NAME.pt2 in ARCHIVE_DIR with NAME.in.I.npy and NAME.out.I.npy (make_archives.py, make_zoo.py and make_library_models.py write
+Every NAME.pt2 in ARCHIVE_DIR with NAME.in.I.npy (or .txt) and NAME.out.I.npy (make_archives.py, make_zoo.py and make_library_models.py write
 them) is compiled; both runtimes must give PyTorch's results. With --backend=xnnpack the program is compiled for that plugin, which
 the official runtime knows, too. With --official the official flow lowers the same archive (for its XNNPACK partitioner when a
 backend is given), its program must give the same here, and the nodes of the exported program that each side leaves to portable kernels are
@@ -12,6 +12,7 @@ compared (source_nodes.py). With --cache=DIR official programs, and what they gi
 --records=FILE each model appends a line of JSON, of which model_table.py makes the table of docs/compiling.md. Needs numpy, torch and
 executorch. Exits with 1 when something differs; what the official side cannot do is told and counts for nobody.
 """
+import ast
 import json
 import pathlib
 import subprocess
@@ -40,18 +41,28 @@ def tolerance(name):
     return QUANTIZED_TOLERANCE if "_q8" in name or "8da4w" in name else TOLERANCE
 
 
+def input_file(folder, name, i):
+    """The array of an input, or the text of a number, true, false or none."""
+    path = folder / f"{name}.in.{i}.npy"
+    return path if path.exists() else path.with_suffix(".txt")
+
+
 def load_arrays(folder, name, kind):
+    """Arrays; the inputs that are texts are Python's values."""
     arrays = []
-    while (folder / f"{name}.{kind}.{len(arrays)}.npy").exists():
-        arrays.append(np.load(folder / f"{name}.{kind}.{len(arrays)}.npy"))
-    return arrays
+    while True:
+        path = input_file(folder, name, len(arrays)) if kind == "in" else folder / f"{name}.{kind}.{len(arrays)}.npy"
+        if not path.exists():
+            return arrays
+        arrays.append(np.load(path) if path.suffix == ".npy" else ast.literal_eval(path.read_text().title()))
 
 
 def run_here(command, folder, name, count, out):
     """`command` is `etbackend run PROGRAM`, perhaps with more."""
     command = [*command, "--output-dir", str(out)]
     for i in range(count):
-        command += ["--input", str(folder / f"{name}.in.{i}.npy")]
+        path = input_file(folder, name, i)
+        command += ["--input", str(path) if path.suffix == ".npy" else path.read_text()]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip())
@@ -59,7 +70,7 @@ def run_here(command, folder, name, count, out):
 
 
 def as_tensors(inputs, name):
-    tensors = [torch.from_numpy(x) for x in inputs]
+    tensors = [torch.from_numpy(x) if isinstance(x, np.ndarray) else x for x in inputs]
     if "channels_last" in name:  # .npy is row-major; the official runtime copies bytes
         tensors = [x.contiguous(memory_format=torch.channels_last) for x in tensors]
     return tensors

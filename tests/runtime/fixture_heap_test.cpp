@@ -26,9 +26,11 @@ std::vector<EValue> make_ones(const MethodMeta& meta, std::vector<OwnedTensor>& 
   for (uint32_t i = 0; i < meta.input_count(); ++i) {
     const auto kind = meta.input(i).kind();
     if (kind != format::ValueKind::kTensor) {
+      const int64_t number =
+          meta.is_fixed_input(i) && kind == format::ValueKind::kInt ? meta.input(i).as_int() : 1;
       values.emplace_back(kind == format::ValueKind::kBool     ? EValue(true)
                           : kind == format::ValueKind::kDouble ? EValue(1.0)
-                                                               : EValue(int64_t{1}));
+                                                               : EValue(number));
       continue;
     }
     const auto record = meta.input(i).as_tensor();

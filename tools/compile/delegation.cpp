@@ -186,6 +186,8 @@ ExitCode Delegation::finish(std::ostream& err) const {
   for (const partition::PluginError& error : partition_.plugin_errors)
     err << fmt::format("etbackend compile: skipped plugin '{}': {}\n", host::made_printable(error.plugin),
                        host::made_printable(error.text));
+  for (const partition::FailedClaim& claim : partition_.failed_claims)
+    err << fmt::format("etbackend compile: {}\n", host::made_printable(partition::to_text(claim)));
   for (const partition::PluginError& error : rule_errors_)
     err << fmt::format("etbackend compile: skipped a rule of plugin '{}': {}\n",
                        host::made_printable(error.plugin), host::made_printable(error.text));

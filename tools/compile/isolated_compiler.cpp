@@ -82,7 +82,8 @@ Result<std::vector<std::byte>> IsolatedCompiler::run(const char* doing, Job job)
   ETB_ASSIGN(const host::ChildOutcome outcome, host::run_in_child(body, deadline_));
   const bool has_ended_well = outcome.end == host::ChildEnd::kExited && outcome.value == 0;
   if (!has_ended_well)
-    return make_error(Code::INTERNAL, "in " + std::string(doing) + ": " + to_text(outcome, deadline_));
+    return make_error(outcome.end == host::ChildEnd::kTimedOut ? Code::DEADLINE_EXCEEDED : Code::INTERNAL,
+                      "in " + std::string(doing) + ": " + to_text(outcome, deadline_));
   ETB_ASSIGN(std::vector<std::byte> bytes, read_all(file.get()));
   const std::byte last = bytes.empty() ? std::byte{} : bytes.back();
   if (last != kDone && last != kFailed)

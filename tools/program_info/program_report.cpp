@@ -160,8 +160,11 @@ Json report_method(const format::ProgramView& program, const format::MethodView&
   const host::MethodMeta meta(method);
   Json arenas = Json::array();
   for (uint32_t i = 0; i < meta.arena_count(); ++i) arenas.push_back(meta.arena_nbytes(i));
+  Json inputs = report_values(method, method.inputs());
+  for (uint32_t i = 0; i < meta.input_count(); ++i)
+    if (meta.is_fixed_input(i)) inputs[i]["fixed"] = true;
   return {{"name", method.name()},
-          {"inputs", report_values(method, method.inputs())},
+          {"inputs", std::move(inputs)},
           {"outputs", report_values(method, method.outputs())},
           {"instructions", std::move(instructions)},
           {"operators", std::move(operators)},
@@ -178,10 +181,11 @@ std::string shown(const Json& text) { return format::made_printable(text.get_ref
 // Returns "float32 [2, 3]" with the value's special properties.
 std::string format_value(const Json& value) {
   if (value["kind"] != "tensor") {
-    const std::string kind = value["kind"].get<std::string>();
-    if (!value.contains("value")) return kind;
-    return kind + " " +
-           (value["value"].is_string() ? '\'' + shown(value["value"]) + '\'' : value["value"].dump());
+    std::string text = value["kind"].get<std::string>();
+    if (value.contains("value"))
+      text +=
+          " " + (value["value"].is_string() ? '\'' + shown(value["value"]) + '\'' : value["value"].dump());
+    return value.contains("fixed") ? text + ", fixed" : text;
   }
   std::string text = value["dtype"].get<std::string>() + " " + value["sizes"].dump();
   if (value["dynamism"] != "static") text += " " + value["dynamism"].get<std::string>();

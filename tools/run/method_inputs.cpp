@@ -174,6 +174,7 @@ Status MethodInputs::set_text(uint32_t index, const std::string& text) {
   }
   if (const auto number = parse_number(text)) return set_number(index, *number);
   const auto spec = meta_.input(index);
+  if (spec.kind() == ValueKind::kNull && text == "none") return set_none(index);
   if (spec.kind() != ValueKind::kTensor) {
     return make_error(Code::INVALID_ARGUMENT,
                       fmt::format("input {}: '{}', expected a {}", index, text, to_text(spec.kind())));
@@ -242,10 +243,17 @@ Status MethodInputs::set_number(uint32_t index, const EValue& number) {
   return {};
 }
 
+Status MethodInputs::set_none(uint32_t index) {
+  ETB_TRY(check_index(index));
+  values_[index] = EValue();
+  return {};
+}
+
 template <class Make>
 Status MethodInputs::fill(Make make) {
   for (uint32_t i = 0; i < count(); ++i) {
     const auto spec = meta_.input(i);
+    const bool is_fixed = meta_.is_fixed_input(i);
     switch (spec.kind()) {
       case ValueKind::kTensor: {
         Array array = make_array(i);
@@ -265,13 +273,13 @@ Status MethodInputs::fill(Make make) {
         break;
       }
       case ValueKind::kInt:
-        values_[i] = EValue(int64_t{1});
+        values_[i] = EValue(is_fixed ? spec.as_int() : int64_t{1});
         break;
       case ValueKind::kDouble:
-        values_[i] = EValue(1.0);
+        values_[i] = EValue(is_fixed ? spec.as_double() : 1.0);
         break;
       case ValueKind::kBool:
-        values_[i] = EValue(true);
+        values_[i] = EValue(is_fixed ? spec.as_bool() : true);
         break;
       case ValueKind::kNull:
         values_[i] = EValue();

@@ -31,13 +31,14 @@ class MethodInputs {
   // Upper bound for the bytes of a file for this input.
   uint64_t max_file_nbytes(uint32_t index) const;
 
-  // Reads a command line value: x.npy, x.bin (raw little-endian, sizes of the spec), a number, true or false.
+  // Reads a command line value: x.npy, x.bin (raw little-endian, sizes of the spec), a number, true or false; none for None.
   [[nodiscard]] Status set_text(uint32_t index, const std::string& text);
   [[nodiscard]] Status set_array(uint32_t index, Array array);
   [[nodiscard]] Status set_number(uint32_t index, const host::EValue& number);
+  [[nodiscard]] Status set_none(uint32_t index);
 
   // Uniform in [0, 1) for floats, small non-negative integers, random bools; scalar numbers and bools become
-  // 1.
+  // 1, and fixed inputs keep their value.
   [[nodiscard]] Status fill_random(uint64_t seed);
   [[nodiscard]] Status fill_ones();
 

@@ -95,8 +95,9 @@ Status set_input(MethodInputs& inputs, const host::MethodMeta& meta, uint32_t in
   if (input.is_boolean()) return inputs.set_number(index, EValue(input.get<bool>()));
   if (input.is_number_integer()) return inputs.set_number(index, EValue(input.get<int64_t>()));
   if (input.is_number()) return inputs.set_number(index, EValue(input.get<double>()));
+  if (input.is_null()) return inputs.set_none(index);
   if (!input.is_object())
-    return bad_request(fmt::format("input {} is neither file, number, bool nor object", index));
+    return bad_request(fmt::format("input {} is neither file, number, bool, null nor object", index));
   ETB_ASSIGN(Array array, parse_raw(input, inputs, meta, index));
   return inputs.set_array(index, std::move(array));
 }

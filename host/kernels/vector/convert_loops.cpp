@@ -3,6 +3,7 @@
 #include "host/kernels/vector/math.hpp"
 #include "host/kernels/vector/table.hpp"
 #include "host/runtime/float16.hpp"
+#include "host/runtime/float8.hpp"
 
 namespace etb::host::ETB_VARIANT {
 namespace {
@@ -30,6 +31,11 @@ template <class To>
 struct Cast<To, BFloat16> {
   static ETB_INLINE To apply(BFloat16 x) { return Cast<To, float>::apply(to_float(x)); }
 };
+template <class To, uint32_t kMantissa, uint32_t kBias, Float8Kind kKind>
+struct Cast<To, Float8<kMantissa, kBias, kKind>> {
+  using From = Float8<kMantissa, kBias, kKind>;
+  static ETB_INLINE To apply(From x) { return Cast<To, float>::apply(From::decode(x.bits)); }
+};
 template <class To>
 struct Cast<To, Bool> {
   static ETB_INLINE To apply(Bool x) { return static_cast<To>(x.byte != 0); }
@@ -45,6 +51,11 @@ struct Cast<Half, From> {
 template <class From>
 struct Cast<BFloat16, From> {
   static ETB_INLINE BFloat16 apply(From x) { return to_bfloat16(static_cast<float>(x)); }
+};
+template <uint32_t kMantissa, uint32_t kBias, Float8Kind kKind, class From>
+struct Cast<Float8<kMantissa, kBias, kKind>, From> {
+  using To = Float8<kMantissa, kBias, kKind>;
+  static ETB_INLINE To apply(From x) { return {To::encode(static_cast<float>(x))}; }
 };
 #define ETB_REAL_TO_INTEGER(to, from)                                             \
   template <>                                                                     \
@@ -95,8 +106,9 @@ void store(void* to_data, const void* from_data, int64_t stride, int64_t count) 
   {                                                                                                          \
     row(uint8_t), row(int8_t), row(int16_t), row(int32_t), row(int64_t), row(Half), row(float), row(double), \
         ETB_NONE, ETB_NONE, ETB_NONE, row(Bool), row(int8_t), row(uint8_t), row(int32_t), row(BFloat16),     \
-        ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE,  \
-        ETB_NONE, row(uint16_t), row(uint32_t), row(int64_t),                                                \
+        ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, row(Float8E5M2),               \
+        row(Float8E4M3Fn), row(Float8E5M2Fnuz), row(Float8E4M3Fnuz), row(uint16_t), row(uint32_t),           \
+        row(int64_t),                                                                                        \
   }
 extern const ConvertLoops kConvertLoops;
 const ConvertLoops kConvertLoops = {ETB_CONVERSIONS(ETB_LOADS), ETB_CONVERSIONS(ETB_STORES)};

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "host/kernels/orthogonal_polynomials.hpp"
 #include "host/kernels/special_functions.hpp"
 #include "host/kernels/vector/variant.hpp"
 

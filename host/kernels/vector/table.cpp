@@ -12,12 +12,17 @@ extern const MatrixLoops kMatrixLoops;
 extern const RowLoops<float> kFloatRows;
 extern const RowLoops<double> kDoubleRows;
 extern const RowLoops<int64_t> kIntegerRows;
+extern const LinearLoops<float> kFloatLinear;
+extern const LinearLoops<double> kDoubleLinear;
+extern const FourierLoops<float> kFloatFourier;
+extern const FourierLoops<double> kDoubleFourier;
 extern const AttentionLoops kAttentionLoops;
 extern const VectorTable kTable;
 
 #define ETB_TEXT_(name) #name
 #define ETB_TEXT(name) ETB_TEXT_(name)
-const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops, &kMatrixLoops,
-                            &kFloatRows,           &kDoubleRows,   &kIntegerRows,  &kAttentionLoops};
+const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops,  &kMatrixLoops,
+                            &kFloatRows,           &kDoubleRows,   &kIntegerRows,   &kFloatLinear,
+                            &kDoubleLinear,        &kFloatFourier, &kDoubleFourier, &kAttentionLoops};
 }  // namespace ETB_VARIANT
 }  // namespace etb::host

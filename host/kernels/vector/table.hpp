@@ -145,6 +145,51 @@ struct RowLoops {
   void (*affine)(T* out, const T* x, int64_t count, T scale, T shift);
 };
 
+// Work of factorisations on dense rows.
+template <class T>
+struct LinearLoops {
+  T (*dot)(const T* x, const T* y, int64_t count);
+  // out[i] = row i of A times x
+  void (*dot_rows)(T* out, const T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x);
+  void (*divide)(T* x, T divisor, int64_t count);
+  // y += factor * (sum over i of weights[i * weight_stride] * row i of A)
+  void (*add_rows)(T* y, const T* a, int64_t a_stride, int64_t rows, int64_t count, const T* weights,
+                   int64_t weight_stride, T factor);
+  // A -= column x row
+  void (*subtract_outer)(T* a, int64_t a_stride, int64_t rows, int64_t count, const T* column,
+                         int64_t column_stride, const T* row);
+  // A -= x0 x y0 + x1 x y1
+  void (*subtract_two_outers)(T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x0, const T* y0,
+                              const T* x1, const T* y1);
+  // (x, y) = (cosine * x + sine * y, cosine * y - sine * x)
+  void (*rotate)(T* x, T* y, T cosine, T sine, int64_t count);
+};
+
+// One step of `lanes` Fourier transforms side by side: numbers in groups that are `radix` apart become one run of `radix`. Real and
+// imaginary parts are in arrays of their own. in[q + run * (p + groups * k)] for k < radix gives out[q + run * (radix * p + j)] for
+// j < radix, for p and q in the ranges. The roots are e^(-2 pi i k / length); that of a step is at j * p * step.
+template <class T>
+struct FourierPass {
+  const T *in_re, *in_im;
+  T *out_re, *out_im;
+  const T *roots_re, *roots_im;
+  int64_t length, step, radix, groups, run;
+  int64_t p_begin, p_end, q_begin, q_end;
+};
+
+// Rows of `lanes` numbers; `begin` and `end` count rows.
+template <class T>
+struct FourierLoops {
+  void (*pass)(const FourierPass<T>& pass);
+  void (*scale_rows)(T* out_re, T* out_im, const T* in_re, const T* in_im, const T* factors_re,
+                     const T* factors_im, int64_t begin, int64_t end, int64_t lanes);
+  // From the transform of pairs of neighbours to that of real numbers, and back.
+  void (*split_pairs)(T* out_re, T* out_im, const T* in_re, const T* in_im, const T* roots_re,
+                      const T* roots_im, int64_t m, int64_t begin, int64_t end, int64_t lanes);
+  void (*join_pairs)(T* out_re, T* out_im, const T* in_re, const T* in_im, const T* roots_re,
+                     const T* roots_im, int64_t m, int64_t begin, int64_t end, int64_t lanes);
+};
+
 // Work on a tile of keys of attention.
 struct AttentionLoops {
   // out[j] = sum over l < dim of query[l] * keys[j * key_stride + l], for j < count.
@@ -165,8 +210,29 @@ struct VectorTable {
   const RowLoops<float>* float_rows;
   const RowLoops<double>* double_rows;
   const RowLoops<int64_t>* integer_rows;
+  const LinearLoops<float>* float_linear;
+  const LinearLoops<double>* double_linear;
+  const FourierLoops<float>* float_fourier;
+  const FourierLoops<double>* double_fourier;
   const AttentionLoops* attention;
 
+  template <class T>
+  const LinearLoops<T>& linear() const noexcept {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *float_linear;
+    } else {
+      return *double_linear;
+    }
+  }
+
+  template <class T>
+  const FourierLoops<T>& fourier() const noexcept {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *float_fourier;
+    } else {
+      return *double_fourier;
+    }
+  }
   template <class T>
   const RowLoops<T>& rows() const noexcept {
     if constexpr (sizeof(T) == sizeof(float)) {

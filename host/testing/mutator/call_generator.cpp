@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,11 +20,21 @@ using format::ValueSpec;
 
 namespace {
 
-constexpr int8_t kInt64 = 4, kFloat32 = 6, kBool = 11;
+constexpr int8_t kUint8 = 0, kInt8 = 1, kInt32 = 3, kInt64 = 4, kFloat32 = 6, kComplex64 = 9, kBool = 11;
+// Kernels that take floats only, and those of matrices and of attention with their ranks.
+constexpr std::string_view kOfFloats[] = {
+    "linalg",         "lu_",   "geqrf",          "ormqr",        "fft",
+    "complex",        "frexp", "batch_norm",     "grid_sampler", "dropout",
+    "segment_reduce", "llama", "choose_qparams", "per_token",    "mixed_"};
+constexpr std::string_view kOfMatrices[] = {
+    "linalg", "lu_", "geqrf", "ormqr", "mixed_", "choose_qparams_per_token", "quantize_per_token"};
 constexpr int64_t kMaxArenaNbytes = 1 << 16;
 
-bool contains(std::string_view text, std::initializer_list<std::string_view> parts) {
+bool contains(std::string_view text, std::span<const std::string_view> parts) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != text.npos; });
+}
+bool contains(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return contains(text, std::span(parts.begin(), parts.size()));
 }
 
 const ops::Schema* schema_of(const Kernel& kernel) {
@@ -71,6 +82,10 @@ int8_t CallGenerator::any_dtype() {
 void CallGenerator::append_call(ProgramSpec& program, MethodSpec& method, const Kernel& kernel) {
   Call call{
       program, method, kernel, schema_of(kernel), any_dtype(), below(5), static_cast<int32_t>(1 + below(4))};
+  if (contains(kernel.name, kOfFloats) && !one_in(8)) call.dtype = kFloat32;
+  if (contains(kernel.name, kOfMatrices) && !one_in(4)) call.rank = 2;
+  if (contains(kernel.name, {"llama"}) && !one_in(4)) call.rank = 4;
+  if (contains(kernel.name, {"grid_sampler_3d"}) && !one_in(4)) call.rank = 5;
   format::InstructionSpec instruction;
   uint32_t index = 0;
   for (const char* letter = kernel.signature; *letter != '\0'; ++letter) {
@@ -155,7 +170,17 @@ int32_t CallGenerator::add_tensor(Call& call, uint32_t index) {
     tensor.dtype = one_in(4) ? any_dtype() : kBool;
   if (contains(op, {"quantize", "mixed_", "embedding_byte", "bit"}) && one_in(2))
     tensor.dtype = one_in(2) ? kFloat32 : any_dtype();
+  const bool is_complex = contains(op, {"fft_c2c"}) || contains(op, {"as_real", "fft_c2r"}) != is_written;
+  if (is_complex && contains(op, {"fft", "complex", "as_real"}) && !one_in(8)) tensor.dtype = kComplex64;
+  if (contains(name, {"pivots", "info", "exponent"}) && !one_in(8)) tensor.dtype = kInt32;
+  if (contains(op, {"embedding_"}) && name == "weight" && !one_in(4))
+    tensor.dtype = contains(op, {"bit"}) ? kUint8 : kInt8;
+  if (contains(op, {"mixed_"}) && name == "weight" && !one_in(4)) tensor.dtype = kInt8;
   size_t rank = one_in(4) ? below(5) : call.rank;
+  if (contains(name, {"pivots", "info", "tau"}) && !one_in(4))
+    rank = call.rank > 1 && !contains(name, {"info"}) ? call.rank - 1 : 0;
+  if (contains(op, {"as_real", "as_complex"}) && is_written && !one_in(4))
+    rank = contains(op, {"as_real"}) ? call.rank + 1 : call.rank - (call.rank != 0 ? 1 : 0);
   if (contains(name, {"bias", "running_", "save_", "mean", "rstd", "invstd"}) && one_in(2)) rank = 1;
   if (is_written && contains(op, {"masked_select", "repeat_interleave", "arange", "randperm"})) rank = 1;
   if (is_written && contains(op, {"nonzero"})) rank = 2;

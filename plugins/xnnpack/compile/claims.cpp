@@ -8,7 +8,8 @@ namespace etb::xnnpack {
 
 namespace {
 
-Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
+Claim claim_one(const Graph& graph, const GraphFacts& facts, uint32_t position) {
+  const Node node = graph.node(position);
   const OpRow* row = detail::find_row(op_rows(), node.op_name());
   if (row == nullptr) return Claim::no("op", std::string(node.op_name()) + ": not in the op table");
   if (Claim claim = detail::check_row(node, *row); !claim.is_claimed) return claim;
@@ -16,7 +17,8 @@ Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
     return Claim::no("quant",
                      "what reads it ends not only in layers that take an input quantised at run time");
   GraphLowering lowering(graph, facts, nullptr);
-  const Status lowered = lowering.lower(node);
+  Status lowered = lowering.lower(node);
+  if (lowered) lowered = lowering.check_sizes({&position, 1});
   if (lowered) return Claim::yes();
   const Error& error = lowered.error();
   static constexpr const char* kReasons[] = {"dtype", "rank",      "layout", "dynamic",
@@ -88,7 +90,7 @@ Status claim_nodes(const Graph& graph, const PartitionSink& sink) {
       is_taken = is_taken && !is_answered[position] && lowering.lower(graph.node(position)).has_value();
       ids.push_back(graph.node(position).id());
     }
-    if (!is_taken) continue;
+    if (!is_taken || !lowering.check_sizes(positions)) continue;
     Claim claim = Claim::yes();
     claim.flags = ETB_CLAIM_WHOLE_GROUP;
     ETB_TRY(sink.claim(ids, claim, ++group));
@@ -98,7 +100,7 @@ Status claim_nodes(const Graph& graph, const PartitionSink& sink) {
     if (is_answered[i]) continue;
     const Node node = graph.node(i);
     const uint32_t id = node.id();
-    const Claim claim = claim_one(graph, facts, node);
+    const Claim claim = claim_one(graph, facts, i);
     ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
   }
   return {};

@@ -104,4 +104,16 @@ Status GraphLowering::add_outputs() {
   return {};
 }
 
+Status GraphLowering::check_sizes(std::span<const uint32_t> positions) {
+  std::vector<uint32_t> results;
+  for (const uint32_t position : positions) {
+    for (const Value& made : state_.graph.image().node(position).results()) {
+      for (const LoweredValue* found :
+           {state_.values.find_floats(made.id()), state_.values.find_integers(made.id())})
+        if (found != nullptr) results.push_back(found->id);
+    }
+  }
+  return state_.builder.check_sizes(std::move(results));
+}
+
 }  // namespace etb::xnnpack

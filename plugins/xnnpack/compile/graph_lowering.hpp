@@ -15,6 +15,8 @@ class GraphLowering {
 
   // Lowers one node. On error, the reason is that of reject().
   [[nodiscard]] Status lower(const Node& node);
+  // Rejects a claim if a delegate would reject sizes of what was lowered. Ends the lowering.
+  [[nodiscard]] Status check_sizes(std::span<const uint32_t> positions);
   // Adds the non-constant inputs as the payload's inputs, in order.
   [[nodiscard]] Status add_inputs();
   [[nodiscard]] Status add_outputs();

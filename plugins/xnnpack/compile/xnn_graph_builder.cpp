@@ -7,6 +7,7 @@
 #include "api/format/content_name.hpp"
 #include "plugins/xnnpack/compile/reject.hpp"
 #include "plugins/xnnpack/operator_events.hpp"
+#include "plugins/xnnpack/payload/shapes.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
 
 namespace etb::xnnpack {
@@ -297,6 +298,19 @@ void XnnGraphBuilder::drop_unused() {
   values_ = std::move(values);
   constants_ = std::move(constants);
   renumber(id_of);
+}
+
+Status XnnGraphBuilder::check_sizes(std::vector<uint32_t> results) {
+  outputs_ = std::move(results);
+  drop_unused();
+  XnnPayload payload;
+  payload.values = values_;
+  payload.nodes = nodes_;
+  payload.input_ids = inputs_;
+  payload.value_of_id = identity(values_.size());
+  if (const auto shapes = infer_xnnpack_shapes(payload, {}); !shapes)
+    return reject("attribute", shapes.error().message);
+  return {};
 }
 
 Result<Artifact> XnnGraphBuilder::finish() {

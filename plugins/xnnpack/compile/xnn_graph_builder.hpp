@@ -84,6 +84,8 @@ class XnnGraphBuilder {
   // Adds the current debug handle to the node that computes `id`.
   void add_source(uint32_t id) { add_source(id, debug_handle_); }
 
+  // Rejects sizes that a delegate would reject, in the nodes that compute `results`. Discards the others.
+  [[nodiscard]] Status check_sizes(std::vector<uint32_t> results);
   // Returns the payload and its named data. Reads the constants.
   [[nodiscard]] Result<Artifact> finish();
 

@@ -9,6 +9,13 @@ uint32_t add_unary(XnnGraphBuilder& builder, XnnOperator op, uint32_t input) {
   return out;
 }
 
+uint32_t add_widened(XnnGraphBuilder& builder, uint32_t input) {
+  if (builder.value(input).datatype != XnnDatatype::kFloat16) return input;
+  const uint32_t wide = builder.add_value(XnnDatatype::kFloat32, builder.extents(input));
+  builder.add_node(XnnOperator::kConvert, {input}, {wide});
+  return wide;
+}
+
 uint32_t add_binary(XnnGraphBuilder& builder, XnnOperator op, uint32_t left, uint32_t right,
                     Extents extents) {
   const uint32_t out = builder.add_like(left, std::move(extents));

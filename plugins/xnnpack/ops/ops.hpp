@@ -42,6 +42,8 @@ constexpr Op op_row(OpRules rules = {}) {
 // ---- Nodes of a payload; results have their dimensions in storage order.
 
 uint32_t add_unary(XnnGraphBuilder& builder, XnnOperator op, uint32_t input);
+// Adds a conversion of float16 to float32. Returns any other value itself.
+uint32_t add_widened(XnnGraphBuilder& builder, uint32_t input);
 uint32_t add_binary(XnnGraphBuilder& builder, XnnOperator op, uint32_t left, uint32_t right, Extents extents);
 // Adds means over dimensions 1 and 2 of a value of rank 4; both stay as 1.
 uint32_t add_mean(XnnGraphBuilder& builder, uint32_t input);

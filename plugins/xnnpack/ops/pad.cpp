@@ -17,6 +17,8 @@ Status lower_pad(LoweringContext& context, ops::constant_pad_nd_default<NodeArgu
   const std::optional<uint32_t> source = context.values().dynamic_source(self);
   if (source && value != 0) return reject("quant", "value: ", value, ", expected 0");
   ETB_ASSIGN(const LoweredValue in, context.lowered(source.value_or(self)));
+  // The scale of the input represents 0, and no other number for sure.
+  if (context.is_quantised() && value != 0) return reject("quant", "value: ", value, ", expected 0");
   std::vector<uint32_t> before(rank, 0), after(rank, 0);
   for (size_t i = 0; 2 * i + 1 < pad.size() && i < rank; ++i) {
     if (pad[2 * i] < 0 || pad[2 * i + 1] < 0) return reject("attribute", "pad: negative, expected 0 or more");

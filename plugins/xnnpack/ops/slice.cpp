@@ -60,6 +60,8 @@ Status lower_slice(LoweringContext& context, ops::slice_copy_Tensor<NodeArgument
   start = std::clamp<int64_t>(start, 0, extent);
   if (context.graph().extents(self).is_dynamic(dim))
     return reject("dynamic", "dim ", dim, ": dynamic, expected static");
+  if (context.graph().extents(context.result()).is_dynamic(dim))
+    return reject("dynamic", "dim ", dim, ": a part of dynamic size, expected a static one");
   const int64_t count = context.graph().sizes(context.result())[dim];
   // The rows of `step` may begin before the first selected element if the last row ends with the dimension.
   const int64_t first = step > extent || count > extent / step ? -1 : std::min(start, extent - count * step);
@@ -119,6 +121,8 @@ Status lower_split(LoweringContext& context, ops::split_with_sizes_copy_default<
     return reject("rank", "result of another rank");
   int64_t start = 0;
   for (uint32_t i = 0; i < context.result_count(); ++i) {
+    if (context.graph().extents(context.result(i)).is_dynamic(dim))
+      return reject("dynamic", "dim ", dim, ": a part of dynamic size, expected static ones");
     const int64_t count = context.graph().sizes(context.result(i))[dim];
     ETB_ASSIGN(LoweredValue out, slice_of(context, self, dim, start, count));
     context.define(context.result(i), std::move(out));

@@ -21,14 +21,11 @@ Status lower_unary(LoweringContext& context, XnnOperator op, const NodeArguments
   XnnGraphBuilder& builder = context.builder();
   ETB_ASSIGN(const uint32_t value, argument.id());
   ETB_ASSIGN(LoweredValue input, context.lowered(value));
-  // XNNPACK's float16 square root maps -0 to NaN; its float32 one does not.
+  // In float16, XNNPACK's square root maps -0 to NaN, its tanh and sigmoid are wrong by several units in the last place.
   const bool is_widened =
-      op == XnnOperator::kSquareRoot && builder.value(input.id).datatype == XnnDatatype::kFloat16;
-  if (is_widened) {
-    const uint32_t wide = builder.add_value(XnnDatatype::kFloat32, builder.extents(input.id));
-    builder.add_node(XnnOperator::kConvert, {input.id}, {wide});
-    input.id = add_unary(builder, op, wide);
-  }
+      (op == XnnOperator::kSquareRoot || op == XnnOperator::kTanh || op == XnnOperator::kSigmoid) &&
+      builder.value(input.id).datatype == XnnDatatype::kFloat16;
+  if (is_widened) input.id = add_unary(builder, op, add_widened(builder, input.id));
   ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
   builder.add_node(is_widened ? XnnOperator::kConvert : op, {input.id}, {out});
   return {};

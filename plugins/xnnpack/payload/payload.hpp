@@ -126,7 +126,7 @@ struct XnnPayload {
   std::vector<XnnConstant> constants;  // 0 is a placeholder
   std::vector<uint32_t> input_ids;  // external inputs and outputs by their order in the delegate's arguments
   std::vector<uint32_t> output_ids;
-  // Arguments before the outputs that no value stands for. The official exporter passes sizes, which are numbers, to
+  // Arguments before the outputs that belong to no value. The official exporter passes sizes, which are numbers, to
   // payloads of graphs with dynamic sizes; the external ids of the inputs skip them.
   uint32_t ignored_input_count = 0;
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches, products and triangular systems for the kernels of linear algebra.
+#include "host/kernels/linalg.hpp"
+
+namespace etb::host {
+namespace {
+
+template <class T>
+GemmTask make_task(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b) {
+  GemmTask task = {};
+  task.m = c.rows;
+  task.n = c.columns;
+  task.k = a.columns;
+  task.a = a.data;
+  task.a_row_stride = a.row_stride;
+  task.a_column_stride = a.column_stride;
+  task.b = b.data;
+  task.b_row_stride = b.row_stride;
+  task.b_column_stride = b.column_stride;
+  task.c = c.data;
+  task.c_row_stride = c.row_stride;
+  task.c_column_stride = c.column_stride;
+  task.a_dtype = task.b_dtype = task.c_dtype = task.init_dtype = kDtypeOf<T>;
+  task.c_run = task.c_pitch = std::max<int64_t>(1, task.n);
+  return task;
+}
+
+// Rows of T that are solved by themselves, before a product subtracts them from the rest.
+constexpr int64_t kBlock = 32;
+
+template <class T>
+etb_status solve_lower(KernelContext& context, const Matrix<T>& t, bool is_unit, const Matrix<T>& x) {
+  const LinearLoops<T>& loops = vector_table(context).linear<T>();
+  for (int64_t begin = 0; begin < t.rows; begin += kBlock) {
+    const int64_t end = std::min(begin + kBlock, t.rows);
+    for (int64_t i = begin; i < end; ++i) {
+      ETB_CHECK(for_each_piece(context, x.columns, [&](int64_t column, int64_t length) {
+        loops.add_rows(x.row(i) + column, x.row(begin) + column, x.row_stride, i - begin, length,
+                       &t.at(i, begin), t.column_stride, T(-1));
+        if (!is_unit) loops.divide(x.row(i) + column, t.at(i, i), length);
+      }));
+      if (context.should_stop(1 + (i - begin) * x.columns / 4)) return context.stopped();
+    }
+    ETB_CHECK(multiply_add(context, x.block(end, 0, t.rows - end, x.columns),
+                           t.block(end, begin, t.rows - end, end - begin),
+                           x.block(begin, 0, end - begin, x.columns), -1));
+  }
+  return ETB_OK;
+}
+
+}  // namespace
+
+int64_t product(std::span<const int64_t> sizes) noexcept {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;  // of a tensor that exists
+  return count;
+}
+
+etb_status broadcast_batches(KernelContext& context, const Tensor& a, int a_item_rank, const Tensor& b,
+                             int b_item_rank, int64_t* out_sizes, size_t* out_count) noexcept {
+  const auto of_a = batch_sizes(a, a_item_rank), of_b = batch_sizes(b, b_item_rank);
+  const size_t count = *out_count = std::max(of_a.size(), of_b.size());
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t size_a = i + of_a.size() < count ? 1 : of_a[i + of_a.size() - count];
+    const int64_t size_b = i + of_b.size() < count ? 1 : of_b[i + of_b.size() - count];
+    if (size_a != size_b && size_a != 1 && size_b != 1)
+      return context.fail(ETB_INVALID_ARGUMENT, "batches of %s and %s do not broadcast",
+                          SizesText(a.sizes()).text, SizesText(b.sizes()).text);
+    out_sizes[i] = size_a == 1 ? size_b : size_a;
+  }
+  return ETB_OK;
+}
+
+etb_status expect_matrices(KernelContext& context, const char* name, const Tensor& tensor) noexcept {
+  if (tensor.rank() >= 2) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT, "%s has rank %d, expected at least 2", name, tensor.rank());
+}
+
+etb_status expect_square(KernelContext& context, const char* name, const Tensor& tensor) noexcept {
+  ETB_CHECK(expect_matrices(context, name, tensor));
+  if (tensor.size(tensor.rank() - 1) == tensor.size(tensor.rank() - 2)) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT, "%s has sizes %s, expected square matrices", name,
+                      SizesText(tensor.sizes()).text);
+}
+
+etb_status expect_one_real_dtype(KernelContext& context,
+                                 std::initializer_list<const Tensor*> tensors) noexcept {
+  const Dtype first = (*tensors.begin())->dtype();
+  if (first != Dtype::FLOAT32 && first != Dtype::FLOAT64)
+    return context.fail(ETB_INVALID_TYPE, "a matrix of %s, expected float32 or float64", to_text(first));
+  for (const Tensor* tensor : tensors)
+    if (tensor->dtype() != first)
+      return context.fail(ETB_INVALID_TYPE, "%s beside %s, expected one dtype", to_text(tensor->dtype()),
+                          to_text(first));
+  return ETB_OK;
+}
+
+etb_status expect_int32(KernelContext& context, const char* name, const Tensor& tensor) noexcept {
+  if (tensor.dtype() == Dtype::INT32) return ETB_OK;
+  return context.fail(ETB_INVALID_TYPE, "%s is %s, expected int32", name, to_text(tensor.dtype()));
+}
+
+template <class T>
+etb_status multiply_add(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b,
+                        double factor) noexcept {
+  if (a.columns == 0) return ETB_OK;
+  GemmTask task = make_task(c, a, b);
+  task.alpha = factor;
+  task.init = c.data;
+  task.init_row_stride = c.row_stride;
+  task.init_column_stride = c.column_stride;
+  const KernelContext::Mark mark(context);
+  return run_gemm(context, task, kComputeOf<T>);
+}
+
+template <class T>
+etb_status multiply(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a,
+                    const Matrix<T>& b) noexcept {
+  GemmTask task = make_task(c, a, b);
+  const KernelContext::Mark mark(context);
+  return run_gemm(context, task, kComputeOf<T>);
+}
+
+template <class T>
+etb_status solve_triangular(KernelContext& context, const Matrix<T>& triangle, bool is_upper, bool is_unit,
+                            const Matrix<T>& x) noexcept {
+  if (x.columns == 0) return ETB_OK;
+  // From the last row on, an upper triangle is a lower one.
+  return is_upper ? solve_lower(context, triangle.reversed(), is_unit, x.with_rows_reversed())
+                  : solve_lower(context, triangle, is_unit, x);
+}
+
+#define ETB_INSTANTIATE(T)                                                                               \
+  template etb_status multiply_add(KernelContext&, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, \
+                                   double) noexcept;                                                     \
+  template etb_status multiply(KernelContext&, const Matrix<T>&, const Matrix<T>&,                       \
+                               const Matrix<T>&) noexcept;                                               \
+  template etb_status solve_triangular(KernelContext&, const Matrix<T>&, bool, bool,                     \
+                                       const Matrix<T>&) noexcept;
+ETB_INSTANTIATE(float)
+ETB_INSTANTIATE(double)
+#undef ETB_INSTANTIATE
+
+}  // namespace etb::host

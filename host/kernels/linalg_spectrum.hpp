@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plane rotations of rows, ranges of numbers and order, for eigenvalues of symmetric matrices and singular values.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "host/kernels/linalg_reflections.hpp"
+
+namespace etb::host {
+
+// The rotation that turns (f, g) into (r, 0); r has the sign of f.
+struct Rotation {
+  double cosine, sine, r;
+};
+inline Rotation make_rotation(double f, double g) noexcept {
+  if (g == 0) return {1, 0, f};
+  const double r = std::copysign(std::hypot(f, g), f);
+  return {f / r, g / r, r};
+}
+
+// Rotates rows i and j of vectors that are kept as rows; there may be none.
+template <class T>
+bool rotate_rows(KernelContext& context, const Matrix<T>& vectors, int64_t i, int64_t j,
+                 const Rotation& rotation) {
+  if (vectors.data == nullptr) return !context.should_stop(4);
+  vector_table(context).linear<T>().rotate(vectors.row(i), vectors.row(j), static_cast<T>(rotation.cosine),
+                                           static_cast<T>(rotation.sine), vectors.columns);
+  return !context.should_stop(1 + vectors.columns);
+}
+
+// Divides a matrix by a power of two where squares of its elements could leave the range of T. `out_scale` is that power, NaN for a
+// matrix with elements that are not finite.
+template <class T>
+etb_status scale_to_range(KernelContext& context, const Matrix<T>& a, double* out_scale) {
+  T largest = 0;
+  bool is_finite = true;
+  ETB_CHECK(for_each_rows(context, a.rows, a.columns, [&](int64_t begin, int64_t length) {
+    for (int64_t i = begin; i < begin + length; ++i)
+      for (int64_t j = 0; j < a.columns; ++j) {
+        const T size = std::abs(a.at(i, j));
+        is_finite &= size <= std::numeric_limits<T>::max();
+        largest = std::max(largest, size);
+      }
+  }));
+  *out_scale = is_finite ? 1 : std::numeric_limits<double>::quiet_NaN();
+  constexpr int kQuarter = std::numeric_limits<T>::max_exponent / 4;
+  if (!is_finite || largest == T(0) || std::abs(std::ilogb(largest)) < kQuarter) return ETB_OK;
+  const int exponent = std::ilogb(largest);
+  *out_scale = std::ldexp(1.0, exponent);
+  return for_each_rows(context, a.rows, a.columns, [&](int64_t begin, int64_t length) {
+    for (int64_t i = begin; i < begin + length; ++i)
+      for (int64_t j = 0; j < a.columns; ++j) a.at(i, j) = std::ldexp(a.at(i, j), -exponent);
+  });
+}
+
+// Sorts values, and with each the rows of two sets of vectors, of which each may be absent.
+template <class T, class Before>
+etb_status sort_with_rows(KernelContext& context, double* values, int64_t count, const Matrix<T>& first,
+                          const Matrix<T>& second, Before before) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (context.should_stop(1 + count - i + first.columns + second.columns)) return context.stopped();
+    const int64_t best = std::min_element(values + i, values + count, before) - values;
+    if (best == i) continue;
+    std::swap(values[i], values[best]);
+    for (const Matrix<T>* vectors : {&first, &second})
+      if (vectors->data != nullptr)
+        std::swap_ranges(vectors->row(i), vectors->row(i) + vectors->columns, vectors->row(best));
+  }
+  return ETB_OK;
+}
+
+}  // namespace etb::host

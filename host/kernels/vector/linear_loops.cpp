@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over dense rows for factorisations: inner products, sums of rows, updates by one column and one row, and plane rotations.
+#include "host/kernels/vector/table.hpp"
+#include "host/kernels/vector/variant.hpp"
+
+namespace etb::host::ETB_VARIANT {
+namespace {
+
+template <class T>
+struct Lanes {
+  static constexpr int kCount = ETB_VECTOR_NBYTES / sizeof(T);
+  typedef T Type __attribute__((vector_size(ETB_VECTOR_NBYTES), aligned(sizeof(T)), may_alias));
+};
+
+// Four vectors of partial sums, so that additions do not wait for each other.
+template <class T>
+T dot(const T* x, const T* y, int64_t count) {
+  using V = typename Lanes<T>::Type;
+  constexpr int kWidth = Lanes<T>::kCount, kSums = 4;
+  V sums[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums * kWidth <= count; i += kSums * kWidth) {
+#pragma GCC unroll 4
+    for (int s = 0; s < kSums; ++s) {
+      sums[s] +=
+          *reinterpret_cast<const V*>(x + i + s * kWidth) * *reinterpret_cast<const V*>(y + i + s * kWidth);
+    }
+  }
+  for (; i + kWidth <= count; i += kWidth)
+    sums[0] += *reinterpret_cast<const V*>(x + i) * *reinterpret_cast<const V*>(y + i);
+  const V all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  T total = 0;
+  for (int lane = 0; lane < kWidth; ++lane) total += all[lane];
+  for (; i < count; ++i) total += x[i] * y[i];
+  return total;
+}
+
+template <class T>
+void dot_rows(T* out, const T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x) {
+  for (int64_t i = 0; i < rows; ++i) out[i] = dot(a + i * a_stride, x, count);
+}
+
+template <class T>
+void divide(T* x, T divisor, int64_t count) {
+  ETB_LOOP for (int64_t i = 0; i < count; ++i) x[i] /= divisor;
+}
+
+// Four rows at a time, so that `y` is read and written once for them.
+template <class T>
+void add_rows(T* y, const T* a, int64_t a_stride, int64_t rows, int64_t count, const T* weights,
+              int64_t weight_stride, T factor) {
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    const T *a0 = a + i * a_stride, *a1 = a0 + a_stride, *a2 = a1 + a_stride, *a3 = a2 + a_stride;
+    const T w0 = factor * weights[i * weight_stride], w1 = factor * weights[(i + 1) * weight_stride],
+            w2 = factor * weights[(i + 2) * weight_stride], w3 = factor * weights[(i + 3) * weight_stride];
+    ETB_LOOP for (int64_t j = 0; j < count; ++j) y[j] += w0 * a0[j] + w1 * a1[j] + w2 * a2[j] + w3 * a3[j];
+  }
+  for (; i < rows; ++i) {
+    const T* row = a + i * a_stride;
+    const T weight = factor * weights[i * weight_stride];
+    ETB_LOOP for (int64_t j = 0; j < count; ++j) y[j] += weight * row[j];
+  }
+}
+
+template <class T>
+void subtract_outer(T* a, int64_t a_stride, int64_t rows, int64_t count, const T* column,
+                    int64_t column_stride, const T* row) {
+  for (int64_t i = 0; i < rows; ++i) {
+    T* to = a + i * a_stride;
+    const T weight = column[i * column_stride];
+    ETB_LOOP for (int64_t j = 0; j < count; ++j) to[j] -= weight * row[j];
+  }
+}
+
+template <class T>
+void subtract_two_outers(T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x0, const T* y0,
+                         const T* x1, const T* y1) {
+  for (int64_t i = 0; i < rows; ++i) {
+    T* to = a + i * a_stride;
+    const T first = x0[i], second = x1[i];
+    ETB_LOOP for (int64_t j = 0; j < count; ++j) to[j] -= first * y0[j] + second * y1[j];
+  }
+}
+
+template <class T>
+void rotate(T* x, T* y, T cosine, T sine, int64_t count) {
+  ETB_LOOP for (int64_t i = 0; i < count; ++i) {
+    const T old = x[i];
+    x[i] = cosine * old + sine * y[i];
+    y[i] = cosine * y[i] - sine * old;
+  }
+}
+
+template <class T>
+constexpr LinearLoops<T> kLoops = {
+    dot<T>, dot_rows<T>, divide<T>, add_rows<T>, subtract_outer<T>, subtract_two_outers<T>, rotate<T>};
+
+}  // namespace
+
+extern const LinearLoops<float> kFloatLinear;
+extern const LinearLoops<double> kDoubleLinear;
+const LinearLoops<float> kFloatLinear = kLoops<float>;
+const LinearLoops<double> kDoubleLinear = kLoops<double>;
+
+}  // namespace etb::host::ETB_VARIANT

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of ops that count, choose or scale rows by index: no OpInfo calls them as often as they have ways to run."""
+import torch
+
+aten = torch.ops.aten
+REALS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+
+
+def unique_along_dims(emit):
+    generator = torch.Generator().manual_seed(3)
+    for dtype in [*REALS, torch.int64, torch.uint8, torch.bool]:
+        for sizes in [(6,), (5, 2), (2, 3, 2), (4, 1), (0, 3)]:
+            x = torch.randint(0, 2, sizes, generator=generator).to(dtype)
+            for dim in range(-1, len(sizes)):
+                if x.size(dim) == 0 or x.numel() == 0:
+                    continue
+                emit(aten.unique_dim.default, [x, dim], {}, "unique")
+                emit(aten.unique_dim.default, [x, dim, False, True, True], {}, "unique")
+                emit(aten.unique_dim_consecutive.default, [x, dim, True, True], {}, "unique")
+
+
+def renormalised_rows(emit):
+    generator = torch.Generator().manual_seed(4)
+    for dtype in REALS[:2]:
+        table = torch.randn(6, 5, generator=generator, dtype=dtype)
+        for indices in (torch.tensor([0, 2, 2]), torch.tensor([[5, 1], [1, 3]]), torch.tensor([], dtype=torch.int64),
+                        torch.tensor([4], dtype=torch.int32)):
+            for order in (2.0, 1.0, 3.0, 0.5, float("inf")):
+                emit(aten.embedding_renorm.default, [table, indices, 1.0, order], {}, "embedding")
+
+
+def segments(emit):
+    generator = torch.Generator().manual_seed(5)
+    for dtype in REALS:
+        data = torch.randn(5, 3, generator=generator).to(dtype)
+        data[1, 1] = float("nan")
+        for reduce in ("sum", "mean", "max", "min", "prod"):
+            for initial in (None, 0.5):
+                emit(aten.segment_reduce.default, [data, reduce], {"lengths": torch.tensor([2, 0, 3]), "initial": initial}, f"segments {reduce}")
+                emit(aten.segment_reduce.default, [data, reduce], {"offsets": torch.tensor([0, 2, 2, 5]), "initial": initial}, f"segments {reduce}")
+            wide = torch.randn(2, 4, 3, generator=generator).to(dtype)
+            emit(aten.segment_reduce.default, [wide, reduce], {"lengths": torch.tensor([[1, 3], [4, 0]]), "axis": 1}, "segments of axis 1")
+
+
+def weighted_counts(emit):
+    generator = torch.Generator().manual_seed(6)
+    for dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
+        x = torch.randint(0, 9, (17,), generator=generator).to(dtype)
+        for weights in (None, torch.rand(17, generator=generator), torch.rand(17, generator=generator, dtype=torch.float64),
+                        torch.arange(17)):
+            emit(aten.bincount.default, [x, weights], {}, "bincount")
+            emit(aten.bincount.default, [x, weights, 12], {}, "bincount")
+        emit(aten.bincount.default, [x[:0], None, 4], {}, "zero size")
+        emit(aten.repeat_interleave.Tensor, [x.to(torch.int64) % 4], {}, "repeat_interleave")
+
+
+def given_edges(emit):
+    generator = torch.Generator().manual_seed(7)
+    for dtype in (torch.float32, torch.float64):
+        x = torch.randn(4, 9, generator=generator, dtype=dtype)
+        weight = torch.rand(4, 9, generator=generator, dtype=dtype)
+        for edges in ([-1.0, 0.0, 0.5], [-3.0, 3.0], [0.0, 0.0, 1.0, 2.5]):
+            for density in (False, True):
+                emit(aten.histogram.bins_tensor, [x, torch.tensor(edges, dtype=dtype)], {"weight": weight, "density": density}, "edges")
+                emit(aten.histogram.bins_tensor, [x, torch.tensor(edges, dtype=dtype)], {"density": density}, "edges")
+
+
+def add_all(emit):
+    for family in (unique_along_dims, renormalised_rows, segments, weighted_counts, given_edges):
+        family(emit)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Factorisations beyond the blocks that kernels work in, of wide and tall matrices, broadcast batches and without elements."""
+import torch
+
+aten = torch.ops.aten
+REALS = [torch.float32, torch.float64]
+
+
+def random_tensor(generator, dtype, *sizes):
+    return torch.randn(*sizes, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def symmetric(generator, dtype, size, is_positive):
+    a = random_tensor(generator, torch.float64, size, size)
+    return (a @ a.mT + size * torch.eye(size, dtype=a.dtype) if is_positive else a + a.mT).to(dtype)
+
+
+def systems(emit, generator, dtype):
+    for rows, columns, source in ((37, 37, "wide"), (41, 35, "tall"), (5, 40, "wide and low"), (0, 3, "zero size"), (3, 0, "zero size")):
+        emit(aten.linalg_lu_factor_ex.default, [random_tensor(generator, dtype, rows, columns)], {}, source)
+    emit(aten.linalg_lu_factor_ex.default, [torch.ones(3, 3, dtype=dtype)], {}, "singular")
+    for batch, other in (([2], [1]), ([], [3]), ([2, 1], [1, 3])):
+        lu, pivots, _ = torch.linalg.lu_factor_ex(random_tensor(generator, dtype, *batch, 5, 5))
+        for left in (True, False):
+            for adjoint in (True, False):
+                b = random_tensor(generator, dtype, *other, *((5, 3) if left else (3, 5)))
+                emit(aten.linalg_lu_solve.default, [lu, pivots, b], {"left": left, "adjoint": adjoint}, "broadcast")
+                for upper in (True, False):
+                    triangle = random_tensor(generator, dtype, *batch, 5, 5) + 3 * torch.eye(5, dtype=dtype)
+                    emit(aten.linalg_solve_triangular.default, [triangle, b],
+                         {"upper": upper, "left": left, "unitriangular": adjoint}, "broadcast")
+    for sizes in ((5, 5), (2, 4, 6), (7, 3), (0, 2)):
+        lu, pivots, _ = torch.linalg.lu_factor_ex(random_tensor(generator, dtype, *sizes))
+        for data, has_pivots in ((True, True), (False, True), (True, False)):
+            emit(aten.lu_unpack.default, [lu, pivots, data, has_pivots], {}, "wide" if sizes == (5, 5) and data and has_pivots else "sizes")
+    lu, pivots, _ = torch.linalg.lu_factor_ex(random_tensor(generator, dtype, 37, 37))
+    emit(aten.linalg_lu_solve.default, [lu, pivots, random_tensor(generator, dtype, 37, 2)], {}, "wide")
+
+
+def symmetric_ones(emit, generator, dtype):
+    for upper in (True, False):
+        emit(aten.linalg_cholesky_ex.default, [symmetric(generator, dtype, 53, True)], {"upper": upper}, "wide" if upper else "larger")
+        emit(aten.linalg_cholesky_ex.default, [torch.zeros(0, 0, dtype=dtype)], {"upper": upper}, "zero size")
+    emit(aten.linalg_ldl_factor_ex.default, [symmetric(generator, dtype, 9, False)], {}, "wide")
+    for size, columns in ((9, 2), (6, 4), (1, 1)):
+        ld, pivots, _ = torch.linalg.ldl_factor_ex(symmetric(generator, dtype, size, False))
+        emit(aten.linalg_ldl_solve.default, [ld, pivots, random_tensor(generator, dtype, 2, size, columns)], {}, "broadcast")
+    emit(aten._linalg_eigh.default, [symmetric(generator, dtype, 40, False), "U"], {}, "wide")
+    for size in (0, 1, 2):
+        emit(aten._linalg_eigh.default, [symmetric(generator, dtype, size, False)], {}, "small")
+    emit(aten._linalg_eigh.default, [torch.zeros(3, 3, dtype=dtype)], {}, "zeros")
+
+
+def orthogonal_ones(emit, generator, dtype):
+    for rows, columns, source in ((41, 36, "wide"), (3, 7, "low"), (0, 2, "zero size"), (1, 1, "one")):
+        a = random_tensor(generator, dtype, rows, columns)
+        emit(aten.geqrf.default, [a], {}, source)
+        q, tau = torch.geqrf(a)
+        if rows >= columns:
+            emit(aten.linalg_householder_product.default, [q, tau], {}, source)
+        emit(aten._linalg_svd.default, [a], {}, source)
+        for transpose in (True, False):
+            emit(aten.ormqr.default, [q, tau, random_tensor(generator, dtype, rows, 2), True, transpose], {}, source)
+            emit(aten.ormqr.default, [q, tau, random_tensor(generator, dtype, 2, rows), False, transpose], {}, source)
+    emit(aten._linalg_svd.default, [torch.diag(torch.tensor([3, 0, 0, 1e-3], dtype=dtype))], {}, "zeros on the diagonal")
+
+
+def exponentials(emit, generator, dtype):
+    for size, factor in ((1, 1.0), (4, 0.01), (5, 1.0), (6, 8.0), (33, 0.3), (0, 1.0)):
+        emit(aten.linalg_matrix_exp.default, [factor * random_tensor(generator, dtype, 2 if size < 9 else 1, size, size)], {}, "norms")
+
+
+def add_all(emit):
+    generator = torch.Generator().manual_seed(21)
+    for dtype in REALS:
+        for family in (systems, symmetric_ones, orthogonal_ones, exponentials):
+            family(emit, generator, dtype)
