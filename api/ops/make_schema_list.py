@@ -64,9 +64,15 @@ UNWANTED = re.compile(
     r"^_convert_weight|^_mixed_dtypes|^_wrapped|^_ctc|^ctc|^_thnn|^_batch_norm_impl|^linalg_lstsq|"
     r"^_transform_bias|^_transformer_encoder|^_native_multi_head|^_triton|^_segment|^_remove|"
     r"^_add_batch|^_fw_primal|^_new_zeros|^_has_|^_is_|^is_|^crow|^ccol|^_values|^_indices|^_nnz|^_dim[IV]|^_sobol|"
-    r"^_grouped_mm|^_scaled_|^_rowwise|^_int_mm|^_functional|^sym_constrain|^_functional_sym|^_resize_output|"
+    r"^_scaled_|^_rowwise|^_functional|^sym_constrain|^_functional_sym|^_resize_output|"
     r"^batch_norm_(elemt|gather|stats|update))"
 )
+# Custom ops of Python packages, whose out variants exist only here.
+OWN_LINES = [
+    "transformers.grouped_mm_fallback.default(input: tensor, weight: tensor, offs: tensor) -> tensor | "
+    "out=transformers.grouped_mm_fallback.out",
+    "transformers.grouped_mm_fallback.out(input: tensor, weight: tensor, offs: tensor, *, out: tensor!a) -> tensor!a",
+]
 FACTORY_ARGUMENTS = {"dtype", "layout", "device", "pin_memory"}
 # Need no tensor, or are gradients, but occur in exported programs.
 WANTED_ANYWAY = {"aten::_assert_scalar", "aten::_softmax_backward_data", "aten::native_dropout_backward"}
@@ -243,6 +249,9 @@ def main():
         line = f"{name}({', '.join(parts)}) -> {', '.join(k + a for k, a in results) or 'nothing'}"
         related = relations(schema, by_base) + result_rules.get(name, [])
         lines.append(line + (" | " + " ".join(related) if related else ""))
+    for line in OWN_LINES:
+        kept = result_rules.get(line.split("(")[0], [])
+        lines.append(" ".join([line, *kept]))
     with open(sys.argv[1], "w") as out:
         out.write(HEADER + "\n".join(lines) + "\n")
 

@@ -24,6 +24,7 @@
 #include "ops/mm.hpp"
 #include "ops/prod.hpp"
 #include "ops/sum.hpp"
+#include "ops/transformers/grouped_mm_fallback.hpp"
 #include "ops/var.hpp"
 #include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
@@ -78,6 +79,15 @@ Specs mm(const ops::mm_default<Call>& call) { return product(call, call.self().s
 Specs addmm(const ops::addmm_default<Call>& call) {
   return product(call, call.mat1().spec(), call.mat2().spec());
 }
+Specs grouped_mm(const ops::transformers::grouped_mm_fallback_default<Call>& call) {
+  const TensorSpec &x = call.input().spec(), &y = call.weight().spec();
+  if (x.rank() != 2 || y.rank() != 3) {
+    call.fail("operands of rank " + std::to_string(x.rank()) + " and " + std::to_string(y.rank()) +
+              ", expected 2 and 3");
+    return {x};
+  }
+  return {{x.dtype, {x.sizes[0], y.sizes[2]}, {}}};
+}
 Specs bmm(const ops::bmm_default<Call>& call) {
   const TensorSpec &x = call.self().spec(), &y = call.mat2().spec();
   if (x.rank() != 3 || y.rank() != 3) {
@@ -125,6 +135,7 @@ constexpr Rule kRows[] = {
     row<ops::prod_dim_int, reduce>(kDense),
     row<ops::sum_dim_IntList, reduce>(kDense),
     row<ops::var_correction, reduce>(kDense),
+    row<ops::transformers::grouped_mm_fallback_default, grouped_mm>(kDense),
 };
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/_grouped_mm.hpp"
 #include "ops/cdist.hpp"
 #include "ops/linear.hpp"
 #include "ops/matmul.hpp"
 #include "ops/scaled_dot_product_attention.hpp"
+#include "ops/transformers/grouped_mm_fallback.hpp"
 #include "partitioner_sdk/passes/random_numbers.hpp"
 
 namespace etb::passes {
@@ -204,6 +206,21 @@ Values scaled_dot_product_attention(Builder& b, const ops::scaled_dot_product_at
   return {b.call("aten.permute.default", {ValueRef{dense}, Dims{1, 2, 0, 3}})};
 }
 
+// Rows sorted by group times one matrix for each group.
+Values grouped_mm(Builder& b, const ops::_grouped_mm_default<Call>& a) {
+  const TensorSpec x = a.self().spec(), y = a.mat2().spec();
+  if (x.rank() == 3 && y.rank() == 3 && !a.offs().has_value() && !a.bias().has_value())
+    return {to_dtype(b, b.call("aten.bmm.default", {a.self(), a.mat2()}), a.out_dtype().value_or(x.dtype))};
+  if (x.rank() != 2 || y.rank() != 3 || !a.offs().has_value() || a.bias().has_value()) {
+    a.fail("operands of rank " + std::to_string(x.rank()) + " and " + std::to_string(y.rank()) +
+           ", expected rows (rank 2) in groups, matrices (rank 3), and no bias");
+    return {};
+  }
+  const ValueId out =
+      b.call(ops::transformers::grouped_mm_fallback_default<Call>::kName, {a.self(), a.mat2(), a.offs()});
+  return {to_dtype(b, out, a.out_dtype().value_or(x.dtype))};
+}
+
 Values cdist(Builder& b, const ops::cdist_default<Call>& a) {
   return {b.call("aten._cdist_forward.default", {a.x1(), a.x2(), a.p(), a.compute_mode()})};
 }
@@ -212,6 +229,7 @@ Values cdist(Builder& b, const ops::cdist_default<Call>& a) {
 
 std::span<const Decomposition> linear_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::_grouped_mm_default, grouped_mm>(),
       row<ops::cdist_default, cdist>(),
       row<ops::linear_default, linear>(),
       row<ops::matmul_default, matmul_op>(),

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "ops/quantized_decomposed/dequantize_per_channel_group.hpp"
+#include "ops/quantized_decomposed/quantize_per_channel_group.hpp"
 #include "ops/torchao/choose_qparams_affine.hpp"
 #include "ops/torchao/dequantize_affine.hpp"
 #include "ops/torchao/quantize_affine.hpp"
@@ -11,6 +13,8 @@
 namespace etb::passes {
 
 namespace {
+
+namespace qd = ops::quantized_decomposed;
 
 // The tensor split into blocks: a dimension of several blocks becomes two, and scales have size 1 inside a
 // block.
@@ -134,7 +138,53 @@ Values dequantize(Builder& b, const ops::torchao::dequantize_affine_default<Call
   return {b.call("aten.view.default", {ValueRef{x}, Argument(in.sizes)})};
 }
 
+// Splits a matrix into rows of one group each. The list is empty for groups that do not divide a row.
+Dims groups_of(const Call& call, Builder& b, const TensorSpec& in, const infer::IntArgument& group_size) {
+  int64_t size = group_size.integer();
+  if (in.rank() == 2 && in.sizes[1].is_static() && size > in.sizes[1].value()) size = in.sizes[1].value();
+  if (in.rank() != 2 || size < 1 || !in.sizes[1].is_static() || in.sizes[1].value() % size != 0) {
+    call.fail("groups of " + std::to_string(size) + " in a tensor of rank " + std::to_string(in.rank()) +
+              ", expected a matrix whose rows they divide");
+    return {};
+  }
+  return {b.symbols().mul(in.sizes[0], in.sizes[1].value() / size), Dim(size)};
+}
+
+Values quantize_groups(Builder& b, const qd::quantize_per_channel_group_default<Call>& a) {
+  const TensorSpec in = a.input().spec();
+  const Dims groups = groups_of(a, b, in, a.group_size());
+  const auto dtype = a.dtype().value();
+  if (groups.empty() || !dtype) return {};
+  const Dims column = {groups[0], Dim(1)};
+  const ValueId x = b.call("aten.view.default", {a.input(), Argument(groups)});
+  const ValueId scale = reshape(b, a.scales(), column), zero = reshape(b, a.zero_points(), column);
+  ValueId q = two(b, "aten.mul.Tensor", x, ValueRef{one(b, "aten.reciprocal.default", scale)});
+  q = one(b, "aten.round.default", two(b, "aten.add.Tensor", q, ValueRef{zero}));
+  const Limits limits{static_cast<double>(a.quant_min().integer()),
+                      static_cast<double>(a.quant_max().integer())};
+  q = to_dtype(b, clamped(b, q, limits), *dtype);
+  return {b.call("aten.view.default", {ValueRef{q}, Argument(in.sizes)})};
+}
+
+Values dequantize_groups(Builder& b, const qd::dequantize_per_channel_group_default<Call>& a) {
+  const TensorSpec in = a.input().spec();
+  const Dims groups = groups_of(a, b, in, a.group_size());
+  if (groups.empty()) return {};
+  const Dims column = {groups[0], Dim(1)};
+  const ValueId scale = reshape(b, a.scales(), column);
+  ValueId x = to_dtype(b, b.call("aten.view.default", {a.input(), Argument(groups)}), b.spec(scale).dtype);
+  if (a.zero_points().has_value()) {
+    const ValueId zero = reshape(b, ir::get_if<ValueRef>(a.zero_points().get())->id, column);
+    x = two(b, "aten.sub.Tensor", x, ValueRef{to_dtype(b, zero, b.spec(scale).dtype)});
+  }
+  x = two(b, "aten.mul.Tensor", x, ValueRef{scale});
+  x = b.call("aten.view.default", {ValueRef{x}, Argument(in.sizes)});
+  return {to_dtype(b, x, a.output_dtype().value_or(Dtype::FLOAT32))};
+}
+
 constexpr Decomposition kRows[] = {
+    row<qd::dequantize_per_channel_group_default, dequantize_groups>(),
+    row<qd::quantize_per_channel_group_default, quantize_groups>(),
     row<ops::torchao::choose_qparams_affine_default, choose_qparams>(),
     row<ops::torchao::dequantize_affine_default, dequantize>(),
     row<ops::torchao::quantize_affine_default, quantize>(),

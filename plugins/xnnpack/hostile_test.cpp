@@ -50,6 +50,21 @@ class XnnpackHostile : public XnnpackCompile {
 
 TEST_F(XnnpackHostile, TheHonestOneIsTaken) { EXPECT_EQ(create(honest()), ""); }
 
+// The official exporter counts sizes among the arguments, and leaves their external ids out.
+TEST_F(XnnpackHostile, ArgumentsThatNoValueStandsForAreIgnored) {
+  XnnPayload payload = honest();
+  payload.values[3].external_id = 3;
+  payload.ignored_input_count = 2;
+  EXPECT_EQ(create(payload), "");
+  payload.values[0].external_id = 2;
+  EXPECT_EQ(create(payload), "");
+  payload.values[0].external_id = 3;  // the output's
+  EXPECT_THAT(create(payload), HasSubstr("input 0: external id 3 out of place"));
+  payload.values[0].external_id = 0;
+  payload.values[3].external_id = 2;  // an input's
+  EXPECT_THAT(create(payload), HasSubstr("output 0: external id 2 out of place"));
+}
+
 TEST_F(XnnpackHostile, TruncatedPayloadsSayWhatIsMissing) {
   const auto bytes = write_xnnpack_payload(honest());
   EXPECT_THAT(create(std::span(bytes).first(bytes.size() / 2)), HasSubstr("payload header: graph at"));

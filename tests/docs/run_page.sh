@@ -11,7 +11,9 @@ cp "$archives/lenet.pt2" "$work/model.pt2"
 cp "$archives/lenet.in.0.npy" "$work/x.npy"
 cp "$archives/mlp.pt2" "$work/prefill.pt2"
 cp "$archives/tied.pt2" "$work/decode.pt2"
-cp "$archives"/../custom_op/custom_op.* "$work"
+cp "$archives"/../custom_op/custom_op.* "$archives"/../language_models/decoder.pt2 "$work"
+cp "$archives/../language_models/decoder.0.in.0.npy" "$work/tokens.npy"
+cp "$archives/../language_models/decoder.0.in.1.npy" "$work/position.npy"
 cp "$build/host/module/libtest_kernel_library.so" "$work/kernels.so"
 # A block without a language is the content of the file named last before it.
 awk '/`[a-z_.]*\.rules`:$/ { match($0, /[a-z_]*\.rules/); name = substr($0, RSTART, RLENGTH) }

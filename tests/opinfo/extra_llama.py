@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of ExecuTorch's operators for language models. Results come from PyTorch's own attention in double, from indexing, and from
+"""Cases of ExecuTorch's operators for language models, and of the products of a mixture of experts. Results come from PyTorch's own attention in double, from indexing, and from
 the recurrence written with tensors; neither needs ExecuTorch."""
 import math
 
@@ -114,6 +114,22 @@ def add_delta_rule(emit, g):
             emit(f"llama::{op}.out", arguments, outs, "rule", scale)
 
 
+def add_products(emit, g):
+    for m, k, n in ((1, 3, 5), (20, 32, 17), (3, 300, 2)):
+        a, b = (torch.randint(-128, 128, sizes, generator=g).to(torch.int8) for sizes in ((m, k), (k, n)))
+        for left in (a, a.view(torch.uint8)):
+            emit("aten::_int_mm.out", [(T, left), (T, b)], [(left.long() @ b.long()).int()], "mm")
+    for dtype in FLOATS + [torch.float64]:
+        for ends, m, k, n in (([2, 2, 5], 5, 4, 3), ([0, 4, 7], 9, 33, 40), ([1], 1, 8, 8)):
+            x, w = torch.randn(m, k, generator=g).to(dtype), torch.randn(len(ends), k, n, generator=g).to(dtype)
+            out, size, begin = torch.zeros(m, n, dtype=torch.float64), 1.0, 0
+            for i, end in enumerate(ends):
+                out[begin:end] = x[begin:end].double() @ w[i].double()
+                begin = end
+            size = float((x.double().abs() @ w.double().abs().amax(0)).max())
+            emit("transformers::grouped_mm_fallback.out", [(T, x), (T, w), (T, torch.tensor(ends))], [out.to(dtype)], "groups", size)
+
+
 def add_plain(emit):
     g = torch.Generator().manual_seed(51)
     add_attention(emit, g)
@@ -121,6 +137,7 @@ def add_plain(emit):
     add_updates(emit, g)
     add_hadamard(emit, g)
     add_delta_rule(emit, g)
+    add_products(emit, g)
 
 
 def add_all(emit):
