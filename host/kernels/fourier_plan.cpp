@@ -65,15 +65,15 @@ bool allocate(KernelContext& context, SplitNumbers<T>& out, int64_t count) noexc
 
 Radices Radices::of(int64_t length) noexcept {
   Radices out;
-  const auto take = [&](int64_t radix) {
-    while (length % radix == 0 && length > 1) {
-      out.radix[out.count++] = static_cast<uint8_t>(radix);
-      length /= radix;
+  const auto take = [&](int64_t factor) {
+    while (length % factor == 0 && length > 1) {
+      out.radix[out.count++] = static_cast<uint8_t>(factor);
+      length /= factor;
     }
   };
   take(4);
   take(2);
-  for (int64_t radix = 3; radix <= kLargestPrime; radix += 2) take(radix);
+  for (int64_t prime = 3; prime <= kLargestPrime; prime += 2) take(prime);
   out.is_complete = length == 1;
   return out;
 }
