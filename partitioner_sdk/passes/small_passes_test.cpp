@@ -390,9 +390,9 @@ module "m"
 
 graph @forward {
   user %x: float32[2]
-  %y: float32[2] = aten.dropout.default(%x, 0.5, true)
+  %y: float32[2] = aten.dropout.default(%x, 1.5, true)
   %z: float32[2] = aten.silu.default(%y)
-  %u: float32[2] = aten.dropout.default(%z, 0.25, true)
+  %u: float32[2] = aten.dropout.default(%z, -0.25, true)
   return %u
 }
 )",
@@ -423,13 +423,13 @@ TEST(Decompose, ResultsMustBeWhatTheExporterSaid) {
               HasSubstr("decomposed to float32[s0, 5, 3], the exporter declares float32[s0, 5, 7]"));
 }
 
-TEST(Decompose, TrainingModeIsRefusedWithItsSource) {
+TEST(Decompose, AnErrorHasItsSource) {
   EXPECT_THAT(after_pass(R"(etg 1
 module "m"
 
 graph @forward {
   user %x: float32[2]
-  %y: float32[2] = aten.dropout.default(%x, 0.5, true)
+  %y: float32[2] = aten.dropout.default(%x, 1.5, true)
   return %y
 }
 )",
@@ -437,8 +437,8 @@ graph @forward {
                            m.main().nodes[0].source = m.add_source({"net.py", 9, "forward", "", ""});
                            return decompose(m);
                          }),
-              HasSubstr("aten.dropout.default: the op is in training mode (net.py:9 in forward)\nhint: "
-                        "export the model after .eval()"));
+              HasSubstr("aten.dropout.default: a probability of 1.500000, expected 0 to 1 (net.py:9 in "
+                        "forward)"));
 }
 
 // A call with arguments that no tensor fits, or that only training has, names what is wrong.
@@ -481,9 +481,41 @@ TEST(Decompose, RejectsArgumentsByName) {
   const struct {
     const char *inputs, *call, *message;
   } rows[] = {
-      {"float32[2]", "float32[2] = aten.alpha_dropout.default(%x, 0.5, true)", "training mode"},
-      {"float32[2, 3]", "float32[2, 3] = aten.feature_dropout.default(%x, 0.5, true)", "training mode"},
-      {"float32[2, 3]", "float32[2, 3] = aten.feature_alpha_dropout.default(%x, 0.5, true)", "training mode"},
+      {"float32[2]", "float32[2] = aten.alpha_dropout.default(%x, 2.0, true)", "a probability of 2"},
+      {"float32[2, 3]", "float32[2, 3] = aten.feature_dropout.default(%x, -1.0, true)",
+       "a probability of -1"},
+      {"float32[2, 3]", "float32[2, 3] = aten.geometric.default(%x, 0.0)", "more than 0 and less than 1"},
+      {"float32[2, 3]", "float32[2, 3] = aten.bernoulli.p(%x, 1.5)", "a probability of 1.5"},
+      {"float32[3]", "int64[0] = aten.multinomial.default(%x, 0)", "0 samples of weights of rank 1"},
+      {"float32[3]", "int64[4] = aten.randint.low(3, 3, [4])", "integers from 3 to below 3"},
+      {"float32[3]", "int64[4] = aten.randint.default(9223372036854775807, [4])", "within 2^53"},
+      {"float32[2, 3]", "float32[2, 3] = aten.gelu_backward.default(%x, %x, approximate=\"cubic\")",
+       "approximate is 'cubic'"},
+      {"float32[1, 1, 4]",
+       "float32[1, 1, 2] = aten.upsample_nearest1d_backward.default(%x, [4], [1, 1, 2], 1e+30)",
+       "cannot resample by a factor"},
+      {"float32[1, 1, 4]", "float32[1, 2] = aten.upsample_nearest1d_backward.default(%x, [4], [1, 2])",
+       "a gradient of rank 3"},
+      {"float32[1, 1, 1, 1, 4]",
+       "float32[1, 1, 1, 1, 4] = aten.avg_pool3d_backward.default(%x, %x, [0, 1, 1], [1, 1, 1], [0, 0, 0], "
+       "false, true, none)",
+       "not three numbers from 1"},
+      {"float32[2, 3]", "float32[4] = aten.unfold_backward.default(%x, [4], 0, 3, 0)", "in steps of 0"},
+      {"float32[1, 1, 2, 2]",
+       "float32[1, 1, 2, 2], %g: float32[1, 2, 2, 2] = aten.grid_sampler_2d_backward.default(%x, %x, %x, 2, "
+       "0, "
+       "true, [true, true])",
+       "expected images and positions of 2 axes"},
+      {"float32[2, 3, 4]",
+       "float32[2, 3, 4], %k: float32[2, 3, 4], %v: float32[2, 3, 4] = "
+       "aten._scaled_dot_product_flash_attention_for_cpu_backward.default(%x, %x, %x, %x, %x, %x, 0.0, "
+       "false)",
+       "expected query, key and value of rank 4"},
+      {"float32[2, 3]",
+       "float32[2, 3], %w: float32[3], %b: float32[3] = aten.native_layer_norm_backward.default(%x, %x, [1, "
+       "2, 3], "
+       "%x, %x, none, none, [true, true, true])",
+       "normalized_shape has 3 sizes"},
       {"float32[2, 3]", "float32[2], %i: int64[2] = aten.kthvalue.default(%x, -9223372036854775808)",
        "expected at least 1"},
       {"float32[2, 3]", "float32[] = aten.linalg_matrix_norm.default(%x, 1, [0])",
@@ -507,7 +539,6 @@ TEST(Decompose, RejectsArgumentsByName) {
       {"float32[]", "float32[] = aten.trapezoid.x(%x, %x)", "expected a vector or the dimensions of y"},
       {"float32[3]", "float32[] = aten.einsum.default(\"ij->\", [%x])", "2 letters for operand 0 of rank 1"},
       {"float32[3]", "float32[3] = aten.einsum.default(\"i->ii\", [%x])", "once in the result"},
-      {"float32[3]", "float32[3] = aten.rrelu.default(%x, 0.1, 0.3, true)", "training mode"},
       {"float32[3]", "float32[0, 0] = aten._chunk_cat.default([%x], 0, 0)", "0 chunks of a tensor of rank 1"},
       {"float32[3]", "float32[4] = aten.resize.default(%x, [4])", "a resize to 4 elements of 3"},
       {"float32[3]", "int64[2, 4] = aten.tril_indices.default(-1, 4)", "a matrix of -1 by 4"},

@@ -11,6 +11,7 @@ cp "$archives/lenet.pt2" "$work/model.pt2"
 cp "$archives/lenet.in.0.npy" "$work/x.npy"
 cp "$archives/mlp.pt2" "$work/prefill.pt2"
 cp "$archives/tied.pt2" "$work/decode.pt2"
+cp "$archives/../zoo/training_convolutions.pt2" "$work/training.pt2"
 cp "$archives"/../custom_op/custom_op.* "$work"
 cp "$build/host/module/libtest_kernel_library.so" "$work/kernels.so"
 # A block without a language is the content of the file named last before it.
