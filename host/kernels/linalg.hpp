@@ -54,7 +54,8 @@ class MatrixBatch {
       const int dim = static_cast<int>(i) + rank - item_rank_ - static_cast<int>(batch_sizes_.size());
       if (dim >= 0 && tensor_.size(dim) != 1) offset += index % batch_sizes_[i] * tensor_.stride(dim);
     }
-    T* data = tensor_.data_as<T>() + offset;
+    T* data = tensor_.data_as<T>();
+    if (data != nullptr) data += offset;  // null only when there are no elements
     if (item_rank_ == 0) return {data, 1, 1, 1, 1};
     if (item_rank_ == 1) return {data, tensor_.size(rank - 1), 1, tensor_.stride(rank - 1), 1};
     return {data, tensor_.size(rank - 2), tensor_.size(rank - 1), tensor_.stride(rank - 2),

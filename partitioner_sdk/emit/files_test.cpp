@@ -121,6 +121,23 @@ TEST(ConstantMethod, TakesNothingAndGivesItsValues) {
   EXPECT_EQ(std::get<int64_t>(program->parts.methods[1].values[0]), 50257);
 }
 
+// The names and contents are those of ExecuTorch's TrainingModule.
+TEST(ConstantMethod, ATrainingMethodHasThreeOfThem) {
+  ir::Module module = parsed(kScale);
+  module.training = ir::TrainingOutputs{1, 3, {"w", "v"}};
+  const auto program = emit({&module, 1});
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->parts.methods.size(), 4u);
+  const auto& methods = program->parts.methods;
+  EXPECT_EQ(methods[1].name, "__et_training_gradients_index_forward");
+  EXPECT_EQ(std::get<int64_t>(methods[1].values.at(0)), 1);
+  EXPECT_EQ(methods[2].name, "__et_training_fqn_forward");
+  EXPECT_EQ(methods[2].outputs, (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(std::get<std::string>(methods[2].values.at(1)), "v");
+  EXPECT_EQ(methods[3].name, "__et_training_parameters_index_forward");
+  EXPECT_EQ(std::get<int64_t>(methods[3].values.at(0)), 3);
+}
+
 TEST(ExternalData, EqualWeightsHaveOneNameAndNothingStaysInside) {
   ir::Module module = parsed(kScale);
   EmitOptions options;

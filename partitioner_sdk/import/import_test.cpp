@@ -171,6 +171,60 @@ TEST(Import, OneErrorListsEveryOffenderWithItsLine) {
               HasSubstr("z = torch.ops.mine.second.default (model.py:12 in forward): unknown op"));
 }
 
+// A joint graph: z = -w is the loss of x, and the gradient of the parameter w.
+std::string joint_json(const std::string& gradients) {
+  const std::string arg = R"("arg": {"name": ")";
+  std::string json = model_json(node_json("torch.ops.aten.neg.default", kSelf, "y"),
+                                R"({"parameter": {"arg": {"name": "w"}, "parameter_name": "layer.weight"}},
+                    {"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
+                                R"({"as_tensor": {"name": "w"}}, {"as_tensor": {"name": "x"}})");
+  const std::string meta =
+      R"({"dtype": 7, "sizes": [{"as_int": 4}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7})";
+  json.insert(json.find("\"x\": {\"dtype\""), R"("w": )" + meta + ", ");
+  const std::string outputs = R"({"user_output": {"arg": {"as_tensor": {"name": "x"}}}})";
+  return json.replace(json.rfind(outputs), outputs.size(),
+                      R"({"loss_output": {"arg": {"name": "y"}}})" + gradients);
+}
+std::string gradient_json(const std::string& parameter) {
+  return R"(, {"gradient_to_parameter": {"arg": {"name": "y"}, "parameter_name": ")" + parameter + R"("}})";
+}
+Result<ir::Module> import_joint(const std::string& gradients) {
+  return import_json(
+      joint_json(gradients),
+      R"({"config": {"layer.weight": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": {"dtype": 7, "sizes": [{"as_int": 4}], "requires_grad": true, "device": {"type": "cpu", "index": null}, "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}}}})");
+}
+
+// As ExecuTorch lays them out: loss, gradients, then the parameters, which are state.
+TEST(Import, AJointGraphReturnsGradientsAndParameters) {
+  const auto module =
+      import_joint(gradient_json("layer.weight") +
+                   R"(, {"gradient_to_user_input": {"arg": {"name": "y"}, "user_input_name": "x"}})");
+  ASSERT_TRUE(module) << module.error().message;
+  const ir::Graph& graph = module->main();
+  ASSERT_EQ(graph.outputs.size(), 5u);
+  EXPECT_EQ(graph.outputs[3].value, ir::Argument(ir::ValueRef{graph.inputs[0].value}));
+  EXPECT_EQ(graph.outputs[4].kind, ir::OutputKind::kBufferMutation);
+  EXPECT_EQ(graph.outputs[4].target, "layer.weight");
+  EXPECT_EQ(graph.inputs[0].kind, ir::InputKind::kBuffer);
+  ASSERT_TRUE(module->training);
+  EXPECT_EQ(module->training->first_gradient, 1u);
+  EXPECT_EQ(module->training->first_parameter, 3u);
+  EXPECT_EQ(module->training->parameters, std::vector<std::string>{"layer.weight"});
+}
+
+TEST(Import, AGradientBelongsToOneParameter) {
+  const auto unknown = import_joint(gradient_json("layer.bias"));
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("the gradient of 'layer.bias' is not that of a parameter"));
+  const auto twice = import_joint(gradient_json("layer.weight") + gradient_json("layer.weight"));
+  ASSERT_FALSE(twice);
+  EXPECT_THAT(twice.error().message, HasSubstr("the gradient of 'layer.weight' is returned twice"));
+  const auto missing =
+      import_joint(R"(, {"gradient_to_parameter": {"arg": {"name": "q"}, "parameter_name": "w"}})");
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("the graph does not compute the gradient of 'w'"));
+}
+
 // An autocast block around y = op(x), and a use of y after it.
 std::string autocast_json(const std::string& device, const std::string& dtype, const std::string& op) {
   const std::string meta =

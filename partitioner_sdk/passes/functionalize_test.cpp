@@ -290,5 +290,41 @@ TEST(Functionalize, ManyWritesTakeLinearTime) {
   EXPECT_THAT(functional(text + "  return %b\n}\n"), ::testing::HasSubstr(" updates %b"));
 }
 
+using ::testing::HasSubstr;
+
+// The signature does not say that these ops write. num_batches_tracked is a write of its own.
+TEST(Functionalize, NormsInTrainingUpdateTheirStatistics) {
+  const auto after = [](const std::string& node, const std::string& sizes) {
+    return functional(R"(etg 1
+module "m"
+constant "mean": float32[3] = [0, 0, 0]
+
+graph @forward {
+  buffer %mean: float32[3] = "mean" as "mean"
+  buffer %variance: float32[3] = "mean" as "variance"
+  user %x: float32)" + sizes +
+                      "\n  %y: float32" + sizes + " = " + node + "\n  return %y\n}\n");
+  };
+  const std::string batch = after(
+      "aten.batch_norm.default(%x, none, none, %mean, %variance, true, 0.25, 1e-05, false)", "[2, 3, 5]");
+  EXPECT_THAT(batch, HasSubstr("aten.mean.dim(%x, [0, 2])"));
+  EXPECT_THAT(batch, HasSubstr("aten.var.correction(%x, [0, 2], correction=1)"));
+  EXPECT_THAT(batch,
+              HasSubstr("aten.batch_norm.default(%x, none, none, none, none, true, 0.25, 1e-05, false)"));
+  EXPECT_THAT(batch, HasSubstr(" updates %mean, "));
+  EXPECT_THAT(batch, HasSubstr(" updates %variance, %y"));
+  // Statistics of each image, then their mean.
+  const std::string instance = after(
+      "aten.instance_norm.default(%x, none, none, %mean, %variance, true, 0.25, 1e-05, false)", "[2, 3, 5]");
+  EXPECT_THAT(instance, HasSubstr("float32[2, 3] = aten.mean.dim(%x, [2])"));
+  EXPECT_THAT(instance, HasSubstr(" updates %variance, %y"));
+  for (const std::string& kept :
+       {after("aten.batch_norm.default(%x, none, none, %mean, %variance, false, 0.25, 1e-05, false)",
+              "[2, 3, 5]"),
+        after("aten.batch_norm.default(%x, none, none, %mean, %variance, true, 0.25, 1e-05, false)",
+              "[0, 3, 5]")})
+    EXPECT_THAT(kept, ::testing::Not(HasSubstr("updates")));
+}
+
 }  // namespace
 }  // namespace etb::passes

@@ -501,11 +501,21 @@ TEST(Decompose, RejectsArgumentsByName) {
        "false, true, none)",
        "not three numbers from 1"},
       {"float32[2, 3]", "float32[4] = aten.unfold_backward.default(%x, [4], 0, 3, 0)", "in steps of 0"},
+      {"float32[1, 1, 2, 2]",
+       "float32[1, 1, 2, 2], %g: float32[1, 2, 2, 2] = aten.grid_sampler_2d_backward.default(%x, %x, %x, 2, "
+       "0, "
+       "true, [true, true])",
+       "expected images and positions of 2 axes"},
       {"float32[2, 3, 4]",
        "float32[2, 3, 4], %k: float32[2, 3, 4], %v: float32[2, 3, 4] = "
        "aten._scaled_dot_product_flash_attention_for_cpu_backward.default(%x, %x, %x, %x, %x, %x, 0.0, "
        "false)",
        "expected query, key and value of rank 4"},
+      {"float32[2, 3]",
+       "float32[2, 3], %w: float32[3], %b: float32[3] = aten.native_layer_norm_backward.default(%x, %x, [1, "
+       "2, 3], "
+       "%x, %x, none, none, [true, true, true])",
+       "normalized_shape has 3 sizes"},
       {"float32[2, 3]", "float32[2], %i: int64[2] = aten.kthvalue.default(%x, -9223372036854775808)",
        "expected at least 1"},
       {"float32[2, 3]", "float32[] = aten.linalg_matrix_norm.default(%x, 1, [0])",
