@@ -149,42 +149,6 @@ class Rounds {
   uint64_t step_count_ = 0;
 };
 
-// Moves nodes that only need constants to the first region that reads them. A node outside regions that reads one keeps it where
-// it is. Nodes are in an order of execution, so that the readers of a node are placed before it.
-void move_constants(const Dag& dag, const ClaimSet& claims, std::vector<uint32_t>& region) {
-  if (claims.is_constant.empty()) return;
-  std::vector<uint32_t> first_edge(dag.node_count() + 1, 0), readers(dag.edges().size());
-  for (const Dag::Edge& edge : dag.edges()) ++first_edge[edge.from + 1];
-  for (uint32_t i = 0; i < dag.node_count(); ++i) first_edge[i + 1] += first_edge[i];
-  std::vector<uint32_t> at(first_edge.begin(), first_edge.end() - 1);
-  for (const Dag::Edge& edge : dag.edges()) readers[at[edge.from]++] = edge.to;
-  for (uint32_t node = dag.node_count(); node-- > 0;) {
-    if (!claims.is_constant[node] || claims.unit[node] != ClaimSet::kFree || region[node] == kNoRegion)
-      continue;
-    uint32_t first = kNoRegion;
-    bool is_movable = true;
-    for (uint32_t i = first_edge[node]; i < first_edge[node + 1]; ++i) {
-      const uint32_t reader = readers[i];
-      is_movable = is_movable && region[reader] != kNoRegion && claims.unit[reader] != ClaimSet::kNot;
-      first = std::min(first, region[reader]);
-    }
-    if (is_movable && first != kNoRegion) region[node] = first;
-  }
-}
-
-// Numbers the regions that have nodes, and returns their number.
-uint32_t number_regions(uint32_t count, std::vector<uint32_t>& region) {
-  std::vector<uint32_t> number(count, kNoRegion);
-  for (const uint32_t old : region)
-    if (old != kNoRegion) number[old] = 0;
-  uint32_t next = 0;
-  for (uint32_t& each : number)
-    if (each != kNoRegion) each = next++;
-  for (uint32_t& each : region)
-    if (each != kNoRegion) each = number[each];
-  return next;
-}
-
 }  // namespace
 
 Grouping group(const Dag& dag, const std::vector<uint32_t>& fixed, const ClaimSet& claims) {
@@ -197,13 +161,12 @@ Grouping group(const Dag& dag, const std::vector<uint32_t>& fixed, const ClaimSe
     out.cyclic_unit = rounds.find_cyclic_unit();
     return out;
   }
+  out.region_count = rounds.region_count();
   out.region.resize(dag.node_count());
   for (uint32_t node = 0; node < dag.node_count(); ++node) {
     const bool is_taken = graph.vertices()[graph.vertex_of(node)].is_taken;
     out.region[node] = is_taken ? rounds.region_of(graph.vertex_of(node)) : kNoRegion;
   }
-  move_constants(dag, claims, out.region);
-  out.region_count = number_regions(rounds.region_count(), out.region);
   return out;
 }
 

@@ -39,9 +39,6 @@ struct ClaimSet {
   static constexpr uint32_t kFree = UINT32_MAX - 1;  // claimed, may be merged with others
   // By node: kNot, kFree, or the index of a unit whose nodes belong to one region.
   std::vector<uint32_t> unit;
-  // By node: true if it only needs constants. Such a free node joins the first region that reads it, so that a plugin sees
-  // an int8 weight beside the layer. Empty: none.
-  std::vector<bool> is_constant;
   // By unit: true if it must not be merged with others.
   std::vector<bool> is_own_region;
 };

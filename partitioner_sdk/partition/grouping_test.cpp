@@ -53,29 +53,6 @@ TEST(Grouping, WhatMayWaitForAForeignNodeDoesNotSplitARegion) {
   EXPECT_THAT(got.region, ElementsAre(0, kNoRegion, 0));
 }
 
-TEST(Grouping, ANodeOfConstantsJoinsTheFirstRegionThatReadsIt) {
-  // 0 -> 1 (foreign) -> 3, and 2 -> 3, where 2 dequantises a weight: it would be ready in the first round.
-  Example example = Example({kFree, kNot, kFree, kFree}).edges({{0, 1}, {1, 3}, {2, 3}});
-  EXPECT_THAT(example.group().region, ElementsAre(0, kNoRegion, 0, 1));
-  example.claims.is_constant = {false, false, true, false};
-  EXPECT_THAT(example.group().region, ElementsAre(0, kNoRegion, 1, 1));
-}
-
-TEST(Grouping, ANodeOfConstantsThatTheHostReadsStays) {
-  Example example = Example({kNot, kFree, kFree, kNot}).edges({{0, 2}, {1, 2}, {1, 3}});
-  example.claims.is_constant = {false, true, false, false};
-  EXPECT_THAT(example.group().region, ElementsAre(kNoRegion, 0, 0, kNoRegion));
-}
-
-TEST(Grouping, ARegionWithoutNodesHasNoNumber) {
-  // 1 alone is ready in the first round.
-  Example example = Example({kNot, kFree, kFree, kNot, kFree}).edges({{0, 2}, {2, 3}, {3, 4}, {1, 4}});
-  example.claims.is_constant = {false, true, false, false, false};
-  const Grouping got = example.group();
-  EXPECT_THAT(got.region, ElementsAre(kNoRegion, 1, 0, kNoRegion, 1));
-  EXPECT_EQ(got.region_count, 2u);
-}
-
 TEST(Grouping, InterleavedChainsAreAsFewRegionsAsTheyCanBe) {
   // Two chains with foreign nodes at different positions: a0 f a1 and b0 b1 f b2.
   const Grouping got = Example({kFree, kNot, kFree, kFree, kFree, kNot, kFree})

@@ -36,30 +36,6 @@ bool has(const std::vector<uint32_t>& list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// By node: true if it reads constants, or what follows from them, and nothing else. State is not constant.
-std::vector<bool> find_constant_nodes(const ir::Graph& graph) {
-  std::vector<bool> is_constant(graph.values.size(), false), found(graph.nodes.size(), false);
-  for (const ir::Input& input : graph.inputs) {
-    const bool is_written =
-        std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const ir::Output& output) {
-          return output.kind == ir::OutputKind::kBufferMutation && output.target == input.target;
-        });
-    is_constant[input.value] = input.kind != ir::InputKind::kUser && !is_written;
-  }
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    bool reads_some = false, reads_other = false;
-    for (const ir::Argument& argument : graph.nodes[i].args) {
-      ir::for_each_value(argument, [&](ir::ValueId id) {
-        reads_some = true;
-        reads_other |= !is_constant[id];
-      });
-    }
-    found[i] = reads_some && !reads_other;
-    for (const ir::ValueId id : graph.nodes[i].outputs) is_constant[id] = found[i];
-  }
-  return found;
-}
-
 // State of one graph during partitioning.
 struct GraphState {
   GraphState(const ir::Module& module, uint32_t index)
@@ -163,7 +139,6 @@ class Partitioner {
       for (size_t graph_index = 0; graph_index < parts[method].size(); ++graph_index) {
         GraphState& state = methods_state_[method].graphs[graph_index];
         PluginPart& part = parts[method][graph_index];
-        part.claims.is_constant = find_constant_nodes(methods_[method].graphs[graph_index]);
         do {
           part.grouping = state.copies.group(state.dag, state.fixed, part.claims);
           if (part.grouping.cyclic_unit) return context(cycle_error(method, graph_index, part));
