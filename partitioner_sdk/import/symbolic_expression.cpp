@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace etb::pt2 {
 
@@ -14,6 +15,7 @@ using ir::SymbolTable;
 constexpr size_t kMaxNbytes = 1 << 16;
 constexpr int kMaxDepth = 64;
 constexpr int64_t kMaxPower = 16;
+constexpr int64_t kMaxFactor = int64_t{1} << 32;
 
 class Reader {
  public:
@@ -146,8 +148,70 @@ class Reader {
     return symbol(name);
   }
 
+  // A real number as a fraction: resizing by a scale rounds the product of a size and a float.
+  struct Fraction {
+    Dim numerator;
+    int64_t denominator = 1;
+  };
+
+  // Float('1.5', precision=53). A denominator of at most 2^16 keeps formulas exact where PyTorch's products of floats are.
+  Result<Fraction> float_literal() {
+    if (!take("'")) return fail("expected a quoted number");
+    double value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc()) return fail("expected a number");
+    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+    if (!take("'") || !take(",") || word() != "precision" || !take("=") || word().empty() || !take(")"))
+      return fail("expected a precision");
+    constexpr int64_t kMostDenominator = 1 << 16;
+    int64_t denominator = 1;
+    while (value != std::floor(value) && denominator < kMostDenominator) {
+      value *= 2;
+      denominator *= 2;
+    }
+    if (value != std::floor(value) || std::fabs(value) > 1 << 30)
+      return make_error(Code::NOT_SUPPORTED,
+                        "symbolic expression: a float that is no small multiple of 1/65536");
+    return Fraction{Dim(static_cast<int64_t>(value)), denominator};
+  }
+
+  Result<Fraction> real(int level) {
+    if (level > kMaxDepth) return fail("nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    const std::string_view before = rest_, name = word();
+    if (name == "Float" && take("(")) return float_literal();
+    if (name == "ToFloat" && take("(")) {
+      ETB_ASSIGN(const Dim inner, sum(level + 1));
+      if (!take(")")) return fail("expected ')'");
+      return Fraction{inner};
+    }
+    if (name == "Mul" && take("(")) {
+      ETB_ASSIGN(Fraction total, real(level + 1));
+      while (take(",")) {
+        ETB_ASSIGN(const Fraction next, real(level + 1));
+        if (total.denominator > kMaxFactor / next.denominator) return fail("a denominator beyond 2^32");
+        total = {symbols_.mul(total.numerator, next.numerator), total.denominator * next.denominator};
+      }
+      if (!take(")")) return fail("expected ')'");
+      return total;
+    }
+    rest_ = before;
+    ETB_ASSIGN(const Dim whole, sum(level + 1));
+    return Fraction{whole};
+  }
+
+  // Rounds down: sizes are not negative, so that TruncToInt does so, too.
+  Result<Dim> rounded(bool is_up, int level) {
+    ETB_ASSIGN(Fraction found, real(level));
+    if (!take(")")) return fail("expected ')'");
+    if (found.denominator == 1) return found.numerator;
+    if (is_up) found.numerator = symbols_.add(found.numerator, Dim(found.denominator - 1));
+    return symbols_.floor_div(found.numerator, Dim(found.denominator));
+  }
+
   Result<Dim> call(std::string_view name, int level) {
     if (name == "Symbol") return quoted_symbol();
+    if (name == "TruncToInt" || name == "FloorToInt") return rounded(false, level);
+    if (name == "CeilToInt") return rounded(true, level);
     using Operation = Dim (SymbolTable::*)(Dim, Dim);
     struct Row {
       std::string_view name;

@@ -33,6 +33,18 @@ TEST(SymbolicExpression, ReadsPlainTextOfOldFiles) {
   EXPECT_EQ(read("s0**2 - s0*s0"), "0");
 }
 
+TEST(SymbolicExpression, ASizeTimesAScaleIsRounded) {
+  const std::string size = "ToFloat(Symbol('s0', integer=True))";
+  EXPECT_EQ(read("TruncToInt(Mul(Float('2.0', precision=53), " + size + "))"), "2*s0");
+  EXPECT_EQ(read("FloorToInt(Mul(Float('1.5', precision=53), " + size + "))"), "3*s0//2");
+  EXPECT_EQ(read("CeilToInt(Mul(" + size + ", Float('0.25', precision=53)))"), "(s0+3)//4");
+  EXPECT_EQ(read("Add(TruncToInt(" + size + "), Integer(-1))"), "s0+-1");
+  for (const std::string factor : {"0.1", "1e300", "nan", "-inf", "x", ""})
+    EXPECT_EQ(read("TruncToInt(Mul(Float('" + factor + "', precision=53), " + size + "))").substr(0, 5),
+              "error")
+        << factor;
+}
+
 TEST(SymbolicExpression, OtherFunctionsAreNamed) {
   EXPECT_EQ(read("ToFloat(Symbol('s0'))"), "error: symbolic expression: unknown function 'ToFloat'");
   EXPECT_EQ(read("Float('1.5', precision=53)"), "error: symbolic expression: unknown function 'Float'");
