@@ -505,7 +505,7 @@ TEST(Decompose, RejectsArgumentsByName) {
        "float32[1, 1, 2, 2], %g: float32[1, 2, 2, 2] = aten.grid_sampler_2d_backward.default(%x, %x, %x, 2, "
        "0, "
        "true, [true, true])",
-       "expected images and positions of 2 axes"},
+       "interpolation_mode 2 and padding_mode 0"},
       {"float32[2, 3, 4]",
        "float32[2, 3, 4], %k: float32[2, 3, 4], %v: float32[2, 3, 4] = "
        "aten._scaled_dot_product_flash_attention_for_cpu_backward.default(%x, %x, %x, %x, %x, %x, 0.0, "
