@@ -501,6 +501,11 @@ TEST(Decompose, RejectsArgumentsByName) {
        "false, true, none)",
        "not three numbers from 1"},
       {"float32[2, 3]", "float32[4] = aten.unfold_backward.default(%x, [4], 0, 3, 0)", "in steps of 0"},
+      {"float32[1, 1, 2, 2]",
+       "float32[1, 1, 2, 2], %g: float32[1, 2, 2, 2] = aten.grid_sampler_2d_backward.default(%x, %x, %x, 2, "
+       "0, "
+       "true, [true, true])",
+       "interpolation_mode 2 and padding_mode 0"},
       {"float32[2, 3, 4]",
        "float32[2, 3, 4], %k: float32[2, 3, 4], %v: float32[2, 3, 4] = "
        "aten._scaled_dot_product_flash_attention_for_cpu_backward.default(%x, %x, %x, %x, %x, %x, 0.0, "
