@@ -50,15 +50,18 @@ std::string functional_name(std::string_view base) {
 }
 
 // Returns the op that computes the value written by an in-place op. PyTorch's registry does not relate a few
-// pairs, such as dropout_ and dropout.
+// pairs, such as dropout_ and dropout, normal_ and normal_functional.
 const ops::Schema* find_functional(const ops::Schema& schema) {
   if (const ops::Schema* related = schema.functional_variant()) return related;
   const std::string base = functional_name(schema.base_name());
   if (base.empty()) return nullptr;
-  const std::string name =
-      std::string(schema.op_namespace()) + "." + base + "." + std::string(schema.overload_name());
-  const ops::Schema* found = ops::find_schema(name);
-  return found != nullptr && found->argument_count() == schema.argument_count() ? found : nullptr;
+  for (const char* suffix : {"", "_functional"}) {
+    const std::string name =
+        std::string(schema.op_namespace()) + "." + base + suffix + "." + std::string(schema.overload_name());
+    const ops::Schema* found = ops::find_schema(name);
+    if (found != nullptr && found->argument_count() == schema.argument_count()) return found;
+  }
+  return nullptr;
 }
 
 // An op that updates running statistics in training, though its signature does not say so.
@@ -395,7 +398,8 @@ Result<bool> functionalize(ir::Module& module) {
     ir::Graph& graph = module.graphs[i];
     const bool writes = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
       const ops::Schema* schema = module.op(node).schema;
-      return schema != nullptr && (schema->is_in_place() || find_trained_norm(module, graph, node) != nullptr);
+      return schema != nullptr &&
+             (schema->is_in_place() || find_trained_norm(module, graph, node) != nullptr);
     });
     if (!writes) continue;
     is_changed = true;

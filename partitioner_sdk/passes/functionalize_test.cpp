@@ -292,6 +292,20 @@ TEST(Functionalize, ManyWritesTakeLinearTime) {
 
 using ::testing::HasSubstr;
 
+TEST(Functionalize, APairMayHaveTheSuffixFunctional) {
+  EXPECT_THAT(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
+  %y: float32[2] = aten.clone.default(%x)
+  %z: float32[2] = aten.normal_.default(%y, 1.0, 2.0)
+  return %z
+}
+)"),
+              HasSubstr("aten.normal_functional.default(%y, 1.0, 2.0)"));
+}
+
 // The signature does not say that these ops write. num_batches_tracked is a write of its own.
 TEST(Functionalize, NormsInTrainingUpdateTheirStatistics) {
   const auto after = [](const std::string& node, const std::string& sizes) {
