@@ -83,11 +83,12 @@ etb_status expect_square(KernelContext& context, const char* name, const Tensor&
                       SizesText(tensor.sizes()).text);
 }
 
-etb_status expect_one_real_dtype(KernelContext& context,
-                                 std::initializer_list<const Tensor*> tensors) noexcept {
+etb_status expect_one_dtype(KernelContext& context, std::initializer_list<const Tensor*> tensors) noexcept {
   const Dtype first = (*tensors.begin())->dtype();
-  if (first != Dtype::FLOAT32 && first != Dtype::FLOAT64)
-    return context.fail(ETB_INVALID_TYPE, "a matrix of %s, expected float32 or float64", to_text(first));
+  const Dtype part = ops::real_part(first);
+  if (part != Dtype::FLOAT32 && part != Dtype::FLOAT64)
+    return context.fail(ETB_INVALID_TYPE,
+                        "a matrix of %s, expected float32, float64, complex64 or complex128", to_text(first));
   for (const Tensor* tensor : tensors)
     if (tensor->dtype() != first)
       return context.fail(ETB_INVALID_TYPE, "%s beside %s, expected one dtype", to_text(tensor->dtype()),
@@ -95,30 +96,70 @@ etb_status expect_one_real_dtype(KernelContext& context,
   return ETB_OK;
 }
 
+etb_status expect_one_real_dtype(KernelContext& context,
+                                 std::initializer_list<const Tensor*> tensors) noexcept {
+  const Dtype first = (*tensors.begin())->dtype();
+  if (is_complex(first))
+    return context.fail(ETB_INVALID_TYPE, "a matrix of %s, expected float32 or float64", to_text(first));
+  return expect_one_dtype(context, tensors);
+}
+
 etb_status expect_int32(KernelContext& context, const char* name, const Tensor& tensor) noexcept {
   if (tensor.dtype() == Dtype::INT32) return ETB_OK;
   return context.fail(ETB_INVALID_TYPE, "%s is %s, expected int32", name, to_text(tensor.dtype()));
 }
 
+namespace {
+
+// The real (0) or imaginary (1) parts of a matrix.
+template <class T>
+Matrix<T> part_of(const Matrix<ComplexNumber<T>>& a, int64_t index) {
+  T* data = reinterpret_cast<T*>(a.data);
+  return {data == nullptr ? data : data + index, a.rows, a.columns, 2 * a.row_stride, 2 * a.column_stride};
+}
+
+// Four real products.
+template <class T>
+etb_status add_complex_products(KernelContext& context, const Matrix<ComplexNumber<T>>& c,
+                                const Matrix<ComplexNumber<T>>& a, const Matrix<ComplexNumber<T>>& b,
+                                double factor) {
+  for (const int64_t i : {0, 1})
+    for (const int64_t j : {0, 1})
+      ETB_CHECK(multiply_add(context, part_of(c, i ^ j), part_of(a, i), part_of(b, j),
+                             i == 1 && j == 1 ? -factor : factor));
+  return ETB_OK;
+}
+
+}  // namespace
+
 template <class T>
 etb_status multiply_add(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b,
                         double factor) noexcept {
   if (a.columns == 0) return ETB_OK;
-  GemmTask task = make_task(c, a, b);
-  task.alpha = factor;
-  task.init = c.data;
-  task.init_row_stride = c.row_stride;
-  task.init_column_stride = c.column_stride;
-  const KernelContext::Mark mark(context);
-  return run_gemm(context, task, kComputeOf<T>);
+  if constexpr (kIsComplex<T>) {
+    return add_complex_products(context, c, a, b, factor);
+  } else {
+    GemmTask task = make_task(c, a, b);
+    task.alpha = factor;
+    task.init = c.data;
+    task.init_row_stride = c.row_stride;
+    task.init_column_stride = c.column_stride;
+    const KernelContext::Mark mark(context);
+    return run_gemm(context, task, kComputeOf<T>);
+  }
 }
 
 template <class T>
 etb_status multiply(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a,
                     const Matrix<T>& b) noexcept {
-  GemmTask task = make_task(c, a, b);
-  const KernelContext::Mark mark(context);
-  return run_gemm(context, task, kComputeOf<T>);
+  if constexpr (kIsComplex<T>) {
+    ETB_CHECK(fill_matrix(context, c, T(0)));
+    return multiply_add(context, c, a, b, 1);
+  } else {
+    GemmTask task = make_task(c, a, b);
+    const KernelContext::Mark mark(context);
+    return run_gemm(context, task, kComputeOf<T>);
+  }
 }
 
 template <class T>
@@ -139,6 +180,8 @@ etb_status solve_triangular(KernelContext& context, const Matrix<T>& triangle, b
                                        const Matrix<T>&) noexcept;
 ETB_INSTANTIATE(float)
 ETB_INSTANTIATE(double)
+ETB_INSTANTIATE(ComplexNumber<float>)
+ETB_INSTANTIATE(ComplexNumber<double>)
 #undef ETB_INSTANTIATE
 
 }  // namespace etb::host

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrices for the kernels of linear algebra: views, batches of them in tensors, copies, products and triangular systems.
 //
-// Kernels copy each matrix of a batch into dense rows of scratch, work there in the tensor's own dtype (float or double), and copy
-// the result out. Loops run along rows; products of blocks run in the matrix kernel.
+// Kernels copy each matrix of a batch into dense rows of scratch, work there in the tensor's own dtype (float, double or complex
+// numbers of those), and copy the result out. Loops run along rows; products of blocks run in the matrix kernel.
 #pragma once
 
 #include <algorithm>
@@ -96,7 +96,9 @@ etb_status broadcast_batches(KernelContext& context, const Tensor& a, int a_item
 // Checks that a tensor is a batch of matrices, or of square ones.
 etb_status expect_matrices(KernelContext& context, const char* name, const Tensor& tensor) noexcept;
 etb_status expect_square(KernelContext& context, const char* name, const Tensor& tensor) noexcept;
-// Checks that the first tensor is of float or double, and the others of the same dtype.
+// Checks that the first tensor is of float or double, or complex, and the others of the same dtype.
+etb_status expect_one_dtype(KernelContext& context, std::initializer_list<const Tensor*> tensors) noexcept;
+// The same without complex numbers.
 etb_status expect_one_real_dtype(KernelContext& context,
                                  std::initializer_list<const Tensor*> tensors) noexcept;
 etb_status expect_int32(KernelContext& context, const char* name, const Tensor& tensor) noexcept;
@@ -105,6 +107,14 @@ etb_status expect_int32(KernelContext& context, const char* name, const Tensor& 
 template <class F>
 etb_status with_real(Dtype dtype, F f) {
   return dtype == Dtype::FLOAT64 ? f(double{}) : f(float{});
+}
+
+// The same for complex numbers, too.
+template <class F>
+etb_status with_number(Dtype dtype, F f) {
+  if (dtype == Dtype::COMPLEX64) return f(ComplexNumber<float>{});
+  if (dtype == Dtype::COMPLEX128) return f(ComplexNumber<double>{});
+  return with_real(dtype, f);
 }
 
 // A dense matrix in scratch with uninitialised elements. Fails when the scratch does not suffice.

@@ -93,5 +93,9 @@ template <class T>
 inline constexpr Dtype kDtypeOf = sizeof(T) == 4                ? Dtype::FLOAT32
                                   : static_cast<T>(0.5) != T(0) ? Dtype::FLOAT64
                                                                 : Dtype::INT64;
+template <>
+inline constexpr Dtype kDtypeOf<ComplexNumber<float>> = Dtype::COMPLEX64;
+template <>
+inline constexpr Dtype kDtypeOf<ComplexNumber<double>> = Dtype::COMPLEX128;
 
 }  // namespace etb::host

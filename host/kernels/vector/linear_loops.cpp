@@ -36,6 +36,24 @@ T dot(const T* x, const T* y, int64_t count) {
 }
 
 template <class T>
+ComplexNumber<T> dot(const ComplexNumber<T>* x, const ComplexNumber<T>* y, int64_t count) {
+  constexpr int kSums = 8;
+  T re[kSums] = {}, im[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (int s = 0; s < kSums; ++s) {
+      const ComplexNumber<T> a = x[i + s], b = y[i + s];
+      re[s] += a.re * b.re + a.im * b.im;
+      im[s] += a.re * b.im - a.im * b.re;
+    }
+  }
+  ComplexNumber<T> total(0);
+  for (int s = 0; s < kSums; ++s) total += ComplexNumber<T>(re[s], im[s]);
+  for (; i < count; ++i) total += ComplexNumber<T>(x[i].re, -x[i].im) * y[i];
+  return total;
+}
+
+template <class T>
 void dot_rows(T* out, const T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x) {
   for (int64_t i = 0; i < rows; ++i) out[i] = dot(a + i * a_stride, x, count);
 }
@@ -43,6 +61,20 @@ void dot_rows(T* out, const T* a, int64_t a_stride, int64_t rows, int64_t count,
 template <class T>
 void divide(T* x, T divisor, int64_t count) {
   ETB_LOOP for (int64_t i = 0; i < count; ++i) x[i] /= divisor;
+}
+
+// The quotient's terms that depend on the divisor only are computed once.
+template <class T>
+void divide(ComplexNumber<T>* x, ComplexNumber<T> divisor, int64_t count) {
+  const bool is_real_larger = absolute_value(divisor.re) >= absolute_value(divisor.im);
+  const T large = is_real_larger ? divisor.re : divisor.im, small = is_real_larger ? divisor.im : divisor.re;
+  const T ratio = small / large, by = large + small * ratio;
+  const T re_factor = is_real_larger ? T(1) : ratio, im_factor = is_real_larger ? ratio : T(1);
+  ETB_LOOP for (int64_t i = 0; i < count; ++i) {
+    const ComplexNumber<T> old = x[i];
+    x[i].re = (old.re * re_factor + old.im * im_factor) / by;
+    x[i].im = (old.im * re_factor - old.re * im_factor) / by;
+  }
 }
 
 // Four rows at a time, so that `y` is read and written once for them.
@@ -93,14 +125,23 @@ void rotate(T* x, T* y, T cosine, T sine, int64_t count) {
 }
 
 template <class T>
+void rotate(ComplexNumber<T>* x, ComplexNumber<T>* y, T cosine, T sine, int64_t count) {
+  rotate(reinterpret_cast<T*>(x), reinterpret_cast<T*>(y), cosine, sine, 2 * count);
+}
+
+template <class T>
 constexpr LinearLoops<T> kLoops = {
-    dot<T>, dot_rows<T>, divide<T>, add_rows<T>, subtract_outer<T>, subtract_two_outers<T>, rotate<T>};
+    dot, dot_rows<T>, divide, add_rows<T>, subtract_outer<T>, subtract_two_outers<T>, rotate};
 
 }  // namespace
 
 extern const LinearLoops<float> kFloatLinear;
 extern const LinearLoops<double> kDoubleLinear;
+extern const LinearLoops<ComplexNumber<float>> kComplex64Linear;
+extern const LinearLoops<ComplexNumber<double>> kComplex128Linear;
 const LinearLoops<float> kFloatLinear = kLoops<float>;
 const LinearLoops<double> kDoubleLinear = kLoops<double>;
+const LinearLoops<ComplexNumber<float>> kComplex64Linear = kLoops<ComplexNumber<float>>;
+const LinearLoops<ComplexNumber<double>> kComplex128Linear = kLoops<ComplexNumber<double>>;
 
 }  // namespace etb::host::ETB_VARIANT

@@ -14,6 +14,8 @@ extern const RowLoops<double> kDoubleRows;
 extern const RowLoops<int64_t> kIntegerRows;
 extern const LinearLoops<float> kFloatLinear;
 extern const LinearLoops<double> kDoubleLinear;
+extern const LinearLoops<ComplexNumber<float>> kComplex64Linear;
+extern const LinearLoops<ComplexNumber<double>> kComplex128Linear;
 extern const FourierLoops<float> kFloatFourier;
 extern const FourierLoops<double> kDoubleFourier;
 extern const AttentionLoops kAttentionLoops;
@@ -21,8 +23,9 @@ extern const VectorTable kTable;
 
 #define ETB_TEXT_(name) #name
 #define ETB_TEXT(name) ETB_TEXT_(name)
-const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops,  &kMatrixLoops,
-                            &kFloatRows,           &kDoubleRows,   &kIntegerRows,   &kFloatLinear,
-                            &kDoubleLinear,        &kFloatFourier, &kDoubleFourier, &kAttentionLoops};
+const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops,    &kConvertLoops,     &kMatrixLoops,
+                            &kFloatRows,           &kDoubleRows,      &kIntegerRows,      &kFloatLinear,
+                            &kDoubleLinear,        &kComplex64Linear, &kComplex128Linear, &kFloatFourier,
+                            &kDoubleFourier,       &kAttentionLoops};
 }  // namespace ETB_VARIANT
 }  // namespace etb::host

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "host/kernels/complex_number.hpp"
 #include "host/runtime/dtype.hpp"
 
 namespace etb::host {
@@ -145,11 +146,12 @@ struct RowLoops {
   void (*affine)(T* out, const T* x, int64_t count, T scale, T shift);
 };
 
-// Work of factorisations on dense rows.
+// Work of factorisations on dense rows of real or complex numbers.
 template <class T>
 struct LinearLoops {
+  // Sums x times y; x, if complex, is conjugated.
   T (*dot)(const T* x, const T* y, int64_t count);
-  // out[i] = row i of A times x
+  // out[i] = dot(row i of A, x)
   void (*dot_rows)(T* out, const T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x);
   void (*divide)(T* x, T divisor, int64_t count);
   // y += factor * (sum over i of weights[i * weight_stride] * row i of A)
@@ -162,7 +164,7 @@ struct LinearLoops {
   void (*subtract_two_outers)(T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x0, const T* y0,
                               const T* x1, const T* y1);
   // (x, y) = (cosine * x + sine * y, cosine * y - sine * x)
-  void (*rotate)(T* x, T* y, T cosine, T sine, int64_t count);
+  void (*rotate)(T* x, T* y, RealOf<T> cosine, RealOf<T> sine, int64_t count);
 };
 
 // One step of `lanes` Fourier transforms side by side: numbers in groups that are `radix` apart become one run of `radix`. Real and
@@ -212,13 +214,19 @@ struct VectorTable {
   const RowLoops<int64_t>* integer_rows;
   const LinearLoops<float>* float_linear;
   const LinearLoops<double>* double_linear;
+  const LinearLoops<ComplexNumber<float>>* complex64_linear;
+  const LinearLoops<ComplexNumber<double>>* complex128_linear;
   const FourierLoops<float>* float_fourier;
   const FourierLoops<double>* double_fourier;
   const AttentionLoops* attention;
 
   template <class T>
   const LinearLoops<T>& linear() const noexcept {
-    if constexpr (sizeof(T) == sizeof(float)) {
+    if constexpr (kIsComplex<T> && sizeof(T) == 2 * sizeof(float)) {
+      return *complex64_linear;
+    } else if constexpr (kIsComplex<T>) {
+      return *complex128_linear;
+    } else if constexpr (sizeof(T) == sizeof(float)) {
       return *float_linear;
     } else {
       return *double_linear;
