@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Methods: inputs, runs, control flow, state, dynamic sizes, delegates, and error messages.
+// Methods: inputs, runs, state, dynamic sizes, delegates, and error messages.
 #include "host/runtime/method.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using TestFixture = AddFixture;
 
-constexpr uint8_t kKernel = 1, kDelegate = 2, kMove = 3, kJumpFalse = 4, kFree = 5;
+constexpr uint8_t kKernel = 1, kDelegate = 2, kMove = 3, kFree = 5;
 
 TEST(Method, AddsTwoVectors) {
   TestFixture fixture(format::add_program(3));
@@ -150,82 +150,6 @@ TEST(Method, RefusesTooLittleMemory) {
                                 fixture.options, &fixture.error),
             ETB_OUT_OF_MEMORY);
   EXPECT_STREQ(fixture.error.text, "method 'forward': arena 0 of 47 bytes, expected 48");
-}
-
-// ---- Control flow
-
-// sum = 0; for i in 0..9: sum += i
-ProgramSpec loop_program() {
-  MethodSpec method;
-  method.values = {int64_t{0}, int64_t{0}, int64_t{1}, int64_t{10}, false};  // sum, i, one, ten, is_done
-  method.outputs = {0};
-  method.operators = {{"executorch_prim::add", "Scalar"}, {"executorch_prim::eq", "Scalar"}};
-  method.instructions = {{kKernel, 0, 0, {0, 1, 0}},
-                         {kKernel, 0, 0, {1, 2, 1}},
-                         {kKernel, 1, 0, {1, 3, 4}},
-                         {kJumpFalse, 4, 0, {}}};
-  ProgramSpec program;
-  program.methods = {method};
-  return program;
-}
-
-TEST(Method, LoopsUntilTheConditionHolds) {
-  TestFixture fixture(loop_program());
-  fixture.options.kernels = nullptr;  // the core has these ops itself
-  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
-  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
-  EXPECT_EQ(fixture.method.output(0).to_int(), 45);
-}
-
-TEST(Method, StepsOneInstructionAtATime) {
-  TestFixture fixture(loop_program());
-  ASSERT_EQ(fixture.load(), ETB_OK);
-  int count = 0;
-  etb_status status;
-  while ((status = fixture.method.step(&fixture.error)) == ETB_OK) ++count;
-  EXPECT_EQ(status, ETB_END_OF_METHOD);
-  EXPECT_EQ(count, 40);
-  EXPECT_EQ(fixture.method.step(&fixture.error), ETB_OK);  // and over again
-}
-
-TEST(Method, InterleavesWithAnother) {
-  TestFixture first(loop_program());
-  TestFixture second(loop_program());
-  ASSERT_EQ(first.load(), ETB_OK);
-  ASSERT_EQ(second.load(), ETB_OK);
-  int turns = 0;
-  while (first.method.step(&first.error) == ETB_OK) {
-    ++turns;
-    ASSERT_EQ(second.method.step(&second.error), ETB_OK) << turns;
-  }
-  EXPECT_EQ(turns, 40);
-  EXPECT_EQ(first.method.output(0).to_int(), 45);
-  EXPECT_EQ(second.method.output(0).to_int(), 45);
-}
-
-TEST(Method, JumpsOnABoolTensorWithAnyFalse) {
-  MethodSpec method;
-  TensorSpec flags;
-  flags.dtype = 11;
-  flags.sizes = {3};
-  flags.memory_id = 1;
-  method.values = {flags, int64_t{1}, int64_t{2}};
-  method.inputs = {0};
-  method.outputs = {1};
-  method.arena_sizes = {0, 16};
-  method.instructions = {{kJumpFalse, 0, 2, {}}, {kMove, 2, 1, {}}};
-  ProgramSpec program;
-  program.methods = {method};
-  for (const bool last : {true, false}) {
-    TestFixture fixture(program);
-    ASSERT_EQ(fixture.load(), ETB_OK);
-    bool elements[3] = {true, true, last};
-    TensorStorage storage;
-    Tensor tensor = storage.make(Dtype::BOOL, std::array<int64_t, 1>{3}, elements, 3);
-    ASSERT_EQ(fixture.method.set_input(0, EValue(&tensor), &fixture.error), ETB_OK) << fixture.error.text;
-    ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
-    EXPECT_EQ(fixture.method.output(0).to_int(), last ? 2 : 1);
-  }
 }
 
 // ---- Memory

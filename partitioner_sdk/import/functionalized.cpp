@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::string_view kBases = "_all_bases", kIndex = "_base_index", kAlias = "_alias";
 
-// Shortens a name for messages.
-std::string shown(std::string_view name) { return std::string(name.substr(0, 200)); }
-
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }

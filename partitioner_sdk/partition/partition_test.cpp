@@ -1,81 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests partitioning with fake compilers: claims, groups, symbolic sizes, errors of plugins, lowering, reports.
+// Tests partitioning with fake compilers: claims, groups, symbolic sizes, errors of plugins, lowering.
 #include "partitioner_sdk/partition/partition.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "partitioner_sdk/ir/text.hpp"
-#include "partitioner_sdk/ir/verify.hpp"
 #include "partitioner_sdk/partition/report.hpp"
-#include "partitioner_sdk/testing/fake_compiler.hpp"
+#include "partitioner_sdk/testing/partition_fixture.hpp"
 
 namespace etb::partition {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr const char* kAdd = "aten.add.Tensor";
-constexpr const char* kMul = "aten.mul.Tensor";
-constexpr const char* kRelu = "aten.relu.default";
-
-// A program of methods, and its partition.
-struct TestFixture {
-  std::vector<ir::Module> modules;
-  std::vector<std::unique_ptr<Compiler>> compilers;
-  PartitionOptions options;
-  ConstantKeys keys;
-  Partition done;
-
-  TestFixture& method(const std::string& text) {
-    auto module = ir::parse(text);
-    EXPECT_TRUE(module) << module.error().message;
-    if (module) modules.push_back(*std::move(module));
-    return *this;
-  }
-  FakeCompiler& plugin(const std::string& name, std::set<std::string, std::less<>> ops, uint32_t flags = 0) {
-    auto made = std::make_unique<FakeCompiler>(name, std::move(ops), flags);
-    FakeCompiler& plugin = *made;
-    compilers.push_back(std::move(made));
-    return plugin;
-  }
-  TestFixture& run() {
-    auto got = partition(modules, compilers, options, keys);
-    EXPECT_TRUE(got) << got.error().message;
-    if (got) done = *std::move(got);
-    return *this;
-  }
-  std::string lowered(size_t method = 0) {
-    const Status status = lower(modules, done);
-    if (!status) return status.error().message;
-    const Status verified = ir::verify(modules[method]);
-    return verified ? ir::print(modules[method]) : verified.error().message;
-  }
-  std::string payload(size_t region) const {
-    const auto& bytes = done.regions[region].artifact.payload;
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  std::string rejection(uint32_t node, size_t index = 0) const {
-    const auto& rejections = done.assignments[0][0][node].rejections;
-    return index < rejections.size() ? rejections[index].reason + ": " + rejections[index].text : "";
-  }
-};
-
-constexpr const char* kDiamond = R"(etg 1
-module "forward"
-constant "w": float32[2] = [1, 2]
-
-graph @forward {
-  parameter %w: float32[2] = "w" as "w"
-  user %x: float32[2]
-  %a: float32[2] = aten.add.Tensor(%x, %w)
-  %r: float32[2] = aten.relu.default(%a)
-  %b: float32[2] = aten.add.Tensor(%a, %w)
-  %c: float32[2] = aten.mul.Tensor(%r, %b)
-  return %c
-}
-)";
 
 TEST(Partition, RegionsBecomeCalls) {
   TestFixture fixture;
@@ -473,33 +410,6 @@ TEST(Partition, AHundredThousandNodes) {
   }
 }
 
-// ---- Reports
-
-TEST(Report, TextHasTheSummaryTheTableAndTheReasons) {
-  TestFixture fixture;
-  fixture.method(kDiamond).plugin("npu", {kAdd});
-  fixture.run();
-  EXPECT_EQ(to_text(make_report(fixture.modules, fixture.done, fixture.keys)),
-            R"(Total delegated subgraphs: 1
-Number of delegated nodes: 2
-Number of non-delegated nodes: 2
-
-op_type            occurrences_in_delegated_graphs  occurrences_in_non_delegated_graphs
-aten.add.Tensor    2                                0
-aten.mul.Tensor    0                                1
-aten.relu.default  0                                1
-Total              2                                2
-
-region 0: npu (npuBackend), method forward, 2 nodes, 1 operands, 2 results, payload 50 bytes
-
-Not delegated, and why:
-forward %r = aten.relu.default
-    npu: op: aten.relu.default
-forward %c = aten.mul.Tensor
-    npu: op: aten.mul.Tensor
-)");
-}
-
 TEST(Partition, ComplexTensorsStayWithTheHost) {
   TestFixture fixture;
   fixture
@@ -517,17 +427,6 @@ graph @forward {
   fixture.run();
   EXPECT_THAT(to_text(make_report(fixture.modules, fixture.done, fixture.keys)),
               HasSubstr("reads or returns complex numbers, which plugins do not receive"));
-}
-
-TEST(Report, PageEscapesWhatPluginsSay) {
-  TestFixture fixture;
-  fixture.method(kDiamond).plugin("<script>alert(1)</script>", {kAdd});
-  fixture.run();
-  const std::string page = to_html(make_report(fixture.modules, fixture.done, fixture.keys));
-  EXPECT_THAT(page, testing::Not(HasSubstr("<script>")));
-  EXPECT_THAT(page, HasSubstr("&lt;script&gt;"));
-  EXPECT_THAT(page, HasSubstr("<svg "));
-  EXPECT_THAT(page, testing::Not(HasSubstr("http")));
 }
 
 }  // namespace

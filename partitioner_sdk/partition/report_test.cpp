@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports about a partition, as text and as a page.
+#include "partitioner_sdk/partition/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "partitioner_sdk/testing/partition_fixture.hpp"
+
+namespace etb::partition {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Report, TextHasTheSummaryTheTableAndTheReasons) {
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("npu", {kAdd});
+  fixture.run();
+  EXPECT_EQ(to_text(make_report(fixture.modules, fixture.done, fixture.keys)),
+            R"(Total delegated subgraphs: 1
+Number of delegated nodes: 2
+Number of non-delegated nodes: 2
+
+op_type            occurrences_in_delegated_graphs  occurrences_in_non_delegated_graphs
+aten.add.Tensor    2                                0
+aten.mul.Tensor    0                                1
+aten.relu.default  0                                1
+Total              2                                2
+
+region 0: npu (npuBackend), method forward, 2 nodes, 1 operands, 2 results, payload 50 bytes
+
+Not delegated, and why:
+forward %r = aten.relu.default
+    npu: op: aten.relu.default
+forward %c = aten.mul.Tensor
+    npu: op: aten.mul.Tensor
+)");
+}
+
+TEST(Report, PageEscapesWhatPluginsSay) {
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("<script>alert(1)</script>", {kAdd});
+  fixture.run();
+  const std::string page = to_html(make_report(fixture.modules, fixture.done, fixture.keys));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<script>")));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;"));
+  EXPECT_THAT(page, HasSubstr("<svg "));
+  EXPECT_THAT(page, testing::Not(HasSubstr("http")));
+}
+
+}  // namespace
+}  // namespace etb::partition
