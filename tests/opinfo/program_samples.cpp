@@ -26,7 +26,6 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -34,6 +33,7 @@
 #include "host/module/module.hpp"
 #include "host/testing/scratch_dir.hpp"
 #include "tests/opinfo/case_file.hpp"
+#include "tests/opinfo/sample_report.hpp"
 #include "tools/testing/cli_run.hpp"
 
 namespace etb::tests {
@@ -46,16 +46,6 @@ struct Options {
   std::string backend, plugins, op, tsv, docs, expected;
   int jobs = 1;
   int seconds = 60;
-};
-
-struct Verdict {
-  std::string kind = "crash", detail;
-};
-
-// "add/float32_10_method": operator, dtype of the sample, number, variant.
-struct Sample {
-  std::string path, op, dtype;
-  Verdict verdict;
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -124,7 +114,8 @@ Verdict judge(const Options& options, const Sample& sample) {
     const std::string difference = compare_output(file->op, one, (*outputs)[i], *one.outputs[i].expected);
     if (!difference.empty()) return {"wrong", "output " + std::to_string(i) + ": " + difference};
   }
-  return {"right", ""};
+  const auto meta = module->method_meta("forward");
+  return {"right", "", meta && meta->view().delegate_count() > 0};
 }
 
 // One sample in a child process.
@@ -145,7 +136,7 @@ Child start(const Options& options, Sample& sample) {
     ::close(ends[0]);
     ::alarm(static_cast<unsigned>(options.seconds));
     const Verdict verdict = judge(options, sample);
-    const std::string line = verdict.kind + "\t" + verdict.detail;
+    const std::string line = verdict.kind + (verdict.is_delegated ? "\t1" : "\t0") + verdict.detail;
     const ssize_t written = ::write(ends[1], line.data(), line.size());
     ::_exit(written == static_cast<ssize_t>(line.size()) ? 0 : 1);
   }
@@ -160,8 +151,9 @@ void finish(Child& child) {
   ::waitpid(child.pid, &status, 0);
   Verdict& verdict = child.sample->verdict;
   const size_t tab = child.text.find('\t');
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && tab != std::string::npos) {
-    verdict = {child.text.substr(0, tab), child.text.substr(tab + 1)};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && tab != std::string::npos &&
+      tab + 1 < child.text.size()) {
+    verdict = {child.text.substr(0, tab), child.text.substr(tab + 2), child.text[tab + 1] == '1'};
   } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
     verdict = {"crash", "ran out of time"};
   } else if (WIFSIGNALED(status)) {
@@ -212,132 +204,6 @@ std::vector<Sample> find_samples(const Options& options) {
   return found;
 }
 
-std::string name_of(const Sample& sample) {
-  return sample.op + "/" + fs::path(sample.path).filename().string();
-}
-
-struct Score {
-  int right = 0, total = 0;
-};
-
-// A row of the file of expected verdicts.
-struct Excuse {
-  std::string path, verdict, reason;
-  bool is_pattern = false;
-
-  bool covers(const std::string& name) const { return is_pattern ? name.starts_with(path) : name == path; }
-};
-
-std::vector<Excuse> read_excuses(const std::string& path) {
-  std::vector<Excuse> rows;
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream words(line);
-    Excuse row;
-    words >> row.path >> row.verdict >> std::ws;
-    std::getline(words, row.reason);
-    row.is_pattern = row.path.ends_with('*');
-    if (row.is_pattern) row.path.pop_back();
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-// The row for a sample that is not right; null if there is none.
-const Excuse* find_excuse(const std::vector<Excuse>& excuses, const Sample& sample) {
-  for (const Excuse& row : excuses)
-    if (row.covers(name_of(sample)) && row.verdict == sample.verdict.kind) return &row;
-  return nullptr;
-}
-
-// The samples that are not right for a reason outside of the compiler.
-std::string excused_docs(const std::vector<Excuse>& excuses, const std::vector<Sample>& samples) {
-  std::map<std::string, int> counts;
-  std::string text;
-  for (const Sample& sample : samples)
-    if (sample.verdict.kind != "right")
-      if (const Excuse* row = find_excuse(excuses, sample)) ++counts[row->path + "\n" + row->reason];
-  if (counts.empty()) return text;
-  text = "\n## Not right for a reason\n\n| samples | programs | reason |\n|---|---|---|\n";
-  for (const auto& [key, count] : counts) {
-    const size_t end = key.find('\n');
-    text += "| " + key.substr(0, end) + " | " + std::to_string(count) + " | " + key.substr(end + 1) + " |\n";
-  }
-  return text;
-}
-
-std::string make_docs(const Options& options, const std::vector<Sample>& samples) {
-  constexpr const char* kDtypes[] = {"float32", "float64", "float16", "bfloat16", "int64",
-                                     "int32",   "int16",   "int8",    "uint8",    "bool",
-                                     "complex64", "complex128"};
-  const std::vector<Excuse> excuses = read_excuses(options.expected);
-  std::map<std::string, std::map<std::string, Score>> scores;
-  Score all;
-  int excused = 0;
-  for (const Sample& sample : samples) {
-    Score& score = scores[sample.op][sample.dtype];
-    const bool is_right = sample.verdict.kind == "right";
-    score.right += is_right, all.right += is_right;
-    excused += !is_right && find_excuse(excuses, sample) != nullptr;
-    ++score.total, ++all.total;
-  }
-  const std::string head =
-      "# PyTorch's operator samples through the compiler\n\n"
-      "`program_samples DIR --docs FILE` writes this page after `export_samples.py DIR` "
-      "([contributing.md](contributing.md)). A\n"
-      "cell has the programs of an operator and dtype that compile, run and equal PyTorch's results, of all "
-      "that "
-      "torch.export wrote.\n"
-      "Samples that torch.export cannot write, and random results, are not counted.\n\n";
-  std::string text = head + std::to_string(all.right) + " of " + std::to_string(all.total) + " programs of " +
-                     std::to_string(scores.size()) + " operators are right, compiled " +
-                     (options.backend.empty() ? "for portable kernels" : "for " + options.backend) + ". " +
-                     std::to_string(excused) + " more have a reason, listed at the end.\n\n| operator |";
-  std::string line = "\n|---|";
-  for (const char* dtype : kDtypes) text += std::string(" ") + dtype + " |", line += "---|";
-  text += line + "\n";
-  for (const auto& [op, dtypes] : scores) {
-    text += "| " + op + " |";
-    for (const char* dtype : kDtypes) {
-      const auto found = dtypes.find(dtype);
-      text += found == dtypes.end() ? " |"
-                                    : " " + std::to_string(found->second.right) + "/" +
-                                          std::to_string(found->second.total) + " |";
-    }
-    text += "\n";
-  }
-  return text + excused_docs(excuses, samples);
-}
-
-// Returns the number of samples that are not as expected.
-int report(const Options& options, const std::vector<Sample>& samples) {
-  const std::vector<Excuse> excuses = read_excuses(options.expected);
-  const auto is_listed = [&](const Sample& sample) {
-    return std::any_of(excuses.begin(), excuses.end(),
-                       [&](const Excuse& row) { return !row.is_pattern && row.path == name_of(sample); });
-  };
-  std::map<std::string, int> counts;
-  int surprises = 0;
-  std::ofstream tsv(options.tsv);
-  for (const Sample& sample : samples) {
-    ++counts[sample.verdict.kind];
-    const bool is_right = sample.verdict.kind == "right";
-    tsv << name_of(sample) << "\t" << sample.verdict.kind << "\t" << sample.verdict.detail << "\n";
-    if (is_right ? !is_listed(sample) : find_excuse(excuses, sample) != nullptr) {
-      if (!is_right) ++counts["excused"];
-      continue;
-    }
-    ++surprises;
-    std::printf("%s: %s %s\n", name_of(sample).c_str(), sample.verdict.kind.c_str(),
-                is_right ? "(listed as another verdict)" : sample.verdict.detail.c_str());
-  }
-  std::printf("%zu programs:", samples.size());
-  for (const auto& [kind, count] : counts) std::printf(" %d %s", count, kind.c_str());
-  std::printf("\n");
-  return surprises;
-}
-
 std::optional<Options> parse(int argc, char** argv) {
   Options options;
   const std::map<std::string, std::string*> texts = {
@@ -378,6 +244,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   etb::tests::run_all(*options, samples);
-  if (!options->docs.empty()) std::ofstream(options->docs) << etb::tests::make_docs(*options, samples);
-  return etb::tests::report(*options, samples) == 0 ? 0 : 1;
+  const auto excuses = etb::tests::read_excuses(options->expected);
+  if (!options->docs.empty())
+    std::ofstream(options->docs) << etb::tests::make_page(options->backend, excuses, samples);
+  return etb::tests::report(excuses, samples, options->tsv) == 0 ? 0 : 1;
 }
