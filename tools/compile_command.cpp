@@ -16,6 +16,7 @@
 #include "partitioner_sdk/emit/etrecord.hpp"
 #include "partitioner_sdk/import/import.hpp"
 #include "partitioner_sdk/import/input_bounds.hpp"
+#include "partitioner_sdk/import/training_mode.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "tools/command.hpp"
@@ -137,6 +138,8 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
   const Options& options = job.options;
   ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.custom_ops()}));
   ETB_TRY(bound_sizes(options.bounds, module, job.err));
+  if (const std::string text = pt2::describe_training_mode(module); !text.empty())
+    job.err << "warning: " << text << '\n';
   module.name = name;
   job.watch.lap("import");
   job.dump("import", module);
