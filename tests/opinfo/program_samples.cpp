@@ -3,7 +3,7 @@
 // results.
 //
 //   program_samples DIR... [--backend NAME] [--plugins DIR] [--op TEXT] [--jobs N] [--seconds N] [--tsv FILE]
-//                   [--docs FILE] [--expected FILE]
+//                   [--docs FILE] [--expected FILE] [--official]
 //
 // Each sample is compiled by the command line's own code and runs in a child process. A verdict is one of
 //   right     equal to PyTorch's results within the error model (compare.cpp)
@@ -11,6 +11,7 @@
 //   compile   the compiler rejects the program
 //   run       the program does not load, or its run fails
 //   crash     a signal ended the process, or it ran longer than --seconds
+// --official: runs the programs that official_samples.py wrote, instead of compiling.
 // --expected: a file with one line for each sample that may be other than right: "path verdict reason". A path that
 // ends with * means all that begin so. Exit code 0 if every other sample is right, and no sample that is
 // listed by its whole path is.
@@ -44,6 +45,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::vector<std::string> directories;
   std::string backend, plugins, op, tsv, docs, expected;
+  bool is_official = false;
   int jobs = 1;
   int seconds = 60;
 };
@@ -87,13 +89,15 @@ Verdict judge(const Options& options, const Sample& sample) {
   if (!file) return {"run", file.error().message};
   Case& one = file->cases.front();
   host::ScratchDir scratch;
-  const std::string program = scratch.path("program.pte");
-  std::vector<std::string> words;
-  if (!options.plugins.empty()) words = {"--plugin-path", options.plugins};
-  words.insert(words.end(), {"compile", sample.path + ".pt2", "-o", program});
-  if (!options.backend.empty()) words.insert(words.end(), {"-b", options.backend});
-  const tools::CliRun compiled = tools::cli(words);
-  if (compiled.exit != 0) return {"compile", first_line(compiled.err)};
+  const std::string program = options.is_official ? sample.path + ".pte" : scratch.path("program.pte");
+  if (!options.is_official) {
+    std::vector<std::string> words;
+    if (!options.plugins.empty()) words = {"--plugin-path", options.plugins};
+    words.insert(words.end(), {"compile", sample.path + ".pt2", "-o", program});
+    if (!options.backend.empty()) words.insert(words.end(), {"-b", options.backend});
+    const tools::CliRun compiled = tools::cli(words);
+    if (compiled.exit != 0) return {"compile", first_line(compiled.err)};
+  }
 
   host::RegistryOptions registry_options;
   if (!options.plugins.empty()) registry_options.application_paths = {options.plugins};
@@ -197,6 +201,7 @@ std::vector<Sample> find_samples(const Options& options) {
       sample.op = entry.path().parent_path().filename().string();
       const std::string name = entry.path().stem().string();
       sample.dtype = name.substr(0, name.find('_'));
+      if (options.is_official && !fs::exists(sample.path + ".pte")) continue;
       if (sample.op.find(options.op) != std::string::npos) found.push_back(std::move(sample));
     }
   }
@@ -212,6 +217,10 @@ std::optional<Options> parse(int argc, char** argv) {
   const std::map<std::string, int*> numbers = {{"--jobs", &options.jobs}, {"--seconds", &options.seconds}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
+    if (word == "--official") {
+      options.is_official = true;
+      continue;
+    }
     const auto text = texts.find(word);
     const auto number = numbers.find(word);
     if (text == texts.end() && number == numbers.end()) {
@@ -235,7 +244,7 @@ int main(int argc, char** argv) {
   if (!options) {
     std::fprintf(stderr,
                  "usage: program_samples DIR... [--backend NAME] [--plugins DIR] [--op TEXT] [--jobs N] "
-                 "[--seconds N] [--tsv FILE] [--docs FILE] [--expected FILE]\n");
+                 "[--seconds N] [--tsv FILE] [--docs FILE] [--expected FILE] [--official]\n");
     return 64;
   }
   auto samples = etb::tests::find_samples(*options);
