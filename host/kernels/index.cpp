@@ -56,21 +56,27 @@ class Indexing {
     return free_count + broadcast_rank_ <= kMaxRank;
   }
 
-  // Calls visit(offset in self, position) for each element of the result in row-major order.
+  // Elements of the result that follow each other in self with one step: those of the last free dims.
+  struct Run {
+    int64_t offset, position;  // of the first one, in elements of self and of the result
+    int64_t count, stride;     // stride in self
+  };
+  // Calls visit(run) for the result's elements in row-major order; the first error ends the walk.
   template <class Visit>
-  etb_status for_each(KernelContext& context, Visit visit) const {
+  etb_status for_each_run(KernelContext& context, Visit visit) const {
     int64_t sizes[kMaxRank], indices[kMaxRank] = {};
-    const auto rank = static_cast<int>(fill_sizes(sizes));
+    auto rank = static_cast<int>(fill_sizes(sizes));
     int64_t count = 0;
     if (!count_elements({sizes, static_cast<size_t>(rank)}, &count)) {
       return context.fail(ETB_INVALID_ARGUMENT, "the indices pick too many elements: %s",
                           SizesText({sizes, static_cast<size_t>(rank)}).text);
     }
-    for (int64_t position = 0; position < count; ++position) {
+    Run run = {0, 0, 1, 1};
+    rank -= merge_free_dims(&run);
+    for (; run.position < count; run.position += run.count) {
       if (context.should_stop(1)) return context.stopped();
-      int64_t offset = 0;
-      ETB_CHECK(locate(context, indices, &offset));
-      visit(offset, position);
+      ETB_CHECK(locate(context, indices, &run.offset));
+      ETB_CHECK(visit(run));
       for (int i = rank - 1; i >= 0 && ++indices[i] == sizes[i]; --i) indices[i] = 0;
     }
     return ETB_OK;
@@ -173,6 +179,19 @@ class Indexing {
     return ETB_OK;
   }
 
+  // Makes one run of the free dims behind all indexed ones, as far as they have one stride. Returns their number.
+  int merge_free_dims(Run* run) const {
+    int merged = 0;
+    for (int dim = self_->rank() - 1; dim >= 0 && !is_indexed(dim); --dim, ++merged) {
+      if (dim < first_ && first_ <= self_->rank()) break;  // broadcast dims come behind this one
+      if (self_->size(dim) == 1) continue;
+      if (run->count == 1) run->stride = self_->stride(dim);
+      if (self_->stride(dim) != run->stride * run->count) break;
+      run->count *= self_->size(dim);
+    }
+    return merged;
+  }
+
   etb_status locate(KernelContext& context, const int64_t* indices, int64_t* out_offset) const {
     // Where in `indices` the broadcast dims begin: behind the free dims before `first_`.
     int free_before = 0;
@@ -218,6 +237,14 @@ class Indexing {
   bool has_extra_ = false;
 };
 
+// Elements of one run, in the order of a result's row-major positions.
+template <class Visit>
+etb_status for_each_piece_of(KernelContext& context, const Indexing::Run& run, Visit visit) {
+  return for_each_piece(context, run.count, [&](int64_t begin, int64_t length) {
+    visit(run.offset + begin * run.stride, run.position + begin, length);
+  });
+}
+
 etb_status index_out(KernelContext& context, ops::index_Tensor_out<KernelArguments> args) {
   const Tensor& self = args.self();
   Tensor& out = args.out();
@@ -227,8 +254,90 @@ etb_status index_out(KernelContext& context, ops::index_Tensor_out<KernelArgumen
   const size_t rank = indexing.fill_sizes(sizes);
   ETB_CHECK(resize_output(context, out, {sizes, rank}));
   ETB_CHECK(expect_same_dtype(context, self, out));
-  return indexing.for_each(context, [&](int64_t offset, int64_t position) {
-    copy_element(self, offset, out, row_major_offset(out, position));
+  const bool is_dense = out.is_contiguous();
+  const size_t nbytes = element_nbytes(self.dtype());
+  return indexing.for_each_run(context, [&](const Indexing::Run& run) {
+    return for_each_piece_of(context, run, [&](int64_t offset, int64_t position, int64_t length) {
+      if (is_dense && run.stride == 1) {
+        std::memcpy(element_at(out, position), element_at(self, offset),
+                    static_cast<size_t>(length) * nbytes);
+        return;
+      }
+      for (int64_t i = 0; i < length; ++i)
+        copy_element(self, offset + i * run.stride, out,
+                     is_dense ? position + i : row_major_offset(out, position + i));
+    });
+  });
+}
+
+// Values that are broadcast to the sizes of what they are put into.
+class PutValues {
+ public:
+  PutValues(const Tensor& values, std::span<const int64_t> sizes) : values_(values), sizes_(sizes) {
+    const bool has_all_sizes =
+        std::equal(sizes.begin(), sizes.end(), values.sizes().begin(), values.sizes().end());
+    if (values.numel() == 1) step_ = 0;
+    if (has_all_sizes && values.is_contiguous()) step_ = 1;
+  }
+
+  bool fits() const {
+    const size_t rank = sizes_.size(), own = values_.sizes().size();
+    if (own > rank) return false;
+    for (size_t i = 0; i < own; ++i)
+      if (values_.sizes()[i] != 1 && values_.sizes()[i] != sizes_[rank - own + i]) return false;
+    return true;
+  }
+  // The step between the values of all elements in row-major order; -1 if there is no such step.
+  int64_t step() const { return step_; }
+  int64_t offset(int64_t position) const {
+    if (step_ >= 0) return position * step_;
+    int64_t offset = 0;
+    const int rank = static_cast<int>(sizes_.size());
+    for (int i = rank - 1; i >= 0; --i) {
+      const int own = i - (rank - values_.rank());
+      if (own >= 0 && values_.size(own) != 1) offset += position % sizes_[i] * values_.stride(own);
+      position /= sizes_[i];
+    }
+    return offset;
+  }
+
+ private:
+  const Tensor& values_;
+  std::span<const int64_t> sizes_;
+  int64_t step_ = -1;
+};
+
+template <class T>
+T wrapping_sum(T x, T y) {
+  if constexpr (kComputeOf<T> == Compute::kInt64) {
+    return static_cast<T>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+  } else {
+    return x + y;
+  }
+}
+
+// Adds in the computing type, a part of a run at a time.
+template <class T>
+etb_status add_values(KernelContext& context, const Indexing& indexing, const Tensor& values,
+                      const PutValues& placed, Tensor& out) {
+  const auto load = vector_table(context).conversions->load;
+  const auto store = vector_table(context).conversions->store[static_cast<int>(out.dtype())];
+  const int dtype = static_cast<int>(out.dtype()), compute = static_cast<int>(kComputeOf<T>);
+  constexpr int64_t kPart = 256;
+  return indexing.for_each_run(context, [&](const Indexing::Run& run) {
+    T sums[kPart], added[kPart];
+    return for_each_piece_of(context, run, [&](int64_t offset, int64_t position, int64_t length) {
+      int64_t count = 0;
+      for (int64_t begin = 0; begin < length; begin += count) {
+        count = std::min(placed.step() < 0 ? 1 : kPart, length - begin);
+        char* const to = element_at(out, offset + begin * run.stride);
+        load[dtype][compute](sums, to, run.stride, count);
+        load[dtype][compute](added, element_at(values, placed.offset(position + begin)), placed.step(),
+                             count);
+        for (int64_t i = 0; i < count; ++i) sums[i] = wrapping_sum(sums[i], added[i]);
+        store[compute](to, sums, run.stride, count);
+      }
+    });
   });
 }
 
@@ -238,45 +347,31 @@ etb_status put(KernelContext& context, std::span<EValue* const> list, const Tens
   ETB_CHECK(indexing.read(context, out, list));
   ETB_CHECK(expect_same_dtype(context, values, out));
   int64_t sizes[kMaxRank];
-  const auto rank = static_cast<int>(indexing.fill_sizes(sizes));
-  bool fits = values.rank() <= rank;
-  for (int i = 0; fits && i < values.rank(); ++i) {
-    fits = values.size(i) == 1 || values.size(i) == sizes[rank - values.rank() + i];
-  }
-  if (!fits) {
+  const std::span<const int64_t> all{sizes, indexing.fill_sizes(sizes)};
+  const PutValues placed(values, all);
+  if (!placed.fits()) {
     return context.fail(ETB_INVALID_ARGUMENT, "values of %s for %s", SizesText(values.sizes()).text,
-                        SizesText({sizes, static_cast<size_t>(rank)}).text);
+                        SizesText(all).text);
   }
-  const auto value_offset = [&](int64_t position) {
-    int64_t offset = 0;
-    for (int i = rank - 1; i >= 0; --i) {
-      const int own = i - (rank - values.rank());
-      if (own >= 0 && values.size(own) != 1) offset += position % sizes[i] * values.stride(own);
-      position /= sizes[i];
-    }
-    return offset;
-  };
   // Indices are checked before anything changes, so that an error leaves an in-place target whole.
-  ETB_CHECK(indexing.for_each(context, [](int64_t, int64_t) {}));
-  if (!accumulates) {
-    return indexing.for_each(context, [&](int64_t offset, int64_t position) {
-      copy_element(values, value_offset(position), out, offset);
+  ETB_CHECK(indexing.for_each_run(context, [](const Indexing::Run&) { return etb_status(ETB_OK); }));
+  if (accumulates) {
+    if (!is_arithmetic(out.dtype()))
+      return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
+    return with_compute(out.dtype(), [&](auto type) {
+      return add_values<decltype(type)>(context, indexing, values, placed, out);
     });
   }
-  if (!is_arithmetic(out.dtype()))
-    return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
-  const ConvertLoops& loops = *vector_table(context).conversions;
-  return with_compute(out.dtype(), [&](auto type) {
-    using T = decltype(type);
-    return indexing.for_each(context, [&](int64_t offset, int64_t position) {
-      const T old = load_element<T>(loops, out, offset),
-              added = load_element<T>(loops, values, value_offset(position));
-      if constexpr (kComputeOf<T> == Compute::kInt64) {
-        store_element(loops, out, offset,
-                      static_cast<T>(static_cast<uint64_t>(old) + static_cast<uint64_t>(added)));
-      } else {
-        store_element(loops, out, offset, old + added);
+  const size_t nbytes = element_nbytes(out.dtype());
+  return indexing.for_each_run(context, [&](const Indexing::Run& run) {
+    return for_each_piece_of(context, run, [&](int64_t offset, int64_t position, int64_t length) {
+      if (placed.step() == 1 && run.stride == 1) {
+        std::memcpy(element_at(out, offset), element_at(values, position),
+                    static_cast<size_t>(length) * nbytes);
+        return;
       }
+      for (int64_t i = 0; i < length; ++i)
+        copy_element(values, placed.offset(position + i), out, offset + i * run.stride);
     });
   });
 }
