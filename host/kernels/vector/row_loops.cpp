@@ -145,12 +145,28 @@ void affine(T* out, const T* x, int64_t count, T scale, T shift) {
   ETB_LOOP for (int64_t i = 0; i < count; ++i) out[i] = x[i] * scale + shift;
 }
 
+template <class T>
+void add_gaps(T* sums, T x, const T* y, int64_t count, GapSum kind) {
+  if (kind == GapSum::kSquares) {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) sums[i] += (x - y[i]) * (x - y[i]);
+  } else if (kind == GapSum::kSum) {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) sums[i] += x < y[i] ? y[i] - x : x - y[i];
+  } else if (kind == GapSum::kCount) {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) sums[i] += x == y[i] ? T(0) : T(1);
+  } else {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) {
+      const T gap = x < y[i] ? y[i] - x : x - y[i];
+      sums[i] = gap > sums[i] || gap != gap ? gap : sums[i];
+    }
+  }
+}
+
 }  // namespace
 
 #define ETB_ROWS(type)                                                                                   \
   {                                                                                                      \
     sum<type>, squared_deviations<type>, integer_sum<type>, maximum<type>, minimum<type>, softmax<type>, \
-        normalize<type>, affine<type>                                                                    \
+        normalize<type>, affine<type>, add_gaps<type>                                                    \
   }
 extern const RowLoops<float> kFloatRows;
 extern const RowLoops<double> kDoubleRows;
@@ -163,6 +179,7 @@ const RowLoops<int64_t> kIntegerRows = {sum<int64_t>,
                                         integer_sum<int64_t>,
                                         maximum<int64_t>,
                                         minimum<int64_t>,
+                                        nullptr,
                                         nullptr,
                                         nullptr,
                                         nullptr};

@@ -128,6 +128,9 @@ struct MatrixLoops {
   FilterLoop filter[kComputeCount];
 };
 
+// How a norm adds up the elements of a difference.
+enum class GapSum : uint8_t { kCount, kSum, kSquares, kLargest };
+
 // Work on one dense row of a computing type.
 template <class T>
 struct RowLoops {
@@ -144,6 +147,8 @@ struct RowLoops {
   void (*normalize)(T* out, const T* x, int64_t count, T mean, T scale, const T* weight, const T* bias);
   // out[i] = x[i] * scale + shift
   void (*affine)(T* out, const T* x, int64_t count, T scale, T shift);
+  // Adds |x - y[i]| to sums[i]; the largest keeps a NaN.
+  void (*add_gaps)(T* sums, T x, const T* y, int64_t count, GapSum kind);
 };
 
 // Work of factorisations on dense rows of real or complex numbers.
