@@ -60,8 +60,16 @@ etb_status sort_long(KernelContext& context, T* entries, int64_t count, T* spare
 // The first `kept` of the sorted entries, in order, at the front. `spare` as for sort_long.
 template <class T, class Less>
 etb_status sort_first(KernelContext& context, T* entries, int64_t count, int64_t kept, T* spare, Less less) {
-  if (!needs_spare(context, count))
-    return std::partial_sort(entries, entries + kept, entries + count, less), ETB_OK;
+  if (!needs_spare(context, count)) {
+    constexpr int64_t kFew = 64;  // a heap is quick only while most entries stay outside of it
+    if (kept < count && kept > count / kFew) {
+      std::nth_element(entries, entries + kept, entries + count, less);
+      std::sort(entries, entries + kept, less);
+    } else {
+      std::partial_sort(entries, entries + kept, entries + count, less);
+    }
+    return ETB_OK;
+  }
   if (kept > KernelContext::kPiece) return sort_long(context, entries, count, spare, less);
   if (kept == 0) return ETB_OK;
   // A heap of the best so far, its worst on top.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aten::sort, topk and median: order along a dim. NaN counts as larger than anything.
 #include <algorithm>
+#include <cstring>
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
@@ -13,34 +14,79 @@ namespace etb::host {
 namespace {
 
 template <class T>
-struct Entry {
-  T value;
-  int64_t index;
-};
-
-template <class T>
 bool is_less(T a, T b) {
   return (b != b && a == a) || a < b;
 }
 
-// Ties keep their order, which makes every sort stable.
+// An element of a row and its position. Ties keep their order, which makes every sort stable.
 template <class T>
-struct Ascending {
-  bool operator()(const Entry<T>& a, const Entry<T>& b) const {
-    return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.index < b.index);
-  }
+struct Entry {
+  T value;
+  int64_t position;
+
+  static constexpr int64_t kMaxCount = INT64_MAX;
+  static Entry make(T value, int64_t position, bool) { return {value, position}; }
+  int64_t index() const { return position; }
 };
 template <class T>
-struct Descending {
+struct EntryLess {
+  bool is_descending;
   bool operator()(const Entry<T>& a, const Entry<T>& b) const {
-    return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.index < b.index);
+    const T low = is_descending ? b.value : a.value, high = is_descending ? a.value : b.value;
+    return is_less(low, high) || (!is_less(high, low) && a.position < b.position);
   }
 };
 
-// Calls order(entries, count, spare, &chosen) for every row and stores the first `kept` from the chosen entry on.
+// A float and its position as one integer, in the wanted order: comparisons cost no branches.
+template <>
+struct Entry<float> {
+  uint64_t key;
+
+  static constexpr int64_t kMaxCount = UINT32_MAX;
+  static Entry make(float value, int64_t position, bool is_descending) {
+    uint32_t bits = 0;
+    if (value != value) {
+      bits = UINT32_MAX;
+    } else {
+      if (value == 0) value = 0;  // not -0, which equals it
+      std::memcpy(&bits, &value, sizeof(bits));
+      bits = (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
+    }
+    if (is_descending) bits = ~bits;
+    return {static_cast<uint64_t>(bits) << 32 | static_cast<uint32_t>(position)};
+  }
+  int64_t index() const { return static_cast<uint32_t>(key); }
+};
+template <>
+struct EntryLess<float> {
+  bool is_descending;
+  bool operator()(const Entry<float>& a, const Entry<float>& b) const { return a.key < b.key; }
+};
+
+// Memory for one row.
+template <class T>
+struct RowWork {
+  T *row = nullptr, *sorted = nullptr;
+  int64_t* indices = nullptr;
+  Entry<T>*entries = nullptr, *spare = nullptr;
+
+  etb_status allocate(KernelContext& context, int64_t count) {
+    const int64_t entry_count = needs_spare(context, count) ? 2 * count : count;
+    row = context.allocate_array<T>(count);
+    sorted = context.allocate_array<T>(count);
+    indices = context.allocate_array<int64_t>(count);
+    entries = context.allocate_array<Entry<T>>(entry_count);
+    if (entry_count > count && entries != nullptr) spare = entries + count;
+    if (row != nullptr && sorted != nullptr && indices != nullptr && entries != nullptr) return ETB_OK;
+    return context.fail_scratch(static_cast<uint64_t>(count) * (2 * sizeof(T) + sizeof(int64_t)) +
+                                static_cast<uint64_t>(entry_count) * sizeof(Entry<T>) + 256);
+  }
+};
+
+// Calls order(work, count, less, &first) for every row and stores `kept` entries from the first on.
 template <class Order>
-etb_status order_rows(KernelContext& context, const Tensor& self, int dim, int64_t kept, Tensor& values,
-                      Tensor& indices, Order order) {
+etb_status order_rows(KernelContext& context, const Tensor& self, int dim, bool is_descending, int64_t kept,
+                      Tensor& values, Tensor& indices, Order order) {
   if (!is_arithmetic(self.dtype()) || values.dtype() != self.dtype() || indices.dtype() != Dtype::INT64) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s and %s", to_text(self.dtype()), to_text(values.dtype()),
                         to_text(indices.dtype()));
@@ -51,30 +97,27 @@ etb_status order_rows(KernelContext& context, const Tensor& self, int dim, int64
     using T = decltype(type);
     RowWalk from(self, dims), to_values(values, dims), to_indices(indices, dims);
     const int64_t count = from.row_numel();
-    auto* entries = context.allocate_array<Entry<T>>(count);
-    T* row = context.allocate_array<T>(count);
-    int64_t* row_indices = context.allocate_array<int64_t>(count);
-    auto* spare = context.allocate_array<Entry<T>>(needs_spare(context, count) ? count : 0);
-    if (entries == nullptr || row == nullptr || row_indices == nullptr || spare == nullptr) {
-      const size_t entry_count = needs_spare(context, count) ? 2 : 1;
-      return context.fail_scratch(static_cast<uint64_t>(count) * (entry_count * sizeof(Entry<T>) + 16) + 256);
-    }
+    if (count > Entry<T>::kMaxCount)
+      return context.fail(ETB_NOT_SUPPORTED, "a row of %lld elements", static_cast<long long>(count));
+    RowWork<T> work;
+    ETB_CHECK(work.allocate(context, count));
     for (int64_t i = 0; i < from.row_count();
          ++i, from.advance(), to_values.advance(), to_indices.advance()) {
-      from.load(context, loops, kComputeOf<T>, row, count);
-      const etb_status numbered = for_each_piece(context, count, [&](int64_t begin, int64_t length) {
-        for (int64_t k = begin; k < begin + length; ++k) entries[k] = {row[k], k};
-      });
-      if (numbered != ETB_OK) return numbered;
-      const Entry<T>* chosen = entries;
-      ETB_CHECK(order(entries, count, spare, &chosen));
-      const etb_status taken = for_each_piece(context, kept, [&](int64_t begin, int64_t length) {
+      from.load(context, loops, kComputeOf<T>, work.row, count);
+      ETB_CHECK(for_each_piece(context, count, [&](int64_t begin, int64_t length) {
         for (int64_t k = begin; k < begin + length; ++k)
-          row[k] = chosen[k].value, row_indices[k] = chosen[k].index;
-      });
-      if (taken != ETB_OK) return taken;
-      to_values.store(context, loops, kComputeOf<T>, row, kept);
-      to_indices.store(context, loops, Compute::kInt64, row_indices, kept);
+          work.entries[k] = Entry<T>::make(work.row[k], k, is_descending);
+      }));
+      int64_t first = 0;
+      ETB_CHECK(order(work, count, EntryLess<T>{is_descending}, &first));
+      ETB_CHECK(for_each_piece(context, kept, [&](int64_t begin, int64_t length) {
+        for (int64_t k = begin; k < begin + length; ++k) {
+          work.indices[k] = work.entries[first + k].index();
+          work.sorted[k] = work.row[work.indices[k]];
+        }
+      }));
+      to_values.store(context, loops, kComputeOf<T>, work.sorted, kept);
+      to_indices.store(context, loops, Compute::kInt64, work.indices, kept);
       if (context.should_stop(1)) return context.stopped();
     }
     return static_cast<etb_status>(ETB_OK);
@@ -89,12 +132,10 @@ etb_status sort(KernelContext& context, const Tensor& self, int64_t wanted_dim, 
   ETB_CHECK(resize_output(context, indices, self.sizes()));
   const int64_t count = self.rank() == 0 ? 1 : self.size(dim);
   if (self.numel() == 0) return ETB_OK;
-  return order_rows(
-      context, self, dim, count, values, indices,
-      [&, is_descending]<class T>(Entry<T>* entries, int64_t length, Entry<T>* spare, const Entry<T>**) {
-        return is_descending ? sort_long(context, entries, length, spare, Descending<T>())
-                             : sort_long(context, entries, length, spare, Ascending<T>());
-      });
+  return order_rows(context, self, dim, is_descending, count, values, indices,
+                    [&](auto& work, int64_t length, auto less, int64_t*) {
+                      return sort_long(context, work.entries, length, work.spare, less);
+                    });
 }
 
 etb_status topk_out(KernelContext& context, ops::topk_values<KernelArguments> args) {
@@ -114,13 +155,10 @@ etb_status topk_out(KernelContext& context, ops::topk_values<KernelArguments> ar
   ETB_CHECK(resize_output(context, values, out_sizes));
   ETB_CHECK(resize_output(context, indices, out_sizes));
   if (values.numel() == 0) return ETB_OK;
-  const bool is_largest = args.largest();
-  return order_rows(
-      context, self, dim, k, values, indices,
-      [&, k, is_largest]<class T>(Entry<T>* entries, int64_t length, Entry<T>* spare, const Entry<T>**) {
-        return is_largest ? sort_first(context, entries, length, k, spare, Descending<T>())
-                          : sort_first(context, entries, length, k, spare, Ascending<T>());
-      });
+  return order_rows(context, self, dim, args.largest(), k, values, indices,
+                    [&, k](auto& work, int64_t length, auto less, int64_t*) {
+                      return sort_first(context, work.entries, length, k, work.spare, less);
+                    });
 }
 
 // median(self, dim, keepdim, values, indices): the lower of two middle values; the first NaN when there is one.
@@ -147,17 +185,16 @@ etb_status median_dim_out(KernelContext& context, ops::median_dim_values<KernelA
     return context.fail(ETB_NOT_SUPPORTED, "outputs must be contiguous");
   Tensor kept_values = storages[0].make(values.dtype(), kept, values.data(), values.capacity_bytes());
   Tensor kept_indices = storages[1].make(indices.dtype(), kept, indices.data(), indices.capacity_bytes());
-  return order_rows(
-      context, self, dim, 1, kept_values, kept_indices,
-      [&]<class T>(Entry<T>* entries, int64_t length, Entry<T>* spare, const Entry<T>** out_chosen) {
-        for (int64_t i = 0; i < length; ++i) {
-          if (context.should_stop(1)) return context.stopped();
-          if (entries[i].value != entries[i].value) return *out_chosen = entries + i, context.stopped();
-        }
-        const int64_t middle = (length - 1) / 2;
-        *out_chosen = entries + middle;
-        return select_long(context, entries, length, middle, spare, Ascending<T>());
-      });
+  return order_rows(context, self, dim, false, 1, kept_values, kept_indices,
+                    [&](auto& work, int64_t length, auto less, int64_t* out_first) {
+                      for (int64_t i = 0; i < length; ++i) {
+                        if (context.should_stop(1)) return context.stopped();
+                        if (work.row[i] != work.row[i])
+                          return *out_first = i, static_cast<etb_status>(ETB_OK);
+                      }
+                      *out_first = (length - 1) / 2;
+                      return select_long(context, work.entries, length, *out_first, work.spare, less);
+                    });
 }
 
 etb_status sort_out(KernelContext& context, ops::sort_values<KernelArguments> args) {
