@@ -16,9 +16,9 @@ ASKS_FOR_VECTORS = {"aten::_linalg_eigh.eigenvalues": 2, "aten::_linalg_svd.U": 
 
 
 def converted(value, dtype):
-    """Tensors of floats in another dtype, and the dtypes that arguments name."""
+    """Tensors of floats in another dtype, those of complex numbers with parts of it, and the dtypes that arguments name."""
     if isinstance(value, torch.Tensor):
-        return value.to(dtype) if value.is_floating_point() else value
+        return value.to(dtype) if value.is_floating_point() else value.to(dtype.to_complex()) if value.is_complex() else value
     if isinstance(value, torch.dtype):
         return dtype if value.is_floating_point else value
     if isinstance(value, (list, tuple)):
@@ -30,7 +30,7 @@ def converted(value, dtype):
 
 def floats_in(value):
     if isinstance(value, torch.Tensor):
-        if value.is_floating_point():
+        if value.is_floating_point() or value.is_complex():
             yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
@@ -49,5 +49,5 @@ def conditioned_error(call, args, kwargs, epsilon):
     largest = 0.0
     for e, r in zip(exact, rounded):
         if e.shape == r.shape and e.numel():
-            largest = max(largest, float(torch.nan_to_num((r.double() - e).abs(), nan=0, posinf=0, neginf=0).max()))
+            largest = max(largest, float(torch.nan_to_num((r.to(e.dtype) - e).abs(), nan=0, posinf=0, neginf=0).max()))
     return largest * epsilon / 2.0**-23

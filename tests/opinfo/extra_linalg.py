@@ -4,15 +4,17 @@ import torch
 
 aten = torch.ops.aten
 REALS = [torch.float32, torch.float64]
+COMPLEX = [torch.complex64, torch.complex128]
 
 
 def random_tensor(generator, dtype, *sizes):
-    return torch.randn(*sizes, generator=generator, dtype=torch.float64).to(dtype)
+    return torch.randn(*sizes, generator=generator, dtype=torch.complex128 if dtype.is_complex else torch.float64).to(dtype)
 
 
 def symmetric(generator, dtype, size, is_positive):
-    a = random_tensor(generator, torch.float64, size, size)
-    return (a @ a.mT + size * torch.eye(size, dtype=a.dtype) if is_positive else a + a.mT).to(dtype)
+    """Hermitian, if complex."""
+    a = random_tensor(generator, torch.complex128 if dtype.is_complex else torch.float64, size, size)
+    return (a @ a.mH + size * torch.eye(size, dtype=a.dtype) if is_positive else a + a.mH).to(dtype)
 
 
 def systems(emit, generator, dtype):
@@ -45,10 +47,16 @@ def symmetric_ones(emit, generator, dtype):
     for size, columns in ((9, 2), (6, 4), (1, 1)):
         ld, pivots, _ = torch.linalg.ldl_factor_ex(symmetric(generator, dtype, size, False))
         emit(aten.linalg_ldl_solve.default, [ld, pivots, random_tensor(generator, dtype, 2, size, columns)], {}, "broadcast")
+
+
+def spectra(emit, generator, dtype):
     emit(aten._linalg_eigh.default, [symmetric(generator, dtype, 40, False), "U"], {}, "wide")
     for size in (0, 1, 2):
         emit(aten._linalg_eigh.default, [symmetric(generator, dtype, size, False)], {}, "small")
     emit(aten._linalg_eigh.default, [torch.zeros(3, 3, dtype=dtype)], {}, "zeros")
+    if dtype.is_complex:
+        for triangle in ("U", "L"):  # the other triangle and the diagonal's imaginary part are not read
+            emit(aten._linalg_eigh.default, [random_tensor(generator, dtype, 5, 5), triangle], {}, "both halves")
 
 
 def orthogonal_ones(emit, generator, dtype):
@@ -73,5 +81,8 @@ def exponentials(emit, generator, dtype):
 def add_all(emit):
     generator = torch.Generator().manual_seed(21)
     for dtype in REALS:
-        for family in (systems, symmetric_ones, orthogonal_ones, exponentials):
+        for family in (systems, symmetric_ones, spectra, orthogonal_ones, exponentials):
+            family(emit, generator, dtype)
+    for dtype in COMPLEX:
+        for family in (spectra, orthogonal_ones):
             family(emit, generator, dtype)

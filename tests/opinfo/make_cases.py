@@ -40,7 +40,8 @@ OPEN_RESULT = {"aten::empty.out", "aten::rand.out", "aten::randn.out", "aten::ra
 COMPLEX = {"aten::_fft_c2c.out", "aten::_fft_c2r.out", "aten::_fft_r2c.out", "aten::complex.out", "aten::view_as_complex_copy.out",
            "aten::view_as_real_copy.out"}
 COMPLEX_DTYPES = [torch.complex64, torch.complex128]
-COMPLEX_OPS = re.compile(r"fft|i?stft|complex|polar|view_as")  # OpInfos that call them
+COMPLEX_FACTORS = re.compile(r"aten::(geqrf|linalg_householder_product|ormqr|_linalg_eigh|_linalg_svd|linalg_eig|linalg_eigvals)[.]")
+COMPLEX_OPS = re.compile(r"fft|i?stft|complex|polar|view_as|linalg[.](eig|svd|qr|householder)|geqrf|ormqr|svd")  # OpInfos that call them
 # Ops that add up many terms: the error is measured against the sum of the terms' magnitudes.
 ACCUMULATES = re.compile(r"aten::(_fft_|mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
                          r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
@@ -183,7 +184,7 @@ def pack_tensor(tensor):
         tensor, order = tensor.contiguous(), list(range(tensor.dim()))
     flat = tensor.permute(order).contiguous().reshape(-1)
     if flat.is_complex():
-        flat = torch.view_as_real(flat).reshape(-1)
+        flat = torch.view_as_real(flat.resolve_conj()).reshape(-1)
     data = bytes(flat.view(torch.uint8).numpy().tobytes()) if flat.numel() else b""
     return struct.pack(f"<bB{tensor.dim()}q{tensor.dim()}B", CODES[tensor.dtype], tensor.dim(), *tensor.shape, *order) + data
 
@@ -305,9 +306,9 @@ def magnitude(functional, name, bound, result):
 
 def factor_scale(functional, bound, result):
     """The largest number of a factorisation, and PyTorch's error by the matrix's condition."""
-    reals = [t for t in tensors_in([bound, result]) if t.is_floating_point() and t.numel()]
-    largest = max([float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in reals], default=0.0)
-    computing_eps = 2.0**-52 if bound[0].dtype == torch.float64 else 2.0**-23
+    numbers = [t.abs() for t in tensors_in([bound, result]) if (t.is_floating_point() or t.is_complex()) and t.numel()]
+    largest = max([float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).max()) for t in numbers], default=0.0)
+    computing_eps = 2.0**-52 if bound[0].dtype in (torch.float64, torch.complex128) else 2.0**-23
     error = conditioned_error(lambda *args: call(functional, list(args)), bound, {}, computing_eps)
     return max(largest, error / (8 * computing_eps))
 
@@ -356,7 +357,7 @@ def has_subnormals(tensor):
 
 
 def refuse_undefined(name, bound):
-    if BY_FACTORS.match(name.split("::")[1]) and bound[0].dtype not in (torch.float32, torch.float64):
+    if BY_FACTORS.match(name.split("::")[1]) and bound[0].dtype not in (torch.float32, torch.float64, *COMPLEX_DTYPES):
         raise Unusable("a factorisation in another dtype, which PyTorch has for empty matrices only")
     if name in ("aten::sort.values", "aten::topk.values", "aten::median.dim_values") and has_ties(bound):
         raise Unusable("ties")
@@ -386,7 +387,7 @@ def pack_case(functional, out, args, kwargs, source):
     in_place = functional is out
     before = map_tensors(bound, freeze)
     result = call(functional, bound)
-    if any(t.dtype not in CODES or t.is_complex() for t in tensors_in([bound, result])) and name not in COMPLEX:
+    if any(t.dtype not in CODES or t.is_complex() for t in tensors_in([bound, result])) and name not in COMPLEX and not COMPLEX_FACTORS.match(name):
         raise Unusable("complex")
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     if name == "aten::convolution_backward.out":  # unrequested results are sometimes present
