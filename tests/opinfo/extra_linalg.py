@@ -73,6 +73,22 @@ def orthogonal_ones(emit, generator, dtype):
     emit(aten._linalg_svd.default, [torch.diag(torch.tensor([3, 0, 0, 1e-3], dtype=dtype))], {}, "zeros on the diagonal")
 
 
+def general_ones(emit, generator, dtype):
+    """Matrices with eigenvalues of any kind: conjugate pairs, equal ones, isolated by zeros, of very different size."""
+    cases = [(random_tensor(generator, dtype, size, size), f"size {size}") for size in (1, 2, 3, 4, 7, 16, 40)]
+    cases += [(torch.zeros(size, size, dtype=dtype), "zeros") for size in (0, 3)]
+    cases.append((random_tensor(generator, dtype, 6, 6).triu(), "triangular"))
+    cases.append((random_tensor(generator, dtype, 5, 5).tril(), "lower triangular"))
+    cases.append((torch.tensor([[0, 1, 0], [0, 0, 1], [1, 0, 0]], dtype=dtype), "permutation"))
+    cases.append((torch.tensor([[0, 1], [-1, 0]], dtype=dtype), "rotation"))
+    scales = torch.logspace(-3, 3, 6, dtype=torch.float64)
+    cases.append(((random_tensor(generator, dtype, 6, 6).to(torch.complex128) * scales[:, None] / scales).to(dtype) if dtype.is_complex else
+                  (random_tensor(generator, torch.float64, 6, 6) * scales[:, None] / scales).to(dtype), "badly scaled"))
+    for a, source in cases:
+        emit(aten.linalg_eig.default, [a], {}, source)
+        emit(aten.linalg_eigvals.default, [a], {}, source)
+
+
 def exponentials(emit, generator, dtype):
     for size, factor in ((1, 1.0), (4, 0.01), (5, 1.0), (6, 8.0), (33, 0.3), (0, 1.0)):
         emit(aten.linalg_matrix_exp.default, [factor * random_tensor(generator, dtype, 2 if size < 9 else 1, size, size)], {}, "norms")
@@ -86,3 +102,5 @@ def add_all(emit):
     for dtype in COMPLEX:
         for family in (spectra, orthogonal_ones):
             family(emit, generator, dtype)
+    for dtype in REALS + COMPLEX:
+        general_ones(emit, generator, dtype)
