@@ -34,6 +34,11 @@ namespace {
 Values factor_lu(Builder& b, ValueId a, bool checks_errors) {
   return b.call_all("aten.linalg_lu_factor_ex.default", {ValueRef{a}}, {{"check_errors", checks_errors}});
 }
+// The transpose; conjugated if complex.
+ValueId adjoint(Builder& b, ValueId a) {
+  return ops::is_complex(b.spec(a).dtype) ? b.call("aten.mH.default", {ValueRef{a}})
+                                          : transpose(b, a, -2, -1);
+}
 ValueId diagonal(Builder& b, ValueId a) {
   return b.call("aten.diagonal.default", {ValueRef{a}, Dim(0), Dim(-2), Dim(-1)});
 }
@@ -65,7 +70,7 @@ struct Determinant {
 };
 Determinant determinant(Builder& b, ValueId a) {
   const Values factors = factor_lu(b, a, false);
-  const ValueId sign = sign_of_exchanges(b, factors[1], b.spec(a).dtype);
+  const ValueId sign = sign_of_exchanges(b, factors[1], ops::real_part(b.spec(a).dtype));
   const ValueId size = product_of_last(b, diagonal(b, factors[0]));
   return {b.call("aten.mul.Tensor", {ValueRef{size}, ValueRef{sign}}), factors[0], factors[1]};
 }
@@ -74,9 +79,9 @@ struct LogDeterminant {
 };
 LogDeterminant log_determinant(Builder& b, ValueId a) {
   const Values factors = factor_lu(b, a, false);
-  const ValueId exchanges = sign_of_exchanges(b, factors[1], b.spec(a).dtype);
+  const ValueId exchanges = sign_of_exchanges(b, factors[1], ops::real_part(b.spec(a).dtype));
   const ValueId main = diagonal(b, factors[0]);
-  const ValueId signs = product_of_last(b, b.call("aten.sign.default", {ValueRef{main}}));
+  const ValueId signs = product_of_last(b, b.call("aten.sgn.default", {ValueRef{main}}));
   const ValueId sizes = b.call("aten.abs.default", {ValueRef{main}});
   const ValueId logarithms = b.call("aten.log.default", {ValueRef{sizes}});
   return {b.call("aten.mul.Tensor", {ValueRef{signs}, ValueRef{exchanges}}),
@@ -104,10 +109,14 @@ Values linalg_slogdet(Builder& b, const ops::linalg_slogdet_default<Call>& a) {
 Values slogdet_and_factors(Builder& b, const ops::_linalg_slogdet_default<Call>& a) {
   return slogdet_of(b, a, a.A());
 }
-// NaN for a negative determinant.
+// NaN for a negative determinant; that of a complex one is complex.
 Values logdet(Builder& b, const ops::logdet_default<Call>& a) {
   if (!is_matrix(a, a.self().spec())) return {};
   const LogDeterminant det = log_determinant(b, a.self());
+  if (ops::is_complex(a.self().spec().dtype)) {
+    const ValueId turn = b.call("aten.log.default", {ValueRef{det.sign}});
+    return {b.call("aten.add.Tensor", {ValueRef{turn}, ValueRef{det.logarithm}})};
+  }
   const ValueId is_negative = b.call("aten.eq.Scalar", {ValueRef{det.sign}, -1.0});
   const ValueId nan = b.call("aten.scalar_tensor.default", {std::numeric_limits<double>::quiet_NaN()},
                              {{"dtype", a.self().spec().dtype}});
@@ -247,9 +256,9 @@ Values triangular_solve(Builder& b, const ops::triangular_solve_default<Call>& a
   sizes.back() = sizes[sizes.size() - 2];
   return {x, b.call("aten.expand.default", {a.A(), sizes})};
 }
-// L L^T X = B, or U^T U X = B.
+// L L^H X = B, or U^H U X = B.
 ValueId solve_cholesky(Builder& b, ValueId factor, ValueId right_side, bool is_upper) {
-  const ValueId other = turned(b, factor);
+  const ValueId other = adjoint(b, factor);
   const ValueId half = solve_triangle(b, is_upper ? other : factor, right_side, false, false);
   return solve_triangle(b, is_upper ? factor : other, half, true, false);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complex tensors become pairs of real ones. Only inputs and outputs of the user, and Fourier transforms, stay complex.
+// Complex tensors become pairs of real ones. Only inputs and outputs of the user, Fourier transforms and factorisations of matrices
+// stay complex.
 #include <algorithm>
 
 #include "partitioner_sdk/passes/complex_builder.hpp"
@@ -11,7 +12,8 @@ namespace {
 
 // Ops whose complex results, or steps in between, do not show in their arguments.
 bool makes_complex(std::string_view base) {
-  constexpr std::string_view kNames[] = {"_fft_r2c", "complex", "istft", "polar", "stft", "view_as_complex"};
+  constexpr std::string_view kNames[] = {"_fft_r2c",       "complex", "istft", "linalg_eig",
+                                         "linalg_eigvals", "polar",   "stft",  "view_as_complex"};
   if (base.ends_with("shift") || base.ends_with("freq")) return false;
   return base.starts_with("fft_") || std::binary_search(std::begin(kNames), std::end(kNames), base);
 }
@@ -26,8 +28,8 @@ bool converts_first(std::string_view base) {
 
 const ComplexRule* find_rule(std::string_view base) {
   const std::string name = "aten." + std::string(base);
-  for (const auto rules : {complex_arithmetic_rules(), complex_function_rules(), complex_product_rules(),
-                           complex_structure_rules()}) {
+  for (const auto rules : {complex_arithmetic_rules(), complex_function_rules(), complex_linalg_rules(),
+                           complex_product_rules(), complex_structure_rules()}) {
     const auto found =
         std::lower_bound(rules.begin(), rules.end(), name,
                          [](const ComplexRule& row, const std::string& wanted) { return row.op < wanted; });
