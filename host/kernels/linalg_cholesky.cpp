@@ -17,6 +17,7 @@ template <class T>
 int32_t factor_diagonal(const LinearLoops<T>& loops, const Matrix<T>& a, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     const RealOf<T> own = real_part(a.at(i, i));
+    a.at(i, i) = own;
     if (!(own > 0)) return static_cast<int32_t>(i + 1);
     const T root = std::sqrt(own);
     a.at(i, i) = root;

@@ -15,9 +15,6 @@ AMBIGUOUS = {"linalg.eigh", "linalg.svd", "svd"}
 ASKS_FOR_VECTORS = {"aten::_linalg_eigh.eigenvalues": 2, "aten::_linalg_svd.U": 2}
 
 
-COMPLEX_OF = {torch.float32: torch.complex64, torch.float64: torch.complex128}
-
-
 def is_inexact(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
 
@@ -25,7 +22,7 @@ def is_inexact(tensor):
 def converted(value, dtype):
     """Tensors of floats in another dtype, complex ones with parts of it, and the dtypes that arguments name."""
     if isinstance(value, torch.Tensor):
-        return value.to(COMPLEX_OF[dtype]) if value.is_complex() else value.to(dtype) if value.is_floating_point() else value
+        return value.to(dtype.to_complex()) if value.is_complex() else value.to(dtype) if value.is_floating_point() else value
     if isinstance(value, torch.dtype):
         return dtype if value.is_floating_point else value
     if isinstance(value, (list, tuple)):

@@ -54,10 +54,16 @@ def symmetric_ones(emit, generator, dtype):
     for size, columns in ((9, 2), (6, 4), (1, 1)):
         ld, pivots, _ = torch.linalg.ldl_factor_ex(symmetric(generator, dtype, size, False))
         emit(aten.linalg_ldl_solve.default, [ld, pivots, random_tensor(generator, dtype, 2, size, columns)], {}, "broadcast")
+
+
+def spectra(emit, generator, dtype):
     emit(aten._linalg_eigh.default, [symmetric(generator, dtype, 40, False), "U"], {}, "wide")
     for size in (0, 1, 2):
         emit(aten._linalg_eigh.default, [symmetric(generator, dtype, size, False)], {}, "small")
     emit(aten._linalg_eigh.default, [torch.zeros(3, 3, dtype=dtype)], {}, "zeros")
+    if dtype.is_complex:
+        for triangle in ("U", "L"):  # the other triangle and the diagonal's imaginary part are not read
+            emit(aten._linalg_eigh.default, [random_tensor(generator, dtype, 5, 5), triangle], {}, "both halves")
 
 
 def orthogonal_ones(emit, generator, dtype):
@@ -72,6 +78,22 @@ def orthogonal_ones(emit, generator, dtype):
             emit(aten.ormqr.default, [q, tau, random_tensor(generator, dtype, rows, 2), True, transpose], {}, source)
             emit(aten.ormqr.default, [q, tau, random_tensor(generator, dtype, 2, rows), False, transpose], {}, source)
     emit(aten._linalg_svd.default, [torch.diag(torch.tensor([3, 0, 0, 1e-3], dtype=dtype))], {}, "zeros on the diagonal")
+
+
+def general_ones(emit, generator, dtype):
+    """Matrices with eigenvalues of any kind: conjugate pairs, equal ones, isolated by zeros, of very different size."""
+    cases = [(random_tensor(generator, dtype, size, size), f"size {size}") for size in (1, 2, 3, 4, 7, 16, 40)]
+    cases += [(torch.zeros(size, size, dtype=dtype), "zeros") for size in (0, 3)]
+    cases.append((random_tensor(generator, dtype, 6, 6).triu(), "triangular"))
+    cases.append((random_tensor(generator, dtype, 5, 5).tril(), "lower triangular"))
+    cases.append((torch.tensor([[0, 1, 0], [0, 0, 1], [1, 0, 0]], dtype=dtype), "permutation"))
+    cases.append((torch.tensor([[0, 1], [-1, 0]], dtype=dtype), "rotation"))
+    scales = torch.logspace(-3, 3, 6, dtype=torch.float64)
+    cases.append(((random_tensor(generator, dtype, 6, 6).to(torch.complex128) * scales[:, None] / scales).to(dtype) if dtype.is_complex else
+                  (random_tensor(generator, torch.float64, 6, 6) * scales[:, None] / scales).to(dtype), "badly scaled"))
+    for a, source in cases:
+        emit(aten.linalg_eig.default, [a], {}, source)
+        emit(aten.linalg_eigvals.default, [a], {}, source)
 
 
 def exponentials(emit, generator, dtype):
@@ -103,8 +125,10 @@ def complex_ones(emit, generator, dtype):
 def add_all(emit):
     generator = torch.Generator().manual_seed(21)
     for dtype in REALS:
-        for family in (systems, symmetric_ones, orthogonal_ones, exponentials):
+        for family in (systems, symmetric_ones, spectra, orthogonal_ones, exponentials):
             family(emit, generator, dtype)
     for dtype in COMPLEX:
-        for family in (systems, symmetric_ones, complex_ones, exponentials):
+        for family in (spectra, orthogonal_ones, systems, symmetric_ones, complex_ones, exponentials):
             family(emit, generator, dtype)
+    for dtype in REALS + COMPLEX:
+        general_ones(emit, generator, dtype)
