@@ -31,8 +31,8 @@ HEADER = """\
 # carries it, `!a` also writes it. Relations: core (in the Core ATen set); out=OP (the variant that writes its results into given
 # tensors); copy=OP (of a view: the op that copies instead); functional=OP (of an op that writes: the one that does not).
 #
-# Rules of results, written by hand and kept by make_schema_list.py: `dtype=RULE` or `dtype=RULE,RULE` (the first result, the
-# others), and `sizes=broadcast(argument,...)` for elementwise ops. Sizes of other ops: partitioner_sdk/infer. Dtype rules:
+# Rules of results, written by hand and kept by make_schema_list.py: `dtype=RULE`, or up to three in a list (the first result, the
+# second, the others; the last one given also for those after it), and `sizes=broadcast(argument,...)` for elementwise ops. Sizes of other ops: partitioner_sdk/infer. Dtype rules:
 #
 #   like(x)            the dtype of x
 #   promoted(x,...)    PyTorch's promotion of tensors and numbers (torch.result_type)

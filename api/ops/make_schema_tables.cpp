@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Build-time tool: reads schemas.txt and prints the constant tables that schema.cpp includes.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -66,13 +67,18 @@ std::string argument_set(const std::vector<size_t>& positions, const std::string
 
 // The ResultRule of an op that has one.
 std::string result_rule(const SchemaLine& line) {
-  if (line.dtypes.size() > 2 || line.dtypes.empty())
-    refuse_schema(line.name, "one or two dtype rules expected");
+  constexpr size_t kDtypeCount = 3;  // ResultRule::kDtypeCount
+  if (line.dtypes.size() > kDtypeCount || line.dtypes.empty())
+    refuse_schema(line.name, "one to three dtype rules expected");
   if (!line.sizes.empty() && (line.sizes.size() != 1 || line.sizes[0].rule != "broadcast"))
     refuse_schema(line.name, "sizes=broadcast(...) expected");
-  const RuleText &first = line.dtypes.front(), &others = line.dtypes.back();
-  return "{" + dtype_rule(first, line.name) + ", " + argument_set(first.operands, line.name) + ", " +
-         dtype_rule(others, line.name) + ", " + argument_set(others.operands, line.name) + ", " +
+  std::string dtypes;
+  for (size_t i = 0; i < kDtypeCount; ++i) {
+    const RuleText& rule = line.dtypes[std::min(i, line.dtypes.size() - 1)];
+    dtypes += (i > 0 ? ", {" : "{") + dtype_rule(rule, line.name) + ", " +
+              argument_set(rule.operands, line.name) + "}";
+  }
+  return "{{" + dtypes + "}, " +
          (line.sizes.empty() ? "{0}" : argument_set(line.sizes[0].operands, line.name)) + "}";
 }
 

@@ -75,12 +75,17 @@ struct ArgumentSet {
   constexpr bool has(size_t index) const noexcept { return (bits >> index & 1) != 0; }
 };
 
+// A rule, and the arguments that it reads.
+struct DtypeSource {
+  DtypeRule rule = DtypeRule::kLike;
+  ArgumentSet operands;
+};
+
 // Rules of an op's results.
 struct ResultRule {
-  DtypeRule first_dtype = DtypeRule::kLike;
-  ArgumentSet first_operands;
-  DtypeRule other_dtype = DtypeRule::kLike;  // for all results but the first
-  ArgumentSet other_operands;
+  // Dtypes of the first result, of the second, and of all after it.
+  static constexpr size_t kDtypeCount = 3;
+  DtypeSource dtypes[kDtypeCount];
   ArgumentSet broadcast;  // arguments whose sizes are broadcast; empty unless elementwise
 };
 

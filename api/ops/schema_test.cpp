@@ -45,15 +45,20 @@ TEST(Schema, KnowsOptionalItemsOfLists) {
 TEST(Schema, ReadsTheRulesOfResults) {
   const ResultRule* add = find_schema("aten.add.Tensor")->result_rule();
   ASSERT_NE(add, nullptr);
-  EXPECT_EQ(add->first_dtype, DtypeRule::kPromoted);
-  EXPECT_EQ(add->first_operands.bits, 3);
+  EXPECT_EQ(add->dtypes[0].rule, DtypeRule::kPromoted);
+  EXPECT_EQ(add->dtypes[0].operands.bits, 3);
   EXPECT_EQ(add->broadcast.bits, 3);
   const ResultRule* sort = find_schema("aten.sort.default")->result_rule();
   ASSERT_NE(sort, nullptr);
-  EXPECT_EQ(sort->first_dtype, DtypeRule::kLike);
-  EXPECT_EQ(sort->other_dtype, DtypeRule::kInt64);
+  EXPECT_EQ(sort->dtypes[0].rule, DtypeRule::kLike);
+  EXPECT_EQ(sort->dtypes[1].rule, DtypeRule::kInt64);
   EXPECT_EQ(sort->broadcast.bits, 0);
-  EXPECT_TRUE(find_schema("aten.addmm.default")->result_rule()->first_operands.has(1));
+  const ResultRule* svd = find_schema("aten._linalg_svd.default")->result_rule();
+  ASSERT_NE(svd, nullptr);
+  EXPECT_EQ(svd->dtypes[0].rule, DtypeRule::kLike);
+  EXPECT_EQ(svd->dtypes[1].rule, DtypeRule::kReal);
+  EXPECT_EQ(svd->dtypes[2].rule, DtypeRule::kLike);
+  EXPECT_TRUE(find_schema("aten.addmm.default")->result_rule()->dtypes[0].operands.has(1));
   EXPECT_EQ(find_schema("aten.add.out")->result_rule(), nullptr);
 }
 

@@ -149,6 +149,15 @@ etb_status copy_matrix(KernelContext& context, const Matrix<T>& from, const Matr
   return copy.run(context);
 }
 
+// Returns the matrix itself if its rows or columns are dense, which is how products and triangular systems read it fast; else a copy.
+template <class T>
+etb_status dense_side(KernelContext& context, const Matrix<T>& a, Matrix<T>* out) {
+  *out = a;
+  if (a.column_stride == 1 || a.row_stride == 1) return ETB_OK;
+  ETB_CHECK(allocate_matrix(context, a.rows, a.columns, out));
+  return copy_matrix(context, a, *out);
+}
+
 // C += factor * A x B. C overlaps neither operand.
 template <class T>
 etb_status multiply_add(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b,
@@ -157,6 +166,11 @@ etb_status multiply_add(KernelContext& context, const Matrix<T>& c, const Matrix
 template <class T>
 etb_status multiply(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a,
                     const Matrix<T>& b) noexcept;
+
+// C += factor * (A transposed, conjugated if complex) x B. C overlaps neither operand.
+template <class T>
+etb_status add_adjoint_product(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a,
+                               const Matrix<T>& b, double factor) noexcept;
 
 // Calls visit(begin, length) for pieces of `row_count` rows of `row_numel` elements, between which the run may stop.
 template <class Visit>
@@ -184,6 +198,16 @@ etb_status set_identity(KernelContext& context, const Matrix<T>& a) {
   ETB_CHECK(fill_matrix(context, a, T(0)));
   for (int64_t i = 0; i < std::min(a.rows, a.columns); ++i) a.at(i, i) = 1;
   return ETB_OK;
+}
+
+// Replaces all elements by their conjugates.
+template <class T>
+etb_status conjugate_matrix(KernelContext& context, const Matrix<T>& a) {
+  if constexpr (!kIsComplex<T>) return ETB_OK;
+  return for_each_rows(context, a.rows, a.columns, [&](int64_t begin, int64_t length) {
+    for (int64_t i = begin; i < begin + length; ++i)
+      for (int64_t j = 0; j < a.columns; ++j) a.at(i, j) = conjugate(a.at(i, j));
+  });
 }
 
 // Copies the upper or the lower triangle to the other.

@@ -31,11 +31,11 @@ etb_status geqrf(KernelContext& context, ops::geqrf_a<KernelArguments> args) {
 etb_status geqrf_out(KernelContext& context, ops::geqrf_a<KernelArguments> args) {
   const Tensor& self = args.self();
   ETB_CHECK(expect_matrices(context, "self", self));
-  ETB_CHECK(expect_one_real_dtype(context, {&self, &args.a(), &args.tau()}));
+  ETB_CHECK(expect_one_dtype(context, {&self, &args.a(), &args.tau()}));
   const int64_t count = std::min(self.size(self.rank() - 2), self.size(self.rank() - 1));
   ETB_CHECK(resize_output(context, args.a(), self.sizes()));
   ETB_CHECK(resize_output(context, args.tau(), BatchedSizes(batch_sizes(self, 2), {count})));
-  return with_real(self.dtype(), [&](auto type) { return geqrf<decltype(type)>(context, args); });
+  return with_number(self.dtype(), [&](auto type) { return geqrf<decltype(type)>(context, args); });
 }
 
 // Checks reflections as geqrf returns them, with at most as many taus as columns and rows.
@@ -64,6 +64,10 @@ struct LoadedReflections {
     ETB_CHECK(copy_matrix(context, columns.block(0, 0, rows.columns, rows.rows), rows.transposed()));
     return copy_matrix(context, from_taus, Matrix<T>{taus, rows.rows, 1, 1, 1});
   }
+  etb_status conjugate_all(KernelContext& context) const {
+    ETB_CHECK(conjugate_elements(context, rows));
+    return conjugate_elements(context, Matrix<T>{taus, 1, rows.rows, rows.rows, 1});
+  }
   Reflections<T> get() const { return {rows, 0, taus}; }
 };
 
@@ -90,12 +94,12 @@ etb_status householder_product_out(KernelContext& context,
                                    ops::linalg_householder_product_out<KernelArguments> args) {
   const Tensor &input = args.input(), &tau = args.tau();
   ETB_CHECK(expect_reflections(context, input, tau));
-  ETB_CHECK(expect_one_real_dtype(context, {&input, &tau, &args.out()}));
+  ETB_CHECK(expect_one_dtype(context, {&input, &tau, &args.out()}));
   if (input.size(input.rank() - 2) < input.size(input.rank() - 1))
     return context.fail(ETB_INVALID_ARGUMENT, "input has sizes %s, expected at least as many rows as columns",
                         SizesText(input.sizes()).text);
   ETB_CHECK(resize_output(context, args.out(), input.sizes()));
-  return with_real(input.dtype(), [&](auto type) {
+  return with_number(input.dtype(), [&](auto type) {
     return householder_product<decltype(type)>(context, input, tau, args.out());
   });
 }
@@ -115,6 +119,8 @@ etb_status ormqr(KernelContext& context, ops::ormqr_out<KernelArguments> args) {
   for (int64_t item = 0; item < batch_count; ++item) {
     ETB_CHECK(reflections.load(context, from[item], from_taus[item]));
     ETB_CHECK(copy_matrix(context, others[item], shown));
+    // (C Q)' = Q' C', and Q' is the product of the conjugate reflections' adjoints.
+    if (!is_left) ETB_CHECK(reflections.conjugate_all(context));
     ETB_CHECK(apply_reflections(context, reflections.get(), is_left != args.transpose(), false, x));
     ETB_CHECK(copy_matrix(context, shown, to[item]));
   }
@@ -125,14 +131,14 @@ etb_status ormqr_out(KernelContext& context, ops::ormqr_out<KernelArguments> arg
   const Tensor &input = args.self(), &tau = args.input2(), &other = args.input3();
   ETB_CHECK(expect_reflections(context, input, tau));
   ETB_CHECK(expect_matrices(context, "other", other));
-  ETB_CHECK(expect_one_real_dtype(context, {&input, &tau, &other, &args.out()}));
+  ETB_CHECK(expect_one_dtype(context, {&input, &tau, &other, &args.out()}));
   const auto batch = batch_sizes(input, 2), other_batch = batch_sizes(other, 2);
   if (!std::equal(batch.begin(), batch.end(), other_batch.begin(), other_batch.end()) ||
       other.size(other.rank() - (args.left() ? 2 : 1)) != input.size(input.rank() - 2))
     return context.fail(ETB_INVALID_ARGUMENT, "other has sizes %s, for reflections of sizes %s",
                         SizesText(other.sizes()).text, SizesText(input.sizes()).text);
   ETB_CHECK(resize_output(context, args.out(), other.sizes()));
-  return with_real(input.dtype(), [&](auto type) { return ormqr<decltype(type)>(context, args); });
+  return with_number(input.dtype(), [&](auto type) { return ormqr<decltype(type)>(context, args); });
 }
 
 constexpr Kernel kRows[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Householder reflections, several at a time: H1 ... Hk = I - V' T V with the vectors as rows of V and a triangular T.
+// Householder reflections, several at a time: H1 ... Hk = I - V T V^H with the vectors as columns of V and a triangular T.
 #include "host/kernels/linalg_reflections.hpp"
 
 #include <cmath>
@@ -13,15 +13,19 @@ constexpr int64_t kBlock = 32;
 
 // The length of a vector, also where squares leave the range of T.
 template <class T>
-T norm(const LinearLoops<T>& loops, const T* x, int64_t count) {
-  const T squares = loops.dot(x, x, count);
-  constexpr T kSmall = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-  if (squares > kSmall && squares <= std::numeric_limits<T>::max()) return std::sqrt(squares);
-  T largest = 0;
-  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(x[i]));
-  if (!(largest > T(0)) || largest > std::numeric_limits<T>::max()) return largest + squares;
-  T total = 0;
-  for (int64_t i = 0; i < count; ++i) total += (x[i] / largest) * (x[i] / largest);
+RealOf<T> norm(const LinearLoops<T>& loops, const T* x, int64_t count) {
+  using Real = RealOf<T>;
+  const Real squares = real_part(loops.dot(x, x, count));
+  constexpr Real kSmall = std::numeric_limits<Real>::min() / std::numeric_limits<Real>::epsilon();
+  if (squares > kSmall && squares <= std::numeric_limits<Real>::max()) return std::sqrt(squares);
+  Real largest = 0;
+  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, magnitude(x[i]));
+  if (!(largest > Real(0)) || largest > std::numeric_limits<Real>::max()) return largest + squares;
+  Real total = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const Real part = magnitude(x[i]) / largest;
+    total += part * part;
+  }
   return largest * std::sqrt(total);
 }
 
@@ -37,7 +41,7 @@ void unpack_vectors(const Reflections<T>& h, int64_t begin, int64_t end, const M
   }
 }
 
-// Column j of T: minus tau times T times the inner products of v_j with the vectors before it.
+// Column j of T: minus tau times T times the inner products of the vectors before v_j with it.
 template <class T>
 void make_triangle(const LinearLoops<T>& loops, const Matrix<T>& v, const T* taus, const Matrix<T>& t) {
   T products[kBlock];
@@ -55,12 +59,14 @@ void make_triangle(const LinearLoops<T>& loops, const Matrix<T>& v, const T* tau
 
 template <class T>
 T make_reflection(const LinearLoops<T>& loops, T* x, int64_t count) noexcept {
-  const T rest = count > 1 ? norm(loops, x + 1, count - 1) : T(0), alpha = x[0];
-  if (rest == T(0)) return 0;
-  const T beta = -std::copysign(std::hypot(alpha, rest), alpha);
-  loops.divide(x + 1, alpha - beta, count - 1);
-  x[0] = beta;
-  return (beta - alpha) / beta;
+  using Real = RealOf<T>;
+  const Real rest = count > 1 ? norm(loops, x + 1, count - 1) : Real(0);
+  const T alpha = x[0];
+  if (rest == Real(0) && imaginary_part(alpha) == Real(0)) return T(0);
+  const Real beta = -std::copysign(std::hypot(magnitude(alpha), rest), real_part(alpha));
+  loops.divide(x + 1, alpha - T(beta), count - 1);
+  x[0] = T(beta);
+  return (T(beta) - alpha) / beta;
 }
 
 template <class T>
@@ -87,7 +93,10 @@ etb_status apply_reflections(KernelContext& context, const Reflections<T>& h, bo
     make_triangle(loops, v, h.taus + begin, triangle);
     const Matrix<T> part = r.block(skipped, first, r.rows - skipped, columns);
     const Matrix<T> w = products.block(0, 0, part.rows, width), u = scaled.block(0, 0, part.rows, width);
+    ETB_CHECK(conjugate_elements(context, v));
     ETB_CHECK(multiply(context, w, part, v.transposed()));
+    ETB_CHECK(conjugate_elements(context, v));
+    if (!is_backward) ETB_CHECK(conjugate_elements(context, triangle));
     ETB_CHECK(multiply(context, u, w, is_backward ? triangle.transposed() : triangle));
     ETB_CHECK(multiply_add(context, part, u, v, -1));
   }
@@ -110,7 +119,7 @@ etb_status factor_qr(KernelContext& context, const Matrix<T>& columns, T* taus) 
       const T beta = std::exchange(x[0], T(1));
       T* rest = columns.row(j + 1) + j;
       loops.dot_rows(products, rest, columns.row_stride, others, left, x);
-      for (int64_t i = 0; i < others; ++i) products[i] *= taus[j];
+      for (int64_t i = 0; i < others; ++i) products[i] = conjugate(products[i] * taus[j]);
       loops.subtract_outer(rest, columns.row_stride, others, left, products, 1, x);
       x[0] = beta;
     }
@@ -128,6 +137,8 @@ etb_status factor_qr(KernelContext& context, const Matrix<T>& columns, T* taus) 
                                         const Matrix<T>&) noexcept;
 ETB_INSTANTIATE(float)
 ETB_INSTANTIATE(double)
+ETB_INSTANTIATE(ComplexNumber<float>)
+ETB_INSTANTIATE(ComplexNumber<double>)
 #undef ETB_INSTANTIATE
 
 }  // namespace etb::host

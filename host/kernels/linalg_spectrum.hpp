@@ -9,6 +9,14 @@
 
 namespace etb::host {
 
+// Checks that values have the dtype of the matrices' parts.
+inline etb_status expect_part_dtype(KernelContext& context, const Tensor& matrices, const Tensor& values) {
+  const Dtype expected = ops::real_part(matrices.dtype());
+  if (values.dtype() == expected) return ETB_OK;
+  return context.fail(ETB_INVALID_TYPE, "values of %s, expected %s for a matrix of %s",
+                      to_text(values.dtype()), to_text(expected), to_text(matrices.dtype()));
+}
+
 // The rotation that turns (f, g) into (r, 0); r has the sign of f.
 struct Rotation {
   double cosine, sine, r;
@@ -24,12 +32,20 @@ template <class T>
 bool rotate_rows(KernelContext& context, const Matrix<T>& vectors, int64_t i, int64_t j,
                  const Rotation& rotation) {
   if (vectors.data == nullptr) return !context.should_stop(4);
-  vector_table(context).linear<T>().rotate(vectors.row(i), vectors.row(j), static_cast<T>(rotation.cosine),
-                                           static_cast<T>(rotation.sine), vectors.columns);
+  using Real = RealOf<T>;
+  vector_table(context).linear<T>().rotate(vectors.row(i), vectors.row(j), static_cast<Real>(rotation.cosine),
+                                           static_cast<Real>(rotation.sine), vectors.columns);
   return !context.should_stop(1 + vectors.columns);
 }
 
-// Divides a matrix by a power of two where squares of its elements could leave the range of T. `out_scale` is that power, NaN for a
+// A dense matrix as one of its real and imaginary parts, side by side.
+template <class T>
+Matrix<RealOf<T>> as_parts(const Matrix<T>& a) {
+  constexpr int64_t kParts = kIsComplex<T> ? 2 : 1;
+  return {reinterpret_cast<RealOf<T>*>(a.data), a.rows, kParts * a.columns, kParts * a.row_stride, 1};
+}
+
+// Divides a real matrix by a power of two where squares of its elements could leave the range of T. `out_scale` is that power, NaN for a
 // matrix with elements that are not finite.
 template <class T>
 etb_status scale_to_range(KernelContext& context, const Matrix<T>& a, double* out_scale) {

@@ -7,17 +7,18 @@
 namespace etb::host {
 namespace {
 
-// An upper bidiagonal matrix: n elements on the diagonal, n - 1 above it. Scalars are double for float, too.
+// A real upper bidiagonal matrix: n elements on the diagonal, n - 1 above it. Scalars are double for float, too.
 struct Bidiagonal {
   double *diagonal, *above;
 };
 
-// A = Q B P' for a matrix with at least as many rows as columns, which are the rows of `columns`. Row k of `columns` keeps the vector
+// A = Q B P^H for a matrix with at least as many rows as columns, which are the rows of `columns`. Row k of `columns` keeps the vector
 // of left reflection k, row k of `right` that of right reflection k, which begins at column k + 1.
 template <class T>
 struct Reduction {
   Matrix<T> columns, right;
-  T *left_taus, *right_taus, *products;  // products: as many as the matrix has rows
+  T *left_taus, *right_taus;
+  T *products, *conjugates;  // as many as the matrix has rows, and columns
 };
 
 // Reflects columns k, k + 1, ... so that column k becomes a multiple of a unit vector.
@@ -27,14 +28,14 @@ etb_status reflect_left(KernelContext& context, const Reduction<T>& r, int64_t k
   const int64_t others = r.columns.rows - k - 1, left = r.columns.columns - k;
   T* v = r.columns.row(k) + k;
   r.left_taus[k] = make_reflection(loops, v, left);
-  *out_diagonal = static_cast<double>(v[0]);
+  *out_diagonal = static_cast<double>(real_part(v[0]));
   if (others == 0) return ETB_OK;
   const T beta = std::exchange(v[0], T(1));
   T* rest = r.columns.row(k + 1) + k;
   ETB_CHECK(for_each_rows(context, others, 2 * left, [&](int64_t begin, int64_t length) {
     T* part = rest + begin * r.columns.row_stride;
     loops.dot_rows(r.products, part, r.columns.row_stride, length, left, v);
-    for (int64_t i = 0; i < length; ++i) r.products[i] *= r.left_taus[k];
+    for (int64_t i = 0; i < length; ++i) r.products[i] = conjugate(r.products[i] * r.left_taus[k]);
     loops.subtract_outer(part, r.columns.row_stride, length, left, r.products, 1, v);
   }));
   v[0] = beta;
@@ -47,11 +48,12 @@ etb_status reflect_right(KernelContext& context, const Reduction<T>& r, int64_t 
   const LinearLoops<T>& loops = vector_table(context).linear<T>();
   const int64_t count = r.columns.rows - k - 1, left = r.columns.columns - k - 1;
   T* v = r.right.row(k) + k + 1;
-  for (int64_t j = 0; j < count; ++j) v[j] = r.columns.at(k + 1 + j, k);
+  for (int64_t j = 0; j < count; ++j) v[j] = conjugate(r.columns.at(k + 1 + j, k));
   r.right_taus[k] = make_reflection(loops, v, count);
-  *out_above = static_cast<double>(v[0]);
+  *out_above = static_cast<double>(real_part(v[0]));
   if (r.right_taus[k] == T(0)) return ETB_OK;
   v[0] = 1;
+  for (int64_t j = 0; j < count; ++j) r.conjugates[j] = conjugate(v[j]);
   T* rest = r.columns.row(k + 1) + k + 1;
   std::fill_n(r.products, left, T(0));
   ETB_CHECK(for_each_rows(context, count, left, [&](int64_t begin, int64_t length) {
@@ -59,8 +61,8 @@ etb_status reflect_right(KernelContext& context, const Reduction<T>& r, int64_t 
                    v + begin, 1, r.right_taus[k]);
   }));
   return for_each_rows(context, count, left, [&](int64_t begin, int64_t length) {
-    loops.subtract_outer(rest + begin * r.columns.row_stride, r.columns.row_stride, length, left, v + begin,
-                         1, r.products);
+    loops.subtract_outer(rest + begin * r.columns.row_stride, r.columns.row_stride, length, left,
+                         r.conjugates + begin, 1, r.products);
   });
 }
 
@@ -148,7 +150,7 @@ bool run_shifted_step(KernelContext& context, const Block<T>& b, double shift) {
 // Chases from the larger to the smaller end. A shift that the first element hides is left out.
 template <class T>
 bool run_step(KernelContext& context, const Block<T>& b) {
-  constexpr double kEpsilon = std::numeric_limits<T>::epsilon() / 2;
+  constexpr double kEpsilon = std::numeric_limits<RealOf<T>>::epsilon() / 2;
   const int64_t last = b.last - b.first;
   const double shift = smaller_value(b.d(last - 1), b.e(last - 1), b.d(last)), start = std::abs(b.d(0));
   const bool is_hidden = start == 0 || (shift / start) * (shift / start) < kEpsilon;
@@ -159,7 +161,7 @@ bool run_step(KernelContext& context, const Block<T>& b) {
 template <class T>
 etb_status diagonalise(KernelContext& context, const Bidiagonal& matrix, int64_t size, const Matrix<T>& left,
                        const Matrix<T>& right) {
-  constexpr double kEpsilon = std::numeric_limits<T>::epsilon() / 2;
+  constexpr double kEpsilon = std::numeric_limits<RealOf<T>>::epsilon() / 2;
   double largest = 0;
   for (int64_t i = 0; i < size; ++i) largest = std::max(largest, std::abs(matrix.diagonal[i]));
   for (int64_t i = 0; i + 1 < size; ++i) largest = std::max(largest, std::abs(matrix.above[i]));
@@ -207,6 +209,7 @@ struct Work {
     for (T** taus : {&reduction.left_taus, &reduction.right_taus})
       ETB_CHECK(allocate_vector(context, columns, taus));
     ETB_CHECK(allocate_vector(context, rows, &reduction.products));
+    ETB_CHECK(allocate_vector(context, columns, &reduction.conjugates));
     for (double** values : {&bidiagonal.diagonal, &bidiagonal.above})
       ETB_CHECK(allocate_vector(context, columns, values));
     if (!has_vectors) return ETB_OK;
@@ -214,7 +217,7 @@ struct Work {
     return allocate_matrix(context, columns, columns, &right);
   }
 
-  // Decomposes the matrix in reduction.columns.
+  // Decomposes the matrix whose columns are in reduction.columns: its singular vectors become rows.
   etb_status run(KernelContext& context) const {
     const int64_t count = reduction.columns.rows;
     ETB_CHECK(make_bidiagonal(context, reduction, bidiagonal));
@@ -240,7 +243,9 @@ etb_status svd(KernelContext& context, const Tensor& a, const Outputs& out) {
   const int64_t rows = a.size(a.rank() - 2), columns = a.size(a.rank() - 1), count = std::min(rows, columns);
   const bool is_wide = rows < columns;
   const int vector_rank = out.has_vectors ? 2 : 1;
-  const MatrixBatch<T> from(a, 2), u(out.u, vector_rank), s(out.s, 1), vh(out.vh, vector_rank);
+  using Real = RealOf<T>;
+  const MatrixBatch<T> from(a, 2), u(out.u, vector_rank), vh(out.vh, vector_rank);
+  const MatrixBatch<Real> s(out.s, 1);
   Work<T> work;
   ETB_CHECK(work.allocate(context, std::max(rows, columns), count, out.has_vectors, out.is_full));
   const Matrix<T> shown = is_wide ? work.reduction.columns : work.reduction.columns.transposed();
@@ -248,14 +253,16 @@ etb_status svd(KernelContext& context, const Tensor& a, const Outputs& out) {
   for (int64_t item = 0; item < batch_count; ++item) {
     double scale = 1;
     ETB_CHECK(copy_matrix(context, from[item], shown));
-    ETB_CHECK(scale_to_range(context, work.reduction.columns, &scale));
+    ETB_CHECK(scale_to_range(context, as_parts(work.reduction.columns), &scale));
     if (scale != scale)
       return context.fail(ETB_INVALID_ARGUMENT, "matrix %lld of the batch has elements that are not finite",
                           static_cast<long long>(item));
     ETB_CHECK(work.run(context));
-    const Matrix<T> values = s[item];
-    for (int64_t i = 0; i < count; ++i) values.at(i, 0) = static_cast<T>(work.bidiagonal.diagonal[i] * scale);
+    const Matrix<Real> values = s[item];
+    for (int64_t i = 0; i < count; ++i)
+      values.at(i, 0) = static_cast<Real>(work.bidiagonal.diagonal[i] * scale);
     if (!out.has_vectors) continue;
+    ETB_CHECK(conjugate_elements(context, work.right));  // rows of V^H
     ETB_CHECK(copy_matrix(context, (is_wide ? work.right : work.left).transposed(), u[item]));
     ETB_CHECK(copy_matrix(context, is_wide ? work.left : work.right, vh[item]));
   }
@@ -266,7 +273,8 @@ etb_status svd_out(KernelContext& context, ops::_linalg_svd_U<KernelArguments> a
   const Tensor& a = args.A();
   const Outputs out = {args.U(), args.S(), args.Vh(), args.compute_uv(), args.full_matrices()};
   ETB_CHECK(expect_matrices(context, "A", a));
-  ETB_CHECK(expect_one_real_dtype(context, {&a, &out.u, &out.s, &out.vh}));
+  ETB_CHECK(expect_one_dtype(context, {&a, &out.u, &out.vh}));
+  ETB_CHECK(expect_part_dtype(context, a, out.s));
   const auto batch = batch_sizes(a, 2);
   const int64_t rows = a.size(a.rank() - 2), columns = a.size(a.rank() - 1), count = std::min(rows, columns);
   const int64_t none = 0;
@@ -276,7 +284,7 @@ etb_status svd_out(KernelContext& context, ops::_linalg_svd_U<KernelArguments> a
   ETB_CHECK(resize_output(context, out.s, BatchedSizes(batch, {count})));
   ETB_CHECK(resize_output(context, out.u, out.has_vectors ? std::span<const int64_t>(u) : nothing));
   ETB_CHECK(resize_output(context, out.vh, out.has_vectors ? std::span<const int64_t>(vh) : nothing));
-  return with_real(a.dtype(), [&](auto type) { return svd<decltype(type)>(context, a, out); });
+  return with_number(a.dtype(), [&](auto type) { return svd<decltype(type)>(context, a, out); });
 }
 
 constexpr Kernel kRows[] = {kernel_row<ops::_linalg_svd_U, svd_out>()};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dtypes of results, by the rules of schemas.txt.
+#include <algorithm>
 #include <optional>
 
 #include "partitioner_sdk/infer/infer.hpp"
@@ -123,8 +124,8 @@ Dtype result_dtype(const Call& call, DtypeRule rule, ArgumentSet operands) {
 
 void set_dtypes(const Call& call, const ops::ResultRule& rule, Specs& results) {
   for (size_t i = 0; i < results.size(); ++i) {
-    results[i].dtype = i == 0 ? result_dtype(call, rule.first_dtype, rule.first_operands)
-                              : result_dtype(call, rule.other_dtype, rule.other_operands);
+    const ops::DtypeSource& source = rule.dtypes[std::min(i, ops::ResultRule::kDtypeCount - 1)];
+    results[i].dtype = result_dtype(call, source.rule, source.operands);
   }
 }
 

@@ -4,6 +4,8 @@
 #include "ops/_linalg_svd.hpp"
 #include "ops/geqrf.hpp"
 #include "ops/linalg_cholesky_ex.hpp"
+#include "ops/linalg_eig.hpp"
+#include "ops/linalg_eigvals.hpp"
 #include "ops/linalg_householder_product.hpp"
 #include "ops/linalg_ldl_factor_ex.hpp"
 #include "ops/linalg_ldl_solve.hpp"
@@ -104,6 +106,14 @@ Specs eigh(const ops::_linalg_eigh_default<Call>& call) {
   const Matrices a(call, call.A().spec());
   return {a.with({a.columns}), call.compute_v() ? call.A().spec() : absent()};
 }
+Specs eig(const ops::linalg_eig_default<Call>& call) {
+  const Matrices a(call, call.self().spec());
+  return {a.with({a.columns}), call.self().spec()};
+}
+Specs eigvals(const ops::linalg_eigvals_default<Call>& call) {
+  const Matrices a(call, call.self().spec());
+  return {a.with({a.columns})};
+}
 Specs svd(const ops::_linalg_svd_default<Call>& call) {
   const Matrices a(call, call.A().spec());
   const bool is_full = call.full_matrices(), has_vectors = call.compute_uv();
@@ -118,6 +128,8 @@ constexpr Rule kRows[] = {
     row<ops::_linalg_svd_default, svd>(kDense),
     row<ops::geqrf_default, geqrf>(kDense),
     row<ops::linalg_cholesky_ex_default, factor_and_info>(kDense),
+    row<ops::linalg_eig_default, eig>(kDense),
+    row<ops::linalg_eigvals_default, eigvals>(kDense),
     row<ops::linalg_householder_product_default, householder_product>(kDense),
     row<ops::linalg_ldl_factor_ex_default, ldl_factor>(kDense),
     row<ops::linalg_ldl_solve_default, ldl_solve>(kDense),

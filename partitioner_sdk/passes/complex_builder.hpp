@@ -81,8 +81,11 @@ class ComplexBuilder : public Builder {
   std::span<const TensorSpec> declared() const { return declared_; }
   // Adds a call as it is, although it reads or returns complex tensors.
   ValueId call_unchanged(std::string_view op, std::vector<Argument> args) {
+    return call_all_unchanged(op, std::move(args)).at(0);
+  }
+  std::vector<ValueId> call_all_unchanged(std::string_view op, std::vector<Argument> args) {
     is_unchanged_ = true;
-    const ValueId made = call(op, std::move(args));
+    std::vector<ValueId> made = call_all(op, std::move(args));
     is_unchanged_ = false;
     return made;
   }
@@ -115,6 +118,7 @@ struct ComplexRule {
 // The rows of the file of that name, sorted by op.
 std::span<const ComplexRule> complex_arithmetic_rules();
 std::span<const ComplexRule> complex_function_rules();
+std::span<const ComplexRule> complex_linalg_rules();
 std::span<const ComplexRule> complex_product_rules();
 std::span<const ComplexRule> complex_structure_rules();
 

@@ -34,6 +34,11 @@ namespace {
 Values factor_lu(Builder& b, ValueId a, bool checks_errors) {
   return b.call_all("aten.linalg_lu_factor_ex.default", {ValueRef{a}}, {{"check_errors", checks_errors}});
 }
+// The transpose; conjugated if complex.
+ValueId adjoint(Builder& b, ValueId a) {
+  return ops::is_complex(b.spec(a).dtype) ? b.call("aten.mH.default", {ValueRef{a}})
+                                          : transpose(b, a, -2, -1);
+}
 ValueId diagonal(Builder& b, ValueId a) {
   return b.call("aten.diagonal.default", {ValueRef{a}, Dim(0), Dim(-2), Dim(-1)});
 }
@@ -65,7 +70,7 @@ struct Determinant {
 };
 Determinant determinant(Builder& b, ValueId a) {
   const Values factors = factor_lu(b, a, false);
-  const ValueId sign = sign_of_exchanges(b, factors[1], b.spec(a).dtype);
+  const ValueId sign = sign_of_exchanges(b, factors[1], ops::real_part(b.spec(a).dtype));
   const ValueId size = product_of_last(b, diagonal(b, factors[0]));
   return {b.call("aten.mul.Tensor", {ValueRef{size}, ValueRef{sign}}), factors[0], factors[1]};
 }
@@ -74,9 +79,9 @@ struct LogDeterminant {
 };
 LogDeterminant log_determinant(Builder& b, ValueId a) {
   const Values factors = factor_lu(b, a, false);
-  const ValueId exchanges = sign_of_exchanges(b, factors[1], b.spec(a).dtype);
+  const ValueId exchanges = sign_of_exchanges(b, factors[1], ops::real_part(b.spec(a).dtype));
   const ValueId main = diagonal(b, factors[0]);
-  const ValueId signs = product_of_last(b, b.call("aten.sign.default", {ValueRef{main}}));
+  const ValueId signs = product_of_last(b, b.call("aten.sgn.default", {ValueRef{main}}));
   const ValueId sizes = b.call("aten.abs.default", {ValueRef{main}});
   const ValueId logarithms = b.call("aten.log.default", {ValueRef{sizes}});
   return {b.call("aten.mul.Tensor", {ValueRef{signs}, ValueRef{exchanges}}),
@@ -104,10 +109,14 @@ Values linalg_slogdet(Builder& b, const ops::linalg_slogdet_default<Call>& a) {
 Values slogdet_and_factors(Builder& b, const ops::_linalg_slogdet_default<Call>& a) {
   return slogdet_of(b, a, a.A());
 }
-// NaN for a negative determinant.
+// NaN for a negative determinant; that of a complex one is complex.
 Values logdet(Builder& b, const ops::logdet_default<Call>& a) {
   if (!is_matrix(a, a.self().spec())) return {};
   const LogDeterminant det = log_determinant(b, a.self());
+  if (ops::is_complex(a.self().spec().dtype)) {
+    const ValueId turn = b.call("aten.log.default", {ValueRef{det.sign}});
+    return {b.call("aten.add.Tensor", {ValueRef{turn}, ValueRef{det.logarithm}})};
+  }
   const ValueId is_negative = b.call("aten.eq.Scalar", {ValueRef{det.sign}, -1.0});
   const ValueId nan = b.call("aten.scalar_tensor.default", {std::numeric_limits<double>::quiet_NaN()},
                              {{"dtype", a.self().spec().dtype}});
@@ -230,28 +239,32 @@ Values ldl_factor(Builder& b, const ops::linalg_ldl_factor_default<Call>& a) {
 // ---- Triangular systems.
 
 ValueId solve_triangle(Builder& b, ValueId triangle, ValueId right_side, bool is_upper,
-                       const Argument& is_unit) {
+                       const Argument& is_unit, bool is_left) {
   return b.call("aten.linalg_solve_triangular.default", {ValueRef{triangle}, ValueRef{right_side}},
-                {{"upper", is_upper}, {"unitriangular", is_unit}});
+                {{"upper", is_upper}, {"left", is_left}, {"unitriangular", is_unit}});
 }
 ValueId turned(Builder& b, ValueId matrix) { return transpose(b, matrix, -2, -1); }
 
 // The second result is the matrix, for each item of the batch.
 Values triangular_solve(Builder& b, const ops::triangular_solve_default<Call>& a) {
   if (!is_matrix(a, a.A().spec()) || !is_matrix(a, a.self().spec())) return {};
+  // The right side, which is often a column, is transposed instead of the matrix.
   const bool is_transposed = a.transpose();
-  const ValueId triangle = is_transposed ? turned(b, a.A()) : ValueId(a.A());
-  const ValueId x = solve_triangle(b, triangle, a.self(), a.upper() != is_transposed, a.unitriangular());
+  const ValueId right_side = is_transposed ? turned(b, a.self()) : ValueId(a.self());
+  const ValueId solved = solve_triangle(b, a.A(), right_side, a.upper(), a.unitriangular(), !is_transposed);
+  const ValueId x = is_transposed ? turned(b, solved) : solved;
   Dims sizes = sizes_of(b, x);
   if (sizes.size() < 2) return {};  // the systems do not fit
   sizes.back() = sizes[sizes.size() - 2];
   return {x, b.call("aten.expand.default", {a.A(), sizes})};
 }
-// L L^T X = B, or U^T U X = B.
+// L L^H X = B, or U^H U X = B. Y^H T = B^H stands for T^H Y = B: it transposes right sides, which are often columns.
 ValueId solve_cholesky(Builder& b, ValueId factor, ValueId right_side, bool is_upper) {
-  const ValueId other = turned(b, factor);
-  const ValueId half = solve_triangle(b, is_upper ? other : factor, right_side, false, false);
-  return solve_triangle(b, is_upper ? factor : other, half, true, false);
+  const auto solve_adjoint = [&](ValueId x) {
+    return adjoint(b, solve_triangle(b, factor, adjoint(b, x), is_upper, false, false));
+  };
+  const auto solve = [&](ValueId x) { return solve_triangle(b, factor, x, is_upper, false, true); };
+  return is_upper ? solve(solve_adjoint(right_side)) : solve_adjoint(solve(right_side));
 }
 Values cholesky_solve(Builder& b, const ops::cholesky_solve_default<Call>& a) {
   if (!is_matrix(a, a.input2().spec())) return {};

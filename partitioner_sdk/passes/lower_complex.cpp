@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complex tensors become pairs of real ones. Only inputs and outputs of the user, and Fourier transforms, stay complex.
+// Complex tensors become pairs of real ones. Only inputs and outputs of the user, Fourier transforms and factorisations of matrices
+// stay complex.
 #include <algorithm>
 
 #include "partitioner_sdk/passes/complex_builder.hpp"
@@ -11,7 +12,8 @@ namespace {
 
 // Ops whose complex results, or steps in between, do not show in their arguments.
 bool makes_complex(std::string_view base) {
-  constexpr std::string_view kNames[] = {"_fft_r2c", "complex", "istft", "polar", "stft", "view_as_complex"};
+  constexpr std::string_view kNames[] = {"_fft_r2c",       "complex", "istft", "linalg_eig",
+                                         "linalg_eigvals", "polar",   "stft",  "view_as_complex"};
   if (base.ends_with("shift") || base.ends_with("freq")) return false;
   return base.starts_with("fft_") || std::binary_search(std::begin(kNames), std::end(kNames), base);
 }
@@ -26,8 +28,8 @@ bool converts_first(std::string_view base) {
 
 const ComplexRule* find_rule(std::string_view base) {
   const std::string name = "aten." + std::string(base);
-  for (const auto rules : {complex_arithmetic_rules(), complex_function_rules(), complex_product_rules(),
-                           complex_structure_rules()}) {
+  for (const auto rules : {complex_arithmetic_rules(), complex_function_rules(), complex_linalg_rules(),
+                           complex_product_rules(), complex_structure_rules()}) {
     const auto found =
         std::lower_bound(rules.begin(), rules.end(), name,
                          [](const ComplexRule& row, const std::string& wanted) { return row.op < wanted; });
@@ -154,11 +156,11 @@ class ComplexLowering final : public ComplexBuilder {
     const Values results = expand_call(node.op, node.args, true, declared);
     declared_ = {};
     if (has_failed()) return;
-    if (results.size() != node.outputs.size()) {
+    if (results.size() < node.outputs.size()) {
       fail(Code::NOT_SUPPORTED, module().op(node).name + " of complex numbers has no decomposition");
       return;
     }
-    for (size_t i = 0; i < results.size(); ++i) take_result(node, i, results[i]);
+    for (size_t i = 0; i < node.outputs.size(); ++i) take_result(node, i, results[i]);
   }
 
   // Takes the real part for an op whose argument dtype is real; false if it computes with complex
