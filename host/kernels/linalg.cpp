@@ -121,12 +121,15 @@ Matrix<T> part_of(const Matrix<ComplexNumber<T>>& a, int64_t index) {
 // Four real products.
 template <class T>
 etb_status add_complex_products(KernelContext& context, const Matrix<ComplexNumber<T>>& c,
-                                const Matrix<ComplexNumber<T>>& a, const Matrix<ComplexNumber<T>>& b,
-                                double factor) {
-  for (const int64_t i : {0, 1})
-    for (const int64_t j : {0, 1})
+                                const Matrix<ComplexNumber<T>>& a, bool conjugates_a,
+                                const Matrix<ComplexNumber<T>>& b, double factor) {
+  for (const int64_t i : {0, 1}) {
+    for (const int64_t j : {0, 1}) {
+      const bool is_negated = i == 1 && (j == 1) != conjugates_a;
       ETB_CHECK(multiply_add(context, part_of(c, i ^ j), part_of(a, i), part_of(b, j),
-                             i == 1 && j == 1 ? -factor : factor));
+                             is_negated ? -factor : factor));
+    }
+  }
   return ETB_OK;
 }
 
@@ -137,7 +140,7 @@ etb_status multiply_add(KernelContext& context, const Matrix<T>& c, const Matrix
                         double factor) noexcept {
   if (a.columns == 0) return ETB_OK;
   if constexpr (kIsComplex<T>) {
-    return add_complex_products(context, c, a, b, factor);
+    return add_complex_products(context, c, a, false, b, factor);
   } else {
     GemmTask task = make_task(c, a, b);
     task.alpha = factor;
@@ -146,6 +149,16 @@ etb_status multiply_add(KernelContext& context, const Matrix<T>& c, const Matrix
     task.init_column_stride = c.column_stride;
     const KernelContext::Mark mark(context);
     return run_gemm(context, task, kComputeOf<T>);
+  }
+}
+
+template <class T>
+etb_status add_adjoint_product(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a,
+                               const Matrix<T>& b, double factor) noexcept {
+  if constexpr (kIsComplex<T>) {
+    return a.rows == 0 ? ETB_OK : add_complex_products(context, c, a.transposed(), true, b, factor);
+  } else {
+    return multiply_add(context, c, a.transposed(), b, factor);
   }
 }
 
@@ -174,6 +187,8 @@ etb_status solve_triangular(KernelContext& context, const Matrix<T>& triangle, b
 #define ETB_INSTANTIATE(T)                                                                               \
   template etb_status multiply_add(KernelContext&, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, \
                                    double) noexcept;                                                     \
+  template etb_status add_adjoint_product(KernelContext&, const Matrix<T>&, const Matrix<T>&,            \
+                                          const Matrix<T>&, double) noexcept;                            \
   template etb_status multiply(KernelContext&, const Matrix<T>&, const Matrix<T>&,                       \
                                const Matrix<T>&) noexcept;                                               \
   template etb_status solve_triangular(KernelContext&, const Matrix<T>&, bool, bool,                     \

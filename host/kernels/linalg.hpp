@@ -158,6 +158,11 @@ template <class T>
 etb_status multiply(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a,
                     const Matrix<T>& b) noexcept;
 
+// C += factor * (A transposed, conjugated if complex) x B. C overlaps neither operand.
+template <class T>
+etb_status add_adjoint_product(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a,
+                               const Matrix<T>& b, double factor) noexcept;
+
 // Calls visit(begin, length) for pieces of `row_count` rows of `row_numel` elements, between which the run may stop.
 template <class Visit>
 etb_status for_each_rows(KernelContext& context, int64_t row_count, int64_t row_numel, Visit visit) {
@@ -184,6 +189,16 @@ etb_status set_identity(KernelContext& context, const Matrix<T>& a) {
   ETB_CHECK(fill_matrix(context, a, T(0)));
   for (int64_t i = 0; i < std::min(a.rows, a.columns); ++i) a.at(i, i) = 1;
   return ETB_OK;
+}
+
+// Replaces all elements by their conjugates.
+template <class T>
+etb_status conjugate_matrix(KernelContext& context, const Matrix<T>& a) {
+  if constexpr (!kIsComplex<T>) return ETB_OK;
+  return for_each_rows(context, a.rows, a.columns, [&](int64_t begin, int64_t length) {
+    for (int64_t i = begin; i < begin + length; ++i)
+      for (int64_t j = 0; j < a.columns; ++j) a.at(i, j) = conjugate(a.at(i, j));
+  });
 }
 
 // Copies the upper or the lower triangle to the other.

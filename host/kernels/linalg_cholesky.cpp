@@ -12,25 +12,42 @@ namespace {
 constexpr int64_t kBlock = 48;
 
 // Factors the square block of [begin, end). Returns the number from 1 of the first leading minor that is not positive, else 0.
+// Imaginary parts of the diagonal are not read.
 template <class T>
 int32_t factor_diagonal(const LinearLoops<T>& loops, const Matrix<T>& a, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
-    if (!(a.at(i, i) > T(0))) return static_cast<int32_t>(i + 1);
-    const T root = std::sqrt(a.at(i, i));
+    const RealOf<T> own = real_part(a.at(i, i));
+    a.at(i, i) = own;
+    if (!(own > 0)) return static_cast<int32_t>(i + 1);
+    const T root = std::sqrt(own);
     a.at(i, i) = root;
     const int64_t left = end - i - 1;
     if (left == 0) break;
-    loops.divide(a.row(i) + i + 1, root, left);
-    loops.subtract_outer(a.row(i + 1) + i + 1, a.row_stride, left, left, a.row(i) + i + 1, 1,
-                         a.row(i) + i + 1);
+    T* row = a.row(i) + i + 1;
+    loops.divide(row, root, left);
+    T column[kBlock];
+    for (int64_t j = 0; j < left; ++j) column[j] = conjugate(row[j]);
+    loops.subtract_outer(a.row(i + 1) + i + 1, a.row_stride, left, left, column, 1, row);
   }
   return 0;
 }
 
-// A = U' U in place, for a matrix of dense rows of which the upper triangle is given. Below the diagonal remain other numbers.
+// The adjoint of an upper triangle; that of complex numbers is written to `spare`.
+template <class T>
+Matrix<T> adjoint_of(const Matrix<T>& upper, const Matrix<T>& spare) {
+  if constexpr (!kIsComplex<T>) return upper.transposed();
+  const Matrix<T> out = spare.block(0, 0, upper.rows, upper.rows);
+  for (int64_t i = 0; i < upper.rows; ++i)
+    for (int64_t j = 0; j <= i; ++j) out.at(i, j) = conjugate(upper.at(j, i));
+  return out;
+}
+
+// A = U^H U in place, for a matrix of dense rows of which the upper triangle is given. Below the diagonal remain other numbers.
 template <class T>
 etb_status factor_cholesky(KernelContext& context, const Matrix<T>& a, int32_t* out_info) {
   const LinearLoops<T>& loops = vector_table(context).linear<T>();
+  Matrix<T> adjoint;
+  if (kIsComplex<T>) ETB_CHECK(allocate_matrix(context, kBlock, kBlock, &adjoint));
   *out_info = 0;
   for (int64_t begin = 0; begin < a.rows; begin += kBlock) {
     const int64_t end = std::min(begin + kBlock, a.rows), left = a.rows - end;
@@ -38,14 +55,14 @@ etb_status factor_cholesky(KernelContext& context, const Matrix<T>& a, int32_t* 
     if ((*out_info = factor_diagonal(loops, a, begin, end)) != 0) return ETB_OK;
     const Matrix<T> diagonal = a.block(begin, begin, end - begin, end - begin);
     const Matrix<T> right = a.block(begin, end, end - begin, left);
-    ETB_CHECK(solve_triangular(context, diagonal.transposed(), false, false, right));
+    ETB_CHECK(solve_triangular(context, adjoint_of(diagonal, adjoint), false, false, right));
     // Only what is right of the diagonal changes: a strip of rows at a time.
     constexpr int64_t kStrip = 2 * kBlock;
     for (int64_t i = 0; i < left; i += kStrip) {
       const int64_t height = std::min(kStrip, left - i);
-      ETB_CHECK(multiply_add(context, a.block(end + i, end + i, height, left - i),
-                             right.block(0, i, end - begin, height).transposed(),
-                             right.block(0, i, end - begin, left - i), -1));
+      ETB_CHECK(add_adjoint_product(context, a.block(end + i, end + i, height, left - i),
+                                    right.block(0, i, end - begin, height),
+                                    right.block(0, i, end - begin, left - i), -1));
     }
   }
   return ETB_OK;
@@ -58,7 +75,8 @@ etb_status clear_below(KernelContext& context, const Matrix<T>& a) {
   });
 }
 
-// The lower factor is the transpose of the upper one, of the transposed matrix.
+// The lower factor is the transpose of the upper one, of the transposed matrix. Neither is conjugated: the transposed matrix is
+// already the conjugated one.
 template <class T>
 etb_status cholesky(KernelContext& context, ops::linalg_cholesky_ex_L<KernelArguments> args) {
   const Tensor& self = args.self();
@@ -71,6 +89,7 @@ etb_status cholesky(KernelContext& context, ops::linalg_cholesky_ex_L<KernelArgu
   const int64_t batch_count = product(batch_sizes(self, 2));
   for (int64_t item = 0; item < batch_count; ++item) {
     int32_t info = 0;
+    const KernelContext::Mark mark(context);
     ETB_CHECK(copy_matrix(context, from[item], shown));
     ETB_CHECK(factor_cholesky(context, factor, &info));
     if (info != 0 && args.check_errors())
@@ -88,14 +107,14 @@ etb_status cholesky(KernelContext& context, ops::linalg_cholesky_ex_L<KernelArgu
 etb_status cholesky_out(KernelContext& context, ops::linalg_cholesky_ex_L<KernelArguments> args) {
   const Tensor& self = args.self();
   ETB_CHECK(expect_square(context, "self", self));
-  ETB_CHECK(expect_one_real_dtype(context, {&self, &args.L()}));
+  ETB_CHECK(expect_one_dtype(context, {&self, &args.L()}));
   ETB_CHECK(expect_int32(context, "info", args.info()));
   if (self.size(self.rank() - 1) > INT32_MAX)
     return context.fail(ETB_INVALID_ARGUMENT, "self has sizes %s, expected at most 2^31 rows",
                         SizesText(self.sizes()).text);
   ETB_CHECK(resize_output(context, args.L(), self.sizes()));
   ETB_CHECK(resize_output(context, args.info(), batch_sizes(self, 2)));
-  return with_real(self.dtype(), [&](auto type) { return cholesky<decltype(type)>(context, args); });
+  return with_number(self.dtype(), [&](auto type) { return cholesky<decltype(type)>(context, args); });
 }
 
 constexpr Kernel kRows[] = {kernel_row<ops::linalg_cholesky_ex_L, cholesky_out>()};

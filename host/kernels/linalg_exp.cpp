@@ -11,17 +11,17 @@ namespace {
 
 // The degree, and the largest norm for which the quotient is exact to the dtype's precision (Higham 2005, tables 2.3 and 4.1).
 template <class T>
-constexpr int kDegree = sizeof(T) == 4 ? 7 : 13;
+constexpr int kDegree = sizeof(RealOf<T>) == 4 ? 7 : 13;
 template <class T>
-constexpr double kLargestNorm = sizeof(T) == 4 ? 3.92 : 5.37;
+constexpr double kLargestNorm = sizeof(RealOf<T>) == 4 ? 3.92 : 5.37;
 
 // The largest sum of a column's magnitudes; NaN if one is NaN.
 template <class T>
-etb_status norm_of(KernelContext& context, const Matrix<T>& a, T* sums, double* out_norm) {
-  std::fill_n(sums, a.columns, T(0));
+etb_status norm_of(KernelContext& context, const Matrix<T>& a, RealOf<T>* sums, double* out_norm) {
+  std::fill_n(sums, a.columns, RealOf<T>(0));
   ETB_CHECK(for_each_rows(context, a.rows, a.columns, [&](int64_t begin, int64_t length) {
     for (int64_t i = begin; i < begin + length; ++i)
-      for (int64_t j = 0; j < a.columns; ++j) sums[j] += std::abs(a.at(i, j));
+      for (int64_t j = 0; j < a.columns; ++j) sums[j] += magnitude(a.at(i, j));
   }));
   double largest = 0;
   for (int64_t j = 0; j < a.columns; ++j)
@@ -34,7 +34,7 @@ template <class T>
 struct Work {
   Matrix<T> a, square, even, odd, spare;
   int32_t* pivots;
-  T* sums;
+  RealOf<T>* sums;
 
   etb_status allocate(KernelContext& context, int64_t size) {
     for (Matrix<T>* matrix : {&a, &square, &even, &odd, &spare})
@@ -54,7 +54,7 @@ etb_status add_term(KernelContext& context, const Work<T>& work, Matrix<T>& to, 
     ETB_CHECK(multiply(context, spare, to, work.square));
     std::swap(to, spare);
   }
-  for (int64_t i = 0; i < to.rows; ++i) to.at(i, i) += static_cast<T>(factor);
+  for (int64_t i = 0; i < to.rows; ++i) to.at(i, i) += static_cast<RealOf<T>>(factor);
   return ETB_OK;
 }
 
@@ -87,11 +87,12 @@ etb_status exponential(KernelContext& context, Work<T>& work) {
   double norm = 0;
   ETB_CHECK(norm_of(context, work.a, work.sums, &norm));
   if (!(norm <= std::numeric_limits<double>::max()))
-    return fill_matrix(context, work.a, std::numeric_limits<T>::quiet_NaN());
+    return fill_matrix(context, work.a, T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
   const int halvings = norm > kLargestNorm<T> ? std::ilogb(norm / kLargestNorm<T>) + 1 : 0;
+  const auto scale = static_cast<RealOf<T>>(std::ldexp(1.0, -halvings));
   ETB_CHECK(for_each_rows(context, work.a.rows, work.a.columns, [&](int64_t begin, int64_t length) {
     for (int64_t i = begin * work.a.columns; i < (begin + length) * work.a.columns; ++i)
-      work.a.data[i] = std::ldexp(work.a.data[i], -halvings);
+      work.a.data[i] = work.a.data[i] * scale;
   }));
   ETB_CHECK(divide_polynomials(context, work));
   for (int i = 0; i < halvings; ++i) {
@@ -118,13 +119,13 @@ etb_status matrix_exp(KernelContext& context, const Tensor& self, const Tensor& 
 etb_status matrix_exp_out(KernelContext& context, ops::linalg_matrix_exp_out<KernelArguments> args) {
   const Tensor& self = args.self();
   ETB_CHECK(expect_square(context, "self", self));
-  ETB_CHECK(expect_one_real_dtype(context, {&self, &args.out()}));
+  ETB_CHECK(expect_one_dtype(context, {&self, &args.out()}));
   if (self.size(self.rank() - 1) > INT32_MAX)
     return context.fail(ETB_INVALID_ARGUMENT, "self has sizes %s, expected at most 2^31 rows",
                         SizesText(self.sizes()).text);
   ETB_CHECK(resize_output(context, args.out(), self.sizes()));
-  return with_real(self.dtype(),
-                   [&](auto type) { return matrix_exp<decltype(type)>(context, self, args.out()); });
+  return with_number(self.dtype(),
+                     [&](auto type) { return matrix_exp<decltype(type)>(context, self, args.out()); });
 }
 
 constexpr Kernel kRows[] = {kernel_row<ops::linalg_matrix_exp_out, matrix_exp_out>()};

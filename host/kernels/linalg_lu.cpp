@@ -2,8 +2,6 @@
 // aten::linalg_lu_factor_ex, linalg_lu_solve and lu_unpack.
 #include "host/kernels/linalg_lu.hpp"
 
-#include <cmath>
-
 #include "ops/linalg_lu_factor_ex.hpp"
 #include "ops/linalg_lu_solve.hpp"
 #include "ops/lu_unpack.hpp"
@@ -17,9 +15,9 @@ constexpr int64_t kBlock = 32;
 template <class T>
 int64_t find_pivot(const Matrix<T>& a, int64_t column) {
   int64_t best = column;
-  T largest = std::abs(a.at(column, column));
+  RealOf<T> largest = sum_of_magnitudes(a.at(column, column));
   for (int64_t i = column + 1; i < a.rows; ++i) {
-    const T value = std::abs(a.at(i, column));
+    const RealOf<T> value = sum_of_magnitudes(a.at(i, column));
     if (value > largest) {
       largest = value;
       best = i;
@@ -105,6 +103,8 @@ etb_status solve_lu(KernelContext& context, const Matrix<T>& lu, const int32_t* 
                                const Matrix<T>&) noexcept;
 ETB_INSTANTIATE(float)
 ETB_INSTANTIATE(double)
+ETB_INSTANTIATE(ComplexNumber<float>)
+ETB_INSTANTIATE(ComplexNumber<double>)
 #undef ETB_INSTANTIATE
 
 namespace {
@@ -153,7 +153,7 @@ etb_status lu_factor(KernelContext& context, ops::linalg_lu_factor_ex_out<Kernel
 etb_status lu_factor_out(KernelContext& context, ops::linalg_lu_factor_ex_out<KernelArguments> args) {
   const Tensor& a = args.A();
   ETB_CHECK(expect_matrices(context, "A", a));
-  ETB_CHECK(expect_one_real_dtype(context, {&a, &args.LU()}));
+  ETB_CHECK(expect_one_dtype(context, {&a, &args.LU()}));
   ETB_CHECK(expect_int32(context, "pivots", args.pivots()));
   ETB_CHECK(expect_int32(context, "info", args.info()));
   const int64_t count = std::min(a.size(a.rank() - 2), a.size(a.rank() - 1));
@@ -163,10 +163,11 @@ etb_status lu_factor_out(KernelContext& context, ops::linalg_lu_factor_ex_out<Ke
   ETB_CHECK(resize_output(context, args.LU(), a.sizes()));
   ETB_CHECK(resize_output(context, args.pivots(), BatchedSizes(batch_sizes(a, 2), {count})));
   ETB_CHECK(resize_output(context, args.info(), batch_sizes(a, 2)));
-  return with_real(a.dtype(), [&](auto type) { return lu_factor<decltype(type)>(context, args); });
+  return with_number(a.dtype(), [&](auto type) { return lu_factor<decltype(type)>(context, args); });
 }
 
-// Systems with the unknown on the right are solved transposed, so that rows stay dense.
+// Systems with the unknown on the right are solved transposed, so that rows stay dense. Systems of a conjugated matrix are solved as
+// the conjugated ones of the matrix itself.
 template <class T>
 etb_status lu_solve(KernelContext& context, const ops::linalg_lu_solve_out<KernelArguments>& args,
                     std::span<const int64_t> batch) {
@@ -186,7 +187,9 @@ etb_status lu_solve(KernelContext& context, const ops::linalg_lu_solve_out<Kerne
     ETB_CHECK(copy_matrix(context, factors[item], lu));
     ETB_CHECK(load_pivots(context, all_pivots[item], size, pivots));
     ETB_CHECK(copy_matrix(context, right_sides[item], x_out));
+    if (args.adjoint()) ETB_CHECK(conjugate_matrix(context, x));
     ETB_CHECK(solve_lu(context, lu, pivots, args.adjoint() == is_left, x));
+    if (args.adjoint()) ETB_CHECK(conjugate_matrix(context, x));
     ETB_CHECK(copy_matrix(context, x_out, results[item]));
   }
   return ETB_OK;
@@ -196,7 +199,7 @@ etb_status lu_solve_out(KernelContext& context, ops::linalg_lu_solve_out<KernelA
   const Tensor &lu = args.LU(), &b = args.B(), &pivots = args.pivots();
   ETB_CHECK(expect_square(context, "LU", lu));
   ETB_CHECK(expect_matrices(context, "B", b));
-  ETB_CHECK(expect_one_real_dtype(context, {&lu, &b, &args.out()}));
+  ETB_CHECK(expect_one_dtype(context, {&lu, &b, &args.out()}));
   ETB_CHECK(expect_int32(context, "pivots", pivots));
   const int64_t size = lu.size(lu.rank() - 1);
   if (pivots.rank() != lu.rank() - 1 ||
@@ -212,7 +215,7 @@ etb_status lu_solve_out(KernelContext& context, ops::linalg_lu_solve_out<KernelA
   const std::span<const int64_t> batch{sizes, count};
   ETB_CHECK(
       resize_output(context, args.out(), BatchedSizes(batch, {b.size(b.rank() - 2), b.size(b.rank() - 1)})));
-  return with_real(lu.dtype(), [&](auto type) { return lu_solve<decltype(type)>(context, args, batch); });
+  return with_number(lu.dtype(), [&](auto type) { return lu_solve<decltype(type)>(context, args, batch); });
 }
 
 template <class T>
@@ -261,7 +264,7 @@ etb_status lu_unpack(KernelContext& context, ops::lu_unpack_out<KernelArguments>
 etb_status lu_unpack_out(KernelContext& context, ops::lu_unpack_out<KernelArguments> args) {
   const Tensor &lu = args.LU_data(), &pivots = args.LU_pivots();
   ETB_CHECK(expect_matrices(context, "LU_data", lu));
-  ETB_CHECK(expect_one_real_dtype(context, {&lu, &args.P(), &args.L(), &args.U()}));
+  ETB_CHECK(expect_one_dtype(context, {&lu, &args.P(), &args.L(), &args.U()}));
   ETB_CHECK(expect_int32(context, "LU_pivots", pivots));
   const int64_t rows = lu.size(lu.rank() - 2), columns = lu.size(lu.rank() - 1);
   const int64_t count = std::min(rows, columns);
@@ -278,7 +281,7 @@ etb_status lu_unpack_out(KernelContext& context, ops::lu_unpack_out<KernelArgume
   ETB_CHECK(resize_output(context, args.P(), args.unpack_pivots() ? std::span<const int64_t>(p) : nothing));
   ETB_CHECK(resize_output(context, args.L(), args.unpack_data() ? std::span<const int64_t>(lower) : nothing));
   ETB_CHECK(resize_output(context, args.U(), args.unpack_data() ? std::span<const int64_t>(upper) : nothing));
-  return with_real(lu.dtype(), [&](auto type) { return lu_unpack<decltype(type)>(context, args); });
+  return with_number(lu.dtype(), [&](auto type) { return lu_unpack<decltype(type)>(context, args); });
 }
 
 constexpr Kernel kRows[] = {

@@ -17,7 +17,7 @@ template <class T>
 etb_status exchange_rows(KernelContext& context, const int32_t* pivots, int64_t count, bool is_backward,
                          const Matrix<T>& x) noexcept;
 
-// Solves A X = B (or with A transposed) for square factors; `x` holds B and becomes X.
+// Solves A X = B (or with A transposed, not conjugated) for square factors; `x` holds B and becomes X.
 template <class T>
 etb_status solve_lu(KernelContext& context, const Matrix<T>& lu, const int32_t* pivots, bool is_transposed,
                     const Matrix<T>& x) noexcept;

@@ -37,7 +37,7 @@ etb_status solve_triangular_out(KernelContext& context,
   const Triangle kind = {args.upper(), args.left(), args.unitriangular()};
   ETB_CHECK(expect_square(context, "A", a));
   ETB_CHECK(expect_matrices(context, "B", b));
-  ETB_CHECK(expect_one_real_dtype(context, {&a, &b, &args.out()}));
+  ETB_CHECK(expect_one_dtype(context, {&a, &b, &args.out()}));
   if (b.size(b.rank() - (kind.is_left ? 2 : 1)) != a.size(a.rank() - 1))
     return context.fail(ETB_INVALID_ARGUMENT, "B has sizes %s, for a matrix of sizes %s",
                         SizesText(b.sizes()).text, SizesText(a.sizes()).text);
@@ -47,7 +47,7 @@ etb_status solve_triangular_out(KernelContext& context,
   const std::span<const int64_t> batch{sizes, count};
   ETB_CHECK(
       resize_output(context, args.out(), BatchedSizes(batch, {b.size(b.rank() - 2), b.size(b.rank() - 1)})));
-  return with_real(a.dtype(), [&](auto type) {
+  return with_number(a.dtype(), [&](auto type) {
     return solve_batch<decltype(type)>(context, a, b, kind, batch, args.out());
   });
 }

@@ -174,9 +174,17 @@ Values running_product(ComplexBuilder& b, const Call& a) {
   return {value};
 }
 
-// Multiplies along one dimension by halves.
+// The number of nodes grows with the logarithm.
+constexpr int64_t kMaxFactors = int64_t{1} << 20;
+
+// Multiplies along one dimension by halves. The product of nothing is 1.
 ValueId product_along(ComplexBuilder& b, ValueId value, int64_t axis) {
-  int64_t size = b.spec(value).sizes[static_cast<size_t>(axis)].value();
+  TensorSpec spec = b.spec(value);
+  int64_t size = spec.sizes[static_cast<size_t>(axis)].value();
+  if (size == 0) {
+    spec.sizes[static_cast<size_t>(axis)] = Dim(1);
+    return b.call("aten.full.default", {spec.sizes, Dim(1)}, {{"dtype", spec.dtype}});
+  }
   const auto slice = [&](ValueId from, int64_t start, int64_t end) {
     return b.call("aten.slice.Tensor", {ValueRef{from}, Dim(axis), Dim(start), Dim(end)});
   };
@@ -204,8 +212,9 @@ Values product_of_all(ComplexBuilder& b, const Call& a) {
   if (in.rank() == 0) return {value};
   const auto axis = static_cast<int64_t>(a.axis(wanted, in.rank()));
   const Dim size = in.sizes[static_cast<size_t>(axis)];
-  if (!size.is_static() || size.value() < 1 || size.value() > 1024) {
-    a.fail("the dimension has " + b.symbols().format(size) + " complex numbers, expected 1 to 1024");
+  if (!size.is_static() || size.value() > kMaxFactors) {
+    a.fail("the dimension has " + b.symbols().format(size) +
+           " complex numbers, expected a constant of at most " + std::to_string(kMaxFactors));
     return {};
   }
   const ValueId out = product_along(b, value, axis);

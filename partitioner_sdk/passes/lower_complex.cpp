@@ -156,11 +156,11 @@ class ComplexLowering final : public ComplexBuilder {
     const Values results = expand_call(node.op, node.args, true, declared);
     declared_ = {};
     if (has_failed()) return;
-    if (results.size() != node.outputs.size()) {
+    if (results.size() < node.outputs.size()) {
       fail(Code::NOT_SUPPORTED, module().op(node).name + " of complex numbers has no decomposition");
       return;
     }
-    for (size_t i = 0; i < results.size(); ++i) take_result(node, i, results[i]);
+    for (size_t i = 0; i < node.outputs.size(); ++i) take_result(node, i, results[i]);
   }
 
   // Takes the real part for an op whose argument dtype is real; false if it computes with complex

@@ -15,10 +15,14 @@ AMBIGUOUS = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd"}
 ASKS_FOR_VECTORS = {"aten::_linalg_eigh.eigenvalues": 2, "aten::_linalg_svd.U": 2}
 
 
+def is_inexact(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
 def converted(value, dtype):
-    """Tensors of floats in another dtype, those of complex numbers with parts of it, and the dtypes that arguments name."""
+    """Tensors of floats in another dtype, complex ones with parts of it, and the dtypes that arguments name."""
     if isinstance(value, torch.Tensor):
-        return value.to(dtype) if value.is_floating_point() else value.to(dtype.to_complex()) if value.is_complex() else value
+        return value.to(dtype.to_complex()) if value.is_complex() else value.to(dtype) if value.is_floating_point() else value
     if isinstance(value, torch.dtype):
         return dtype if value.is_floating_point else value
     if isinstance(value, (list, tuple)):
@@ -30,7 +34,7 @@ def converted(value, dtype):
 
 def floats_in(value):
     if isinstance(value, torch.Tensor):
-        if value.is_floating_point() or value.is_complex():
+        if is_inexact(value):
             yield value
     elif isinstance(value, (list, tuple)):
         for item in value:

@@ -23,7 +23,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from conditioned import ASKS_FOR_VECTORS, BY_FACTORS, conditioned_error
+from conditioned import ASKS_FOR_VECTORS, BY_FACTORS, conditioned_error, is_inexact
 from exact import own_error
 
 CODES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5, torch.float32: 6,
@@ -42,8 +42,7 @@ OPEN_OUTS = {("aten::linalg_eig.out", "eigenvectors")}
 COMPLEX = {"aten::_fft_c2c.out", "aten::_fft_c2r.out", "aten::_fft_r2c.out", "aten::complex.out", "aten::view_as_complex_copy.out",
            "aten::view_as_real_copy.out"}
 COMPLEX_DTYPES = [torch.complex64, torch.complex128]
-COMPLEX_FACTORS = re.compile(r"aten::(geqrf|linalg_householder_product|ormqr|_linalg_eigh|_linalg_svd|linalg_eig|linalg_eigvals)[.]")
-COMPLEX_OPS = re.compile(r"fft|i?stft|complex|polar|view_as|linalg[.](eig|svd|qr|householder)|geqrf|ormqr|svd")  # OpInfos that call them
+COMPLEX_OPS = re.compile(r"fft|i?stft|complex|polar|view_as|" + BY_FACTORS.pattern)  # OpInfos that call them
 # Ops that add up many terms: the error is measured against the sum of the terms' magnitudes.
 ACCUMULATES = re.compile(r"aten::(_fft_|mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
                          r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
@@ -308,8 +307,7 @@ def magnitude(functional, name, bound, result):
 
 def factor_scale(functional, bound, result):
     """The largest number of a factorisation, and PyTorch's error by the matrix's condition."""
-    numbers = [t.abs() for t in tensors_in([bound, result]) if (t.is_floating_point() or t.is_complex()) and t.numel()]
-    largest = max([float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).max()) for t in numbers], default=0.0)
+    largest = max([largest_of(t) for t in tensors_in([bound, result]) if is_inexact(t) and t.numel()], default=0.0)
     computing_eps = 2.0**-52 if bound[0].dtype in (torch.float64, torch.complex128) else 2.0**-23
     error = conditioned_error(lambda *args: call(functional, list(args)), bound, {}, computing_eps)
     return max(largest, error / (8 * computing_eps))
@@ -389,7 +387,8 @@ def pack_case(functional, out, args, kwargs, source):
     in_place = functional is out
     before = map_tensors(bound, freeze)
     result = call(functional, bound)
-    if any(t.dtype not in CODES or t.is_complex() for t in tensors_in([bound, result])) and name not in COMPLEX and not COMPLEX_FACTORS.match(name):
+    has_complex = name in COMPLEX or BY_FACTORS.match(name.split("::")[1])
+    if any(t.dtype not in CODES or t.is_complex() for t in tensors_in([bound, result])) and not has_complex:
         raise Unusable("complex")
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     if name == "aten::convolution_backward.out":  # unrequested results are sometimes present
@@ -418,6 +417,9 @@ def signature_of(args, kwargs):
 
 # Families of extra cases of which a subset has one for each op and dtype.
 SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide", "dims in another order", "both halves", "odd length", "many lines",
+                   # Of factorisations.
+                   "pivot", "imaginary diagonal", "not positive", *[f"{side}{kind}" for side in ("left", "right") for kind in ("", " adjoint")],
+                   *[f"{kind}{blocks}" for kind in ("hermitian", "symmetric") for blocks in ("", " blocks of two")],
                    *[f"length {n}" for n in (1, 2, 16, 30, 31, 37, 96)],  # of Fourier transforms: every radix, and convolutions
                    *[f"segments {r}" for r in ("sum", "mean", "max", "min", "prod")]]
 
