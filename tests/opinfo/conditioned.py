@@ -9,7 +9,7 @@ BY_FACTORS = re.compile(r"(linalg[._](?!vec|cross|diag|multi|vander|norm$|matrix
                         r"triangular_solve|pinv|matrix_(exp|power)|norm\.nuc)")
 
 # Vectors of which each may have the other sign. OpInfo has a function that removes that: it returns magnitudes, or the product of the factors.
-AMBIGUOUS = {"linalg.eigh", "linalg.svd", "svd"}
+AMBIGUOUS = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd"}
 
 # Kernels whose vectors are ambiguous, with the position of the argument that asks for them. Tests beside the kernels check vectors.
 ASKS_FOR_VECTORS = {"aten::_linalg_eigh.eigenvalues": 2, "aten::_linalg_svd.U": 2}
