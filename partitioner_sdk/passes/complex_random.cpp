@@ -47,7 +47,7 @@ Values normal_like(ComplexBuilder& b, const Call& a) {
   const TensorSpec self = a.read_tensor(0).spec();
   return normal(b, self.sizes, self.dtype, a.read_float(1).number(), a.read_float(2).number());
 }
-// Of numbers; means and deviations that are tensors are operands of arithmetic.
+// Computes normal numbers with a mean and a deviation that are numbers. Tensors of means are operands of arithmetic.
 Values normal_of_numbers(ComplexBuilder& b, const Call& a) {
   const auto dtype = complex_dtype(a);
   if (!dtype || a.op().schema->overload_name() != "float_float") return {};
