@@ -60,13 +60,13 @@ T rounded(Dtype dtype, T value) {
   return value;
 }
 
-// The first elements of the windows: floor((i + sample) * step) - floor(sample * step), and the last window at the end.
+// The first elements of the windows: trunc((i + sample) * step) - trunc(sample * step), and the last window at the end.
 template <class T>
 void find_starts(Dtype dtype, T sample, int64_t in, int64_t count, int64_t kernel, int64_t* starts) {
   const int64_t last = in - kernel;
   // Samples are data: the cast of a large number would be undefined.
-  const auto whole = [&](T value) {
-    return value > 0 ? static_cast<int64_t>(std::min(value, T(1e9))) : int64_t{0};
+  const auto whole = [](T value) {
+    return value == value ? static_cast<int64_t>(std::clamp(value, T(-1e9), T(1e9))) : int64_t{0};
   };
   const T step =
       count > 1
