@@ -69,6 +69,12 @@ UNWANTED = re.compile(
 )
 # Custom ops of Python packages, whose out variants exist only here.
 OWN_LINES = [
+    "torch_nn._linear_cross_entropy_batch_chunked.default(input: tensor, linear_weight: tensor, target: tensor, linear_bias: tensor?, "
+    "weight: tensor?, reduction: string, ignore_index: int, label_smoothing: float, batch_chunk_size: int, acc_policy: string, "
+    "acc_dtype: dtype, allow_retain_graph: bool, compute_input_grad: bool, compute_linear_weight_grad: bool, "
+    "compute_linear_bias_grad: bool) -> tensor, tensor, tensor, tensor",
+    "torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default(input: tensor, linear_weight: tensor, target: tensor, "
+    "linear_bias: tensor?, weight: tensor?, ignore_index: int, batch_chunk_size: int, acc_policy: string, acc_dtype: dtype) -> tensor",
     "transformers.grouped_mm_fallback.default(input: tensor, weight: tensor, offs: tensor) -> tensor | "
     "out=transformers.grouped_mm_fallback.out",
     "transformers.grouped_mm_fallback.out(input: tensor, weight: tensor, offs: tensor, *, out: tensor!a) -> tensor!a",

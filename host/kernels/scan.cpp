@@ -53,6 +53,43 @@ struct RunningLogSumExp {
   }
 };
 
+// log(1 + z) for |z| <= 1. Near 0, |1 + z|^2 - 1 keeps the digits that 1 + z loses.
+template <class T>
+struct ComplexNumber {
+  T re, im;
+};
+ComplexNumber<double> log1p_of(ComplexNumber<double> z) {
+  const double excess = z.re * (z.re + 2) + z.im * z.im;
+  const double re =
+      std::hypot(z.re, z.im) < 0.5 ? std::log1p(excess) / 2 : std::log(std::hypot(1 + z.re, z.im));
+  return {re, std::atan2(z.im, 1 + z.re)};
+}
+
+// The same for complex numbers, ordered by their real parts. The larger one decides about whole turns of the angle.
+struct RunningComplexLogSumExp {
+  using Number = ComplexNumber<double>;
+  Number result{-std::numeric_limits<double>::infinity(), 0};
+
+  Number add(Number x) noexcept {
+    const bool is_nan = x.re != x.re || x.im != x.im || result.re != result.re || result.im != result.im;
+    if (is_nan) return result = {std::nan(""), std::nan("")};
+    const bool is_less = x.re < result.re;
+    const Number high = is_less ? result : x, low = is_less ? x : result;
+    if (high.re == low.re && std::isinf(high.re))
+      return result = high.re < 0 ? low : log_of_infinite(low, high);
+    const double shrink = std::exp(low.re - high.re), turn = low.im - high.im;
+    const Number rest = log1p_of({shrink * std::cos(turn), shrink * std::sin(turn)});
+    return result = {high.re + rest.re, high.im + rest.im};
+  }
+
+ private:
+  static Number log_of_infinite(Number x, Number y) noexcept {
+    const double re = std::exp(x.re) * std::cos(x.im) + std::exp(y.re) * std::cos(y.im);
+    const double im = std::exp(x.re) * std::sin(x.im) + std::exp(y.re) * std::sin(y.im);
+    return {std::log(std::hypot(re, im)), std::atan2(im, re)};
+  }
+};
+
 template <class T, class Running>
 etb_status scan_rows(KernelContext& context, const Tensor& self, int dim, Tensor& out) {
   const ConvertLoops& loops = *vector_table(context).conversions;
@@ -96,8 +133,45 @@ etb_status accumulate(KernelContext& context, ops::cumsum_out<KernelArguments> a
   return scan_rows<int64_t, Running<int64_t>>(context, args.self(), dim, args.out());
 }
 
+// logcumsumexp of complex numbers with parts of T.
+template <class T>
+etb_status scan_complex_rows(KernelContext& context, const Tensor& self, int dim, Tensor& out) {
+  const DimSet dims = one_dim(self, dim);
+  const int64_t from_stride = self.rank() == 0 ? 0 : self.stride(dim);
+  const int64_t to_stride = out.rank() == 0 ? 0 : out.stride(dim);
+  RowWalk from(self, dims), to(out, dims);
+  for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
+    const auto* read = self.data_as<ComplexNumber<T>>() + from.offset();
+    auto* write = out.data_as<ComplexNumber<T>>() + to.offset();
+    RunningComplexLogSumExp running;
+    for (int64_t i = 0; i < from.row_numel(); ++i) {
+      if (i % kChunk == 0 && context.should_stop(std::min(kChunk, from.row_numel() - i)))
+        return context.stopped();
+      const auto x = read[i * from_stride];
+      const auto sum = running.add({static_cast<double>(x.re), static_cast<double>(x.im)});
+      write[i * to_stride] = {static_cast<T>(sum.re), static_cast<T>(sum.im)};
+    }
+  }
+  return ETB_OK;
+}
+
+etb_status complex_logcumsumexp(KernelContext& context, ops::logcumsumexp_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  int dim = 0;
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  ETB_CHECK(resize_output(context, args.out(), self.sizes()));
+  const bool is_known = self.dtype() == Dtype::COMPLEX64 || self.dtype() == Dtype::COMPLEX128;
+  if (!is_known || args.out().dtype() != self.dtype())
+    return context.fail(ETB_INVALID_TYPE, "%s into %s, expected complex64 or complex128 and the same",
+                        to_text(self.dtype()), to_text(args.out().dtype()));
+  if (self.numel() == 0) return ETB_OK;
+  return self.dtype() == Dtype::COMPLEX64 ? scan_complex_rows<float>(context, self, dim, args.out())
+                                          : scan_complex_rows<double>(context, self, dim, args.out());
+}
+
 // logcumsumexp(self, dim, out)
 etb_status logcumsumexp_out(KernelContext& context, ops::logcumsumexp_out<KernelArguments> args) {
+  if (is_complex(args.self().dtype())) return complex_logcumsumexp(context, args);
   int dim = 0;
   bool has_elements = false;
   ETB_CHECK(prepare(context, args.self(), args.dim(), args.out(), &dim, &has_elements));

@@ -129,7 +129,7 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
   for (const Json input : node["inputs"]) {
     if (diagnostics_.is_full()) return;
     const std::string_view name = input["name"].as_string().value_or("");
-    const int position = schema->find_argument(name);
+    const int position = argument_position(*schema, name);
     if (position < 0) {
       if (written != nullptr) continue;
       diagnostics_.add(Code::NOT_SUPPORTED, where + ": " + std::string(schema->name()) +

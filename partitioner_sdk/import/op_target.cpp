@@ -71,6 +71,12 @@ OpTarget read_target(const ir::Module& module, std::string_view text) {
   return {module.find_schema(text) == nullptr ? std::string() : std::string(text)};
 }
 
+int argument_position(const ops::Schema& schema, std::string_view name) {
+  const int position = schema.find_argument(name);
+  const bool is_operand = name == "x" || name == "number";
+  return position < 0 && is_operand && schema.op_namespace() == "executorch_prim" ? 0 : position;
+}
+
 const char* advice_for(std::string_view target) {
   if (target == "torch.ops.export.access_subclass_inner_tensor.default") {
     return ": a weight is a Python object, which only Python can read; call "

@@ -19,6 +19,10 @@ struct OpTarget {
 // Parses "torch.ops.aten.add.Tensor", "_operator.add", ...
 OpTarget read_target(const ir::Module& module, std::string_view text);
 
+// Returns the position of the argument that an archive calls `name`, -1 if there is none. Functions of Python on symbolic
+// numbers call their operand x or number.
+int argument_position(const ops::Schema& schema, std::string_view name);
+
 // Returns advice about an unknown op, to append to the error.
 const char* advice_for(std::string_view target);
 

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+
+#include "partitioner_sdk/ir/rational.hpp"
 
 namespace etb::pt2 {
 
@@ -154,7 +155,7 @@ class Reader {
     int64_t denominator = 1;
   };
 
-  // Float('1.5', precision=53). A denominator of at most 2^16 keeps formulas exact where PyTorch's products of floats are.
+  // Float('1.5', precision=53).
   Result<Fraction> float_literal() {
     if (!take("'")) return fail("expected a quoted number");
     double value = 0;
@@ -163,33 +164,72 @@ class Reader {
     rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
     if (!take("'") || !take(",") || word() != "precision" || !take("=") || word().empty() || !take(")"))
       return fail("expected a precision");
-    constexpr int64_t kMostDenominator = 1 << 16;
-    int64_t denominator = 1;
-    while (value != std::floor(value) && denominator < kMostDenominator) {
-      value *= 2;
-      denominator *= 2;
+    const auto found = ir::find_rational(value);
+    if (!found)
+      return make_error(
+          Code::NOT_SUPPORTED,
+          "symbolic expression: a float that is no fraction with a denominator of at most 2^20");
+    return Fraction{Dim(found->numerator), found->denominator};
+  }
+
+  // A function of two real numbers. A divisor is a number known at compile time, and not 0.
+  Result<Fraction> combined(std::string_view name, Fraction a, Fraction b) {
+    const auto over = [&](int64_t first, int64_t second, int64_t* out) {
+      return !__builtin_mul_overflow(first, second, out) && *out > 0 && *out <= kMaxFactor;
+    };
+    Fraction out;
+    if (name == "IntTrueDiv" || name == "FloatTrueDiv") {
+      if (!b.numerator.is_static() || b.numerator.value() == 0 || b.numerator.value() == INT64_MIN)
+        return make_error(Code::NOT_SUPPORTED,
+                          "symbolic expression: a divisor that is 0 or known only at run time");
+      const int64_t sign = b.numerator.value() < 0 ? -1 : 1;
+      if (!over(a.denominator, sign * b.numerator.value(), &out.denominator))
+        return fail("a denominator beyond 2^32");
+      out.numerator = symbols_.mul(a.numerator, sign * b.denominator);
+      return out;
     }
-    if (value != std::floor(value) || std::fabs(value) > 1 << 30)
-      return make_error(Code::NOT_SUPPORTED,
-                        "symbolic expression: a float that is no small multiple of 1/65536");
-    return Fraction{Dim(static_cast<int64_t>(value)), denominator};
+    if (!over(a.denominator, b.denominator, &out.denominator)) return fail("a denominator beyond 2^32");
+    if (name == "Mul") {
+      out.numerator = symbols_.mul(a.numerator, b.numerator);
+      return out;
+    }
+    // Over a common denominator.
+    const bool is_same = a.denominator == b.denominator;
+    const Dim x = is_same ? a.numerator : symbols_.mul(a.numerator, b.denominator);
+    const Dim y = is_same ? b.numerator : symbols_.mul(b.numerator, a.denominator);
+    if (is_same) out.denominator = a.denominator;
+    out.numerator = name == "Add"   ? symbols_.add(x, y)
+                    : name == "Max" ? symbols_.max(x, y)
+                                    : symbols_.min(x, y);
+    return out;
+  }
+
+  // Rational(1, 2).
+  Result<Fraction> rational_literal() {
+    ETB_ASSIGN(const Dim numerator, sum(0));
+    if (!take(",")) return fail("expected ','");
+    ETB_ASSIGN(const Dim denominator, sum(0));
+    if (!take(")") || !denominator.is_static() || denominator.value() < 1 || denominator.value() > kMaxFactor)
+      return fail("expected a denominator of 1 to 2^32");
+    return Fraction{numerator, denominator.value()};
   }
 
   Result<Fraction> real(int level) {
     if (level > kMaxDepth) return fail("nested deeper than " + std::to_string(kMaxDepth) + " levels");
     const std::string_view before = rest_, name = word();
     if (name == "Float" && take("(")) return float_literal();
+    if (name == "Rational" && take("(")) return rational_literal();
     if (name == "ToFloat" && take("(")) {
       ETB_ASSIGN(const Dim inner, sum(level + 1));
       if (!take(")")) return fail("expected ')'");
       return Fraction{inner};
     }
-    if (name == "Mul" && take("(")) {
+    constexpr std::string_view kFunctions[] = {"Add", "FloatTrueDiv", "IntTrueDiv", "Max", "Min", "Mul"};
+    if (std::find(std::begin(kFunctions), std::end(kFunctions), name) != std::end(kFunctions) && take("(")) {
       ETB_ASSIGN(Fraction total, real(level + 1));
       while (take(",")) {
         ETB_ASSIGN(const Fraction next, real(level + 1));
-        if (total.denominator > kMaxFactor / next.denominator) return fail("a denominator beyond 2^32");
-        total = {symbols_.mul(total.numerator, next.numerator), total.denominator * next.denominator};
+        ETB_ASSIGN(total, combined(name, total, next));
       }
       if (!take(")")) return fail("expected ')'");
       return total;
@@ -199,19 +239,31 @@ class Reader {
     return Fraction{whole};
   }
 
-  // Rounds down: sizes are not negative, so that TruncToInt does so, too.
-  Result<Dim> rounded(bool is_up, int level) {
-    ETB_ASSIGN(Fraction found, real(level));
+  enum class Rounding { kDown, kUp, kNearest };
+
+  // Sizes are not negative, so that TruncToInt rounds down, too.
+  Result<Dim> rounded(Rounding rounding, int level) {
+    ETB_ASSIGN(const Fraction found, real(level));
     if (!take(")")) return fail("expected ')'");
-    if (found.denominator == 1) return found.numerator;
-    if (is_up) found.numerator = symbols_.add(found.numerator, Dim(found.denominator - 1));
-    return symbols_.floor_div(found.numerator, Dim(found.denominator));
+    const int64_t d = found.denominator;
+    if (d == 1) return found.numerator;
+    if (rounding == Rounding::kUp)
+      return symbols_.floor_div(symbols_.add(found.numerator, Dim(d - 1)), Dim(d));
+    if (rounding == Rounding::kDown) return symbols_.floor_div(found.numerator, Dim(d));
+    // Half-way numbers become even: those where n + d/2 is a multiple of d, and the multiple is odd, are one less.
+    const Dim twice = symbols_.add(symbols_.mul(found.numerator, 2), Dim(d));
+    const Dim nearest = symbols_.floor_div(twice, Dim(2 * d));
+    if (d % 2 != 0) return nearest;
+    const Dim is_between = symbols_.min(Dim(1), symbols_.mod(twice, Dim(2 * d)));
+    const Dim is_tie = symbols_.sub(Dim(1), is_between);
+    return symbols_.sub(nearest, symbols_.mul(is_tie, symbols_.mod(nearest, Dim(2))));
   }
 
   Result<Dim> call(std::string_view name, int level) {
     if (name == "Symbol") return quoted_symbol();
-    if (name == "TruncToInt" || name == "FloorToInt") return rounded(false, level);
-    if (name == "CeilToInt") return rounded(true, level);
+    if (name == "TruncToInt" || name == "FloorToInt") return rounded(Rounding::kDown, level);
+    if (name == "CeilToInt") return rounded(Rounding::kUp, level);
+    if (name == "RoundToInt") return rounded(Rounding::kNearest, level);
     using Operation = Dim (SymbolTable::*)(Dim, Dim);
     struct Row {
       std::string_view name;

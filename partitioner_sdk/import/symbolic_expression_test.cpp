@@ -39,10 +39,35 @@ TEST(SymbolicExpression, ASizeTimesAScaleIsRounded) {
   EXPECT_EQ(read("FloorToInt(Mul(Float('1.5', precision=53), " + size + "))"), "3*s0//2");
   EXPECT_EQ(read("CeilToInt(Mul(" + size + ", Float('0.25', precision=53)))"), "(s0+3)//4");
   EXPECT_EQ(read("Add(TruncToInt(" + size + "), Integer(-1))"), "s0+-1");
-  for (const std::string factor : {"0.1", "1e300", "nan", "-inf", "x", ""})
+  EXPECT_EQ(read("TruncToInt(Mul(Float('1.3', precision=53), " + size + "))"), "13*s0//10");
+  EXPECT_EQ(read("FloorToInt(IntTrueDiv(Symbol('s0', integer=True), Integer(2)))"), "s0//2");
+  EXPECT_EQ(read("FloorToInt(FloatTrueDiv(" + size + ", Float('0.5', precision=53)))"), "2*s0");
+  EXPECT_EQ(read("FloorToInt(Mul(Rational(1, 3), Symbol('s0', integer=True)))"), "s0//3");
+  EXPECT_EQ(read("TruncToInt(Add(" + size + ", Float('0.5', precision=53)))"), "(2*s0+1)//2");
+  EXPECT_EQ(read("CeilToInt(Max(Float('1.5', precision=53), " + size + "))"), "(max(2*s0, 3)+1)//2");
+  EXPECT_EQ(read("RoundToInt(Mul(Float('3.0', precision=53), " + size + "))"), "3*s0");
+  EXPECT_EQ(read("RoundToInt(IntTrueDiv(Symbol('s0', integer=True), Integer(3)))"), "(2*s0+3)//6");
+  for (const std::string divisor : {"Integer(0)", "Symbol('s0', integer=True)"})
+    EXPECT_EQ(read("FloorToInt(IntTrueDiv(Integer(3), " + divisor + "))").substr(0, 5), "error") << divisor;
+  for (const std::string factor : {"0.12345678912", "1e300", "nan", "-inf", "x", ""})
     EXPECT_EQ(read("TruncToInt(Mul(Float('" + factor + "', precision=53), " + size + "))").substr(0, 5),
               "error")
         << factor;
+}
+
+// As Python rounds: half-way numbers to even ones.
+TEST(SymbolicExpression, RoundsHalfToEven) {
+  for (const auto& [number, expected] : {std::pair("0", "0"),
+                                         {"1", "0"},
+                                         {"2", "0"},
+                                         {"3", "1"},
+                                         {"5", "1"},
+                                         {"6", "2"},
+                                         {"10", "2"},
+                                         {"11", "3"},
+                                         {"14", "4"}})
+    EXPECT_EQ(read("RoundToInt(IntTrueDiv(Integer(" + std::string(number) + "), Integer(4)))"), expected)
+        << number;
 }
 
 TEST(SymbolicExpression, OtherFunctionsAreNamed) {

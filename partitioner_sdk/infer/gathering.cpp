@@ -43,6 +43,7 @@
 #include "ops/upsample_nearest2d.hpp"
 #include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
+#include "partitioner_sdk/ir/rational.hpp"
 
 namespace etb::infer {
 
@@ -184,10 +185,12 @@ Specs upsample2d(const C& call) {
     Dim& size = out.sizes[out.rank() - 2 + i];
     if (sizes.size() == 2) {
       size = sizes[i];
-    } else if (scales != nullptr && scales->size() == 2 && size.is_static()) {
-      size = static_cast<int64_t>(static_cast<double>(size.value()) * (*scales)[i]);
+    } else if (const auto scaled = scales != nullptr && scales->size() == 2
+                                       ? ir::scaled_size(call.symbols(), size, (*scales)[i])
+                                       : std::nullopt) {
+      size = *scaled;
     } else {
-      call.fail("the output size is known only at run time, expected constants");
+      call.fail("there are neither two output sizes nor two scales that are small fractions");
     }
   }
   return {out};

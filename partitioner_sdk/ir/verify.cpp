@@ -151,8 +151,10 @@ void check_results(Module& module, Findings& findings) {
   for_each_node(module, [&](const Graph& graph, const Node& node) {
     const ops::Schema* schema = module.op(node).schema;
     if (schema == nullptr) return;
-    const bool is_list = schema->result_count() == 1 && schema->result(0).type.is_list;
-    if (!is_list && node.outputs.size() != schema->result_count()) {
+    // A list is the last result, and may be empty.
+    const uint32_t count = schema->result_count();
+    const bool ends_with_list = count > 0 && schema->result(count - 1).type.is_list;
+    if (ends_with_list ? node.outputs.size() + 1 < count : node.outputs.size() != count) {
       findings.push_back(where(module, graph, node) + ": " + std::to_string(node.outputs.size()) +
                          " results, its signature has " + std::to_string(schema->result_count()));
     }

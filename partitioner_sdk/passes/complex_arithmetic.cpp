@@ -134,21 +134,6 @@ Values variance(ComplexBuilder& b, const Call& a) {
   return {(re + b.real_value(b.call(a.op().name, args))).id};
 }
 
-// log of the sum of exp(x), without overflow: the largest real part is taken out of the sum.
-Values log_of_sum(ComplexBuilder& b, const Call& a) {
-  const ValueId self = a.read_tensor(0);
-  const ValueId largest = b.call("aten.amax.default", {ValueRef{b.real(self)}, a.argument(1), true});
-  const ValueId is_infinite = b.call("aten.isinf.default", {ValueRef{largest}});
-  const ValueId high = b.call("aten.where.ScalarSelf", {ValueRef{is_infinite}, 0.0, ValueRef{largest}});
-  const ValueId rest = b.call("aten.sub.Tensor", {ValueRef{self}, ValueRef{high}});
-  const ValueId powers = b.call("aten.exp.default", {ValueRef{rest}});
-  const ValueId sum = b.call("aten.sum.dim_IntList", {ValueRef{powers}, a.argument(1), a.argument(2)});
-  const ValueId log = b.call("aten.log.default", {ValueRef{sum}});
-  const ValueId shape = b.real(log);
-  const ValueId again = b.call("aten.view.default", {ValueRef{high}, Argument(sizes_of(b, shape))});
-  return {b.call("aten.add.Tensor", {ValueRef{log}, ValueRef{again}})};
-}
-
 // Products of the first numbers: each step doubles the number of factors.
 Values running_product(ComplexBuilder& b, const Call& a) {
   ValueId value = a.read_tensor(0);
@@ -276,10 +261,10 @@ std::span<const ComplexRule> complex_arithmetic_rules() {
       {"aten.logical_not", of_bools},
       {"aten.logical_or", of_bools},
       {"aten.logical_xor", of_bools},
-      {"aten.logsumexp", log_of_sum},
       {"aten.mul", product},
       {"aten.ne", compare<false>},
       {"aten.nonzero", of_bools},
+      {"aten.nonzero_static", of_bools},
       {"aten.norm", of_magnitudes},
       {"aten.prod", product_of_all},
       {"aten.reciprocal", reciprocal},

@@ -119,7 +119,9 @@ struct ComplexRule {
 std::span<const ComplexRule> complex_arithmetic_rules();
 std::span<const ComplexRule> complex_function_rules();
 std::span<const ComplexRule> complex_linalg_rules();
+std::span<const ComplexRule> complex_log_sum_rules();
 std::span<const ComplexRule> complex_product_rules();
+std::span<const ComplexRule> complex_random_rules();
 std::span<const ComplexRule> complex_structure_rules();
 
 // True for an op that acts on each part alone, such as views and sums.

@@ -136,7 +136,9 @@ constexpr std::string_view kActOnParts[] = {"_chunk_cat",
                                             "where"};
 
 // Arguments that are the same for both parts.
-constexpr std::string_view kSharedArguments[] = {"condition", "index", "indices", "mask", "repeats"};
+constexpr std::string_view kSharedArguments[] = {
+    "alpha", "condition", "index",  "indices", "mask",
+    "nan",   "neginf",    "posinf", "repeats", "tensor_indices_or_sections"};
 
 bool is_one_of(std::span<const std::string_view> sorted, std::string_view name) {
   return std::binary_search(sorted.begin(), sorted.end(), name);
@@ -178,9 +180,7 @@ class PartArguments {
     for (uint32_t i = 0; i < call_.arguments().size(); ++i) {
       const ops::Argument row = schema.argument(i);
       const Argument& argument = call_.arguments()[i];
-      out.push_back(is_one_of(kSharedArguments, row.name) || row.name == "alpha"
-                        ? argument
-                        : part(argument, row, is_real));
+      out.push_back(is_one_of(kSharedArguments, row.name) ? argument : part(argument, row, is_real));
     }
     return out;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resampling with weights that are known at compile time: one product with a weight matrix per axis, which
-// every matrix kernel and plugin runs. Also the grids of sampling positions.
+// Resampling. With weights that are known at compile time it is one product with a weight matrix per axis, which every
+// matrix kernel and plugin runs; with sizes known at run time the program computes positions and weights (axis_sampler.cpp). Also the grids of sampling positions.
 #include <algorithm>
 
 #include "ops/_upsample_bicubic2d_aa.hpp"
@@ -17,37 +17,76 @@
 #include "ops/upsample_nearest2d.hpp"
 #include "ops/upsample_nearest3d.hpp"
 #include "ops/upsample_trilinear3d.hpp"
-#include "partitioner_sdk/passes/axis_weights.hpp"
-#include "partitioner_sdk/passes/decomposition.hpp"
+#include "partitioner_sdk/ir/rational.hpp"
+#include "partitioner_sdk/passes/arithmetic.hpp"
+#include "partitioner_sdk/passes/axis_sampler.hpp"
 
 namespace etb::passes {
 
 namespace {
 
-// The axis `index` after batch and channels, of an op with the arguments input, output_size and
-// scale_factors.
+// The axis `index` after batch and channels, of an op with the arguments input, output_size and scale_factors.
 template <class A>
-Axis axis_of(const A& a, size_t index, bool aligns_corners) {
-  Axis axis;
-  const TensorSpec& in = a.input().spec();
-  axis.is_double = in.dtype == Dtype::FLOAT64;
+AxisSizes sizes_of_axis(Builder& b, const A& a, size_t index, bool aligns_corners) {
+  const TensorSpec in = a.input().spec();
   const size_t count = in.rank() - 2;
-  const Dim size = in.sizes[2 + index];
   const Dims sizes = a.output_size().dims();
   const ir::FloatList* factors = a.scale_factors().find_list();
-  const bool has_factor = factors != nullptr && factors->size() == count;
-  if (!size.is_static() || !(has_factor || (sizes.size() == count && sizes[index].is_static()))) {
-    a.fail(
-        "the size of the input or of the output is known only at run time\n"
-        "hint: export the model with static image sizes");
-    return axis;
-  }
-  axis.in = size.value();
-  axis.out = sizes.size() == count ? sizes[index].value()
-                                   : static_cast<int64_t>(static_cast<double>(axis.in) * (*factors)[index]);
-  axis.aligns_corners = aligns_corners;
-  set_step(a, axis, has_factor ? (*factors)[index] : 0);
+  AxisSizes axis{in.sizes[2 + index], 0, 0, aligns_corners};
+  if (factors != nullptr && factors->size() == count) axis.scale = (*factors)[index];
+  const auto scaled = ir::scaled_size(b.symbols(), axis.in, axis.scale);
+  if (sizes.size() == count)
+    axis.out = sizes[index];
+  else if (axis.scale > 0 && scaled)
+    axis.out = *scaled;
+  else
+    a.fail("neither a size nor a scale that is a small fraction, expected one for each axis");
   return axis;
+}
+
+bool is_static(const AxisSizes& axis) { return axis.in.is_static() && axis.out.is_static(); }
+
+template <class A>
+Axis known_axis(const A& a, const AxisSizes& sizes) {
+  Axis axis;
+  axis.is_double = a.input().spec().dtype == Dtype::FLOAT64;
+  axis.in = sizes.in.value();
+  axis.out = sizes.out.value();
+  axis.aligns_corners = sizes.aligns_corners;
+  set_step(a, axis, sizes.scale);
+  return axis;
+}
+
+enum class Sampling { kLinear, kCubic, kSmoothLinear, kSmoothCubic };
+
+std::vector<double> weights_of(const Axis& axis, Sampling sampling) {
+  if (sampling == Sampling::kLinear) return linear_weights(axis);
+  if (sampling == Sampling::kCubic) return cubic_weights(axis);
+  return smoothing_weights(axis, sampling == Sampling::kSmoothLinear ? Filter::kLinear : Filter::kCubic);
+}
+
+// Resamples dimension 2 + `index` of `x`, which has the sizes of the input there: by a matrix of known weights, or by
+// weights that the program computes.
+template <class A>
+ValueId resampled_axis(Builder& b, const A& a, ValueId x, size_t index, Sampling sampling) {
+  const AxisSizes sizes = sizes_of_axis(b, a, index, a.align_corners());
+  if (!a.error().empty()) return x;
+  const size_t dim = index + 2, last = b.spec(x).rank() - 1;
+  if (is_static(sizes)) {
+    const Axis axis = known_axis(a, sizes);
+    if (!a.error().empty()) return x;
+    const auto from = static_cast<int64_t>(dim), to = static_cast<int64_t>(last);
+    if (dim == last) return resampled(b, x, axis, weights_of(axis, sampling));
+    return transpose(b, resampled(b, transpose(b, x, from, to), axis, weights_of(axis, sampling)), from, to);
+  }
+  const Dtype dtype = b.spec(x).dtype, computing = wide_dtype(dtype);
+  AxisSampler sampler(b, sizes, dim, computing);
+  const ValueId wide = to_dtype(b, x, computing);
+  const ValueId out = sampling == Sampling::kLinear        ? sampler.linear(wide)
+                      : sampling == Sampling::kCubic       ? sampler.cubic(wide)
+                      : sampling == Sampling::kSmoothCubic ? sampler.smoothed(wide, Filter::kCubic)
+                                                           : sampler.smoothed(wide, Filter::kLinear);
+  return to_dtype(b, out, dtype);
 }
 
 // The nearest number of uint8.
@@ -57,22 +96,22 @@ ValueId to_bytes(Builder& b, ValueId x) {
   return to_dtype(b, b.call("aten.clamp.default", {ValueRef{rounded}, Dim(0), Dim(255)}), Dtype::UINT8);
 }
 
-template <class A, class Weights>
-Values resample(Builder& b, const A& a, Weights weights) {
+template <class A>
+Values resample(Builder& b, const A& a, Sampling sampling) {
   const Dtype dtype = a.input().spec().dtype;
   if (a.input().spec().rank() != 4 || !(ops::is_floating(dtype) || dtype == Dtype::UINT8)) {
     a.fail("input of rank " + std::to_string(a.input().spec().rank()) + " and dtype " +
            std::string(ops::to_text(dtype)) + ", expected images of floats or uint8 (rank 4)");
     return {};
   }
-  const Axis rows = axis_of(a, 0, a.align_corners()), columns = axis_of(a, 1, a.align_corners());
-  if (!a.error().empty()) return {};
   const bool is_bytes = dtype == Dtype::UINT8;
   const ValueId in = is_bytes ? to_dtype(b, a.input(), Dtype::FLOAT32) : ValueId(a.input());
-  ValueId wide = resampled(b, in, columns, weights(columns));
+  ValueId wide = resampled_axis(b, a, in, 1, sampling);
+  if (!a.error().empty()) return {};
   // PyTorch rounds an image of bytes between the axes too.
   if (is_bytes) wide = to_dtype(b, to_bytes(b, wide), Dtype::FLOAT32);
-  const ValueId out = transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3);
+  const ValueId out = resampled_axis(b, a, wide, 0, sampling);
+  if (!a.error().empty()) return {};
   return {is_bytes ? to_bytes(b, out) : out};
 }
 
@@ -84,14 +123,8 @@ Values trilinear(Builder& b, const ops::upsample_trilinear3d_vec<Call>& a) {
     return {};
   }
   ValueId x = a.input();
-  for (size_t i = 0; i < 3; ++i) {
-    const Axis axis = axis_of(a, i, a.align_corners());
-    if (!a.error().empty()) return {};
-    const auto dim = static_cast<int64_t>(i) + 2;
-    const ValueId line = dim == 4 ? x : transpose(b, x, dim, 4);
-    x = resampled(b, line, axis, linear_weights(axis));
-    if (dim != 4) x = transpose(b, x, dim, 4);
-  }
+  for (size_t i = 0; i < 3 && a.error().empty(); ++i) x = resampled_axis(b, a, x, i, Sampling::kLinear);
+  if (!a.error().empty()) return {};
   return {x};
 }
 
@@ -101,7 +134,13 @@ Values nearest(Builder& b, const A& a) {
   if (a.input().spec().rank() != Rank) return {};
   ValueId x = a.input();
   for (size_t i = 0; i + 2 < Rank; ++i) {
-    const Axis axis = axis_of(a, i, false);
+    const AxisSizes sizes = sizes_of_axis(b, a, i, false);
+    if (!a.error().empty()) return {};
+    if (!is_static(sizes)) {
+      x = AxisSampler(b, sizes, i + 2, Dtype::FLOAT32).nearest(x, IsExact);
+      continue;
+    }
+    const Axis axis = known_axis(a, sizes);
     if (!a.error().empty()) return {};
     const std::vector<int64_t> nearest = nearest_elements(axis, IsExact);
     const ValueId index = add_elements(b, Dtype::INT64, {axis.out}, nearest);
@@ -168,13 +207,13 @@ Values grid_sampler(Builder& b, const ops::grid_sampler_default<Call>& a) {
 }
 
 Values bicubic(Builder& b, const ops::upsample_bicubic2d_vec<Call>& a) {
-  return resample(b, a, cubic_weights);
+  return resample(b, a, Sampling::kCubic);
 }
 Values smooth_bicubic(Builder& b, const ops::_upsample_bicubic2d_aa_vec<Call>& a) {
-  return resample(b, a, [](const Axis& axis) { return smoothing_weights(axis, Filter::kCubic); });
+  return resample(b, a, Sampling::kSmoothCubic);
 }
 Values smooth_bilinear(Builder& b, const ops::_upsample_bilinear2d_aa_vec<Call>& a) {
-  return resample(b, a, [](const Axis& axis) { return smoothing_weights(axis, Filter::kLinear); });
+  return resample(b, a, Sampling::kSmoothLinear);
 }
 
 // ---- The forms with one number per axis call those with lists (vec). Given scales determine the result alone.

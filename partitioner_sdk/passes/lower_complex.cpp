@@ -28,8 +28,9 @@ bool converts_first(std::string_view base) {
 
 const ComplexRule* find_rule(std::string_view base) {
   const std::string name = "aten." + std::string(base);
-  for (const auto rules : {complex_arithmetic_rules(), complex_function_rules(), complex_linalg_rules(),
-                           complex_product_rules(), complex_structure_rules()}) {
+  for (const auto rules :
+       {complex_arithmetic_rules(), complex_function_rules(), complex_linalg_rules(), complex_log_sum_rules(),
+        complex_product_rules(), complex_random_rules(), complex_structure_rules()}) {
     const auto found =
         std::lower_bound(rules.begin(), rules.end(), name,
                          [](const ComplexRule& row, const std::string& wanted) { return row.op < wanted; });

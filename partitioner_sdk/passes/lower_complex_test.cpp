@@ -133,6 +133,50 @@ TEST(LowerComplex, RejectsOpsWithoutAFormulaByName) {
                     HasSubstr("aten.erfinv.default: no kernel for complex numbers")));
 }
 
+TEST(LowerComplex, RandomNumbersAreDrawnAsPairs) {
+  const std::string text = lowered(
+      "  %x: complex64[3] = aten.randn.default([3], dtype=complex64)\n"
+      "  %y: complex128[3] = aten.rand.default([3], dtype=complex128)\n"
+      "  %z: complex64[3] = aten.normal_functional.default(%x, 2.0, 1.0)\n"
+      "  return %x, %y, %z\n");
+  EXPECT_THAT(text, AllOf(HasSubstr("float32[3, 2] = aten.randn.default([3, 2], dtype=float32"),
+                          HasSubstr("aten.mul.Scalar(%0, 0.7071067811865475)"),
+                          HasSubstr("float64[3, 2] = aten.rand.default([3, 2], dtype=float64"),
+                          HasSubstr("aten.add.Scalar(")));
+}
+
+TEST(LowerComplex, IndicesAndReplacementsAreTheSameForBothParts) {
+  const std::string split = lowered(
+      "  user %x: complex64[4]\n"
+      "  user %i: int64[1]\n"
+      "  [%a: complex64[2], %b: complex64[2]] = aten.tensor_split.tensor_indices_or_sections(%x, %i)\n"
+      "  return %a, %b\n");
+  EXPECT_THAT(split, AllOf(HasSubstr("tensor_indices_or_sections(%1, %i"),
+                           HasSubstr("tensor_indices_or_sections(%2, %i")));
+  const std::string finite = lowered(
+      "  user %x: complex64[4]\n"
+      "  %y: complex64[4] = aten.nan_to_num.default(%x, 3.0)\n"
+      "  return %y\n");
+  EXPECT_THAT(finite,
+              AllOf(HasSubstr("nan_to_num.default(%1, 3.0"), HasSubstr("nan_to_num.default(%2, 3.0")));
+}
+
+TEST(LowerComplex, ANumberIsNonzeroIfEitherPartIs) {
+  EXPECT_THAT(lowered("  user %x: complex64[4]\n"
+                      "  %y: int64[3, 1] = aten.nonzero_static.default(%x, size=3)\n"
+                      "  return %y\n"),
+              AllOf(HasSubstr("aten.logical_or.default"), HasSubstr("nonzero_static.default(%5, size=3")));
+}
+
+TEST(LowerComplex, ARunningLogSumStaysOneComplexKernel) {
+  EXPECT_THAT(lowered("  user %x: float32[4, 2]\n"
+                      "  %y: complex64[4] = aten.view_as_complex.default(%x)\n"
+                      "  %z: complex64[4] = aten.logcumsumexp.default(%y, 0)\n"
+                      "  return %z\n"),
+              AllOf(HasSubstr("%2: complex64[4] = aten.complex.default(%0, %1)"),
+                    HasSubstr("%z: complex64[4] = aten.logcumsumexp.default(%2, 0)")));
+}
+
 TEST(LowerComplex, ARealDtypeTakesTheRealPart) {
   const std::string text = lowered(
       "  user %x: complex64[2, 2]\n"

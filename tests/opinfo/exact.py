@@ -77,6 +77,8 @@ FUNCTIONS = {
     "special_scaled_modified_bessel_k0": lambda x: mpmath.besselk(0, x) * mpmath.exp(x),
     "special_scaled_modified_bessel_k1": lambda x: mpmath.besselk(1, x) * mpmath.exp(x),
 }
+# Of complex results. exp(y log x) multiplies the rounding error of y log x by its magnitude, in PyTorch as here.
+COMPLEX_FUNCTIONS = {"__rpow__": lambda y, x: x**y, "float_power": lambda x, y: x**y, "pow": lambda x, y: x**y}
 NUMBERS_FIRST = {"polygamma", "special_polygamma"}  # the operator and the OpInfo have them in another order
 MAX_ELEMENTS = 2000  # of a larger result, evenly spaced
 
@@ -84,6 +86,8 @@ MAX_ELEMENTS = 2000  # of a larger result, evenly spaced
 def own_error(name, arguments, result):
     """Largest distance of PyTorch's finite results from the exact ones; 0 for other operators. `name` is that of the operator without
     namespace and overload, `arguments` are its first tensors and numbers."""
+    if result.is_complex():
+        return complex_error(COMPLEX_FUNCTIONS.get(name), arguments, result)
     function = FUNCTIONS.get(name)
     if function is None or result.numel() == 0:
         return 0.0
@@ -105,4 +109,22 @@ def own_error(name, arguments, result):
                 continue  # a pole, or outside of the domain
             if distance == distance and distance != float("inf"):
                 largest = max(largest, distance)
+    return largest
+
+
+def complex_error(function, arguments, result):
+    """Largest distance of a part of PyTorch's finite results from the exact one, among those of more than 4 units in the last place."""
+    if function is None or result.numel() == 0:
+        return 0.0
+    wide = lambda a: torch.as_tensor(a).to(torch.complex128).broadcast_to(result.shape).flatten().tolist()
+    operands = [a for a in arguments if isinstance(a, (torch.Tensor, int, float, complex))]
+    rows = list(zip(wide(result), zip(*map(wide, operands))))
+    largest, rounding = 0.0, 4 * torch.finfo(result.dtype).eps
+    with mpmath.workdps(30):
+        for found, elements in rows[:: max(1, len(rows) // MAX_ELEMENTS)]:
+            if not abs(found) < 1e300 or not all(0 < abs(x) < 1e6 for x in elements):
+                continue
+            distance = function(*map(mpmath.mpmathify, elements)) - mpmath.mpmathify(found)
+            if abs(distance) > rounding * abs(found):
+                largest = max(largest, abs(float(distance.real)), abs(float(distance.imag)))
     return largest

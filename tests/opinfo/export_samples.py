@@ -115,7 +115,7 @@ def scale_of(name, call, args, kwargs, results):
     computing_eps = 2.0**-52 if dtype in (torch.float64, torch.complex128) else 2.0**-23
     rounding = torch.finfo(dtype).eps / computing_eps / 32 * min(magnitudes.count, 8) if dtype.itemsize == 2 else 1.0
     scale = 0.0 if is_one_step else magnitudes.largest * rounding
-    own = 0.0 if dtype.is_complex else own_error(name.replace(".", "_"), args, reals[0])
+    own = own_error(name.replace(".", "_"), args, reals[0])
     distance = max(distance_from_exact(call, args, kwargs, results), own)
     if BY_FACTORS.match(name):
         distance = max(distance, conditioned_error(call, args, kwargs, computing_eps))

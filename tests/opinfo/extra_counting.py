@@ -65,6 +65,21 @@ def given_edges(emit):
                 emit(aten.histogram.bins_tensor, [x, torch.tensor(edges, dtype=dtype)], {"density": density}, "edges")
 
 
+def fractional_pools(emit):
+    generator = torch.Generator().manual_seed(8)
+    for dtype in REALS:
+        draw = lambda *sizes: torch.rand(*sizes, generator=generator).to(dtype)
+        plane = torch.randn(2, 3, 16, 13, generator=generator).to(dtype)
+        plane[0, 1, 3, 3] = float("nan")
+        emit(aten.fractional_max_pool2d.default, [plane, [2, 3], [8, 5], draw(2, 3, 2)], {}, "windows")
+        emit(aten.fractional_max_pool2d.default, [plane[0], [1, 1], [1, 13], draw(1, 3, 2)], {}, "no batch")
+        emit(aten.fractional_max_pool2d.default, [plane[:, :0], [2, 3], [8, 5], draw(2, 0, 2)], {}, "zero size")
+        emit(aten.fractional_max_pool2d.default, [plane.transpose(2, 3), [2, 2], [4, 4], draw(2, 3, 2)], {}, "other layout")
+        solid = torch.randn(1, 2, 6, 10, 9, generator=generator).to(dtype)
+        emit(aten.fractional_max_pool3d.default, [solid, [2, 3, 1], [3, 5, 4], draw(1, 2, 3)], {}, "windows")
+        emit(aten.fractional_max_pool3d.default, [solid[0], [2, 2, 2], [1, 2, 3], draw(1, 2, 3)], {}, "no batch")
+
+
 def add_all(emit):
-    for family in (unique_along_dims, renormalised_rows, segments, weighted_counts, given_edges):
+    for family in (fractional_pools, unique_along_dims, renormalised_rows, segments, weighted_counts, given_edges):
         family(emit)

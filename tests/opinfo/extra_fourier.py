@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fourier transforms that PyTorch's samples lack: every radix, primes large and small, lengths of several passes, dims in any order, and
-complex numbers from parts."""
+complex numbers from parts, running sums of complex numbers."""
 import torch
 
 aten = torch.ops.aten
@@ -49,6 +49,19 @@ def parts(emit):
         emit(aten.view_as_complex_copy.default, [torch.randn(0, 2, generator=generator).to(real)], {}, "zero size")
 
 
+def running_log_sums(emit):
+    """Numbers that differ by far, equal and infinite ones, NaN, angles beyond a turn."""
+    inf, nan = float("inf"), float("nan")
+    special = [complex(-inf, 1), complex(-inf, 2), complex(1, 2), complex(-300, 9), complex(300, -9), complex(inf, 0.5), complex(2, nan), 0j]
+    generator = torch.Generator().manual_seed(44)
+    for dtype in (torch.complex64, torch.complex128):
+        emit(aten.logcumsumexp.default, [torch.tensor(special, dtype=dtype), 0], {}, "special numbers")
+        emit(aten.logcumsumexp.default, [torch.tensor(special[2:5] * 2, dtype=dtype).reshape(3, 2), -2], {}, "far numbers")
+        x = torch.randn(1, 600, 1, generator=generator, dtype=dtype) * 8
+        emit(aten.logcumsumexp.default, [x, 1], {}, "long rows")
+        emit(aten.logcumsumexp.default, [x[0, 0, 0], 0], {}, "rank 0")
+
+
 def add_all(emit):
-    for family in (lengths, dims, parts):
+    for family in (lengths, dims, parts, running_log_sums):
         family(emit)
