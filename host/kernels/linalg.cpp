@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches, products and triangular systems for the kernels of linear algebra.
+// Batches and products for the kernels of linear algebra.
 #include "host/kernels/linalg.hpp"
 
 namespace etb::host {
@@ -23,29 +23,6 @@ GemmTask make_task(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b) {
   task.a_dtype = task.b_dtype = task.c_dtype = task.init_dtype = kDtypeOf<T>;
   task.c_run = task.c_pitch = std::max<int64_t>(1, task.n);
   return task;
-}
-
-// Rows of T that are solved by themselves, before a product subtracts them from the rest.
-constexpr int64_t kBlock = 32;
-
-template <class T>
-etb_status solve_lower(KernelContext& context, const Matrix<T>& t, bool is_unit, const Matrix<T>& x) {
-  const LinearLoops<T>& loops = vector_table(context).linear<T>();
-  for (int64_t begin = 0; begin < t.rows; begin += kBlock) {
-    const int64_t end = std::min(begin + kBlock, t.rows);
-    for (int64_t i = begin; i < end; ++i) {
-      ETB_CHECK(for_each_piece(context, x.columns, [&](int64_t column, int64_t length) {
-        loops.add_rows(x.row(i) + column, x.row(begin) + column, x.row_stride, i - begin, length,
-                       &t.at(i, begin), t.column_stride, T(-1));
-        if (!is_unit) loops.divide(x.row(i) + column, t.at(i, i), length);
-      }));
-      if (context.should_stop(1 + (i - begin) * x.columns / 4)) return context.stopped();
-    }
-    ETB_CHECK(multiply_add(context, x.block(end, 0, t.rows - end, x.columns),
-                           t.block(end, begin, t.rows - end, end - begin),
-                           x.block(begin, 0, end - begin, x.columns), -1));
-  }
-  return ETB_OK;
 }
 
 }  // namespace
@@ -175,24 +152,12 @@ etb_status multiply(KernelContext& context, const Matrix<T>& c, const Matrix<T>&
   }
 }
 
-template <class T>
-etb_status solve_triangular(KernelContext& context, const Matrix<T>& triangle, bool is_upper, bool is_unit,
-                            const Matrix<T>& x) noexcept {
-  if (x.columns == 0) return ETB_OK;
-  // From the last row on, an upper triangle is a lower one.
-  return is_upper ? solve_lower(context, triangle.reversed(), is_unit, x.with_rows_reversed())
-                  : solve_lower(context, triangle, is_unit, x);
-}
-
 #define ETB_INSTANTIATE(T)                                                                               \
   template etb_status multiply_add(KernelContext&, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, \
                                    double) noexcept;                                                     \
   template etb_status add_adjoint_product(KernelContext&, const Matrix<T>&, const Matrix<T>&,            \
                                           const Matrix<T>&, double) noexcept;                            \
-  template etb_status multiply(KernelContext&, const Matrix<T>&, const Matrix<T>&,                       \
-                               const Matrix<T>&) noexcept;                                               \
-  template etb_status solve_triangular(KernelContext&, const Matrix<T>&, bool, bool,                     \
-                                       const Matrix<T>&) noexcept;
+  template etb_status multiply(KernelContext&, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&) noexcept;
 ETB_INSTANTIATE(float)
 ETB_INSTANTIATE(double)
 ETB_INSTANTIATE(ComplexNumber<float>)

@@ -149,6 +149,15 @@ etb_status copy_matrix(KernelContext& context, const Matrix<T>& from, const Matr
   return copy.run(context);
 }
 
+// Returns the matrix itself if its rows or columns are dense, which is how products and triangular systems read it fast; else a copy.
+template <class T>
+etb_status dense_side(KernelContext& context, const Matrix<T>& a, Matrix<T>* out) {
+  *out = a;
+  if (a.column_stride == 1 || a.row_stride == 1) return ETB_OK;
+  ETB_CHECK(allocate_matrix(context, a.rows, a.columns, out));
+  return copy_matrix(context, a, *out);
+}
+
 // C += factor * A x B. C overlaps neither operand.
 template <class T>
 etb_status multiply_add(KernelContext& context, const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b,

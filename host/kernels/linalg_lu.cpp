@@ -176,15 +176,16 @@ etb_status lu_solve(KernelContext& context, const ops::linalg_lu_solve_out<Kerne
   const int64_t columns = args.B().size(args.B().rank() - (is_left ? 1 : 2));
   const MatrixBatch<T> factors(args.LU(), 2, batch), right_sides(args.B(), 2, batch), results(args.out(), 2);
   const MatrixBatch<int32_t> all_pivots(args.pivots(), 1, batch);
-  Matrix<T> lu, x;
+  Matrix<T> x;
   int32_t* pivots = nullptr;
-  ETB_CHECK(allocate_matrix(context, size, size, &lu));
   ETB_CHECK(allocate_matrix(context, size, columns, &x));
   ETB_CHECK(allocate_vector(context, size, &pivots));
   const int64_t batch_count = product(batch);
   for (int64_t item = 0; item < batch_count; ++item) {
+    const KernelContext::Mark mark(context);
     const Matrix<T> x_out = is_left ? x : x.transposed();
-    ETB_CHECK(copy_matrix(context, factors[item], lu));
+    Matrix<T> lu;
+    ETB_CHECK(dense_side(context, factors[item], &lu));
     ETB_CHECK(load_pivots(context, all_pivots[item], size, pivots));
     ETB_CHECK(copy_matrix(context, right_sides[item], x_out));
     if (args.adjoint()) ETB_CHECK(conjugate_matrix(context, x));

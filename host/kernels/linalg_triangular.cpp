@@ -16,13 +16,14 @@ etb_status solve_batch(KernelContext& context, const Tensor& a, const Tensor& b,
                        std::span<const int64_t> batch, const Tensor& out) {
   const int64_t size = a.size(a.rank() - 1), columns = b.size(b.rank() - (kind.is_left ? 1 : 2));
   const MatrixBatch<T> triangles(a, 2, batch), right_sides(b, 2, batch), results(out, 2);
-  Matrix<T> triangle, x;
-  ETB_CHECK(allocate_matrix(context, size, size, &triangle));
+  Matrix<T> x;
   ETB_CHECK(allocate_matrix(context, size, columns, &x));
   const Matrix<T> x_out = kind.is_left ? x : x.transposed();
   const int64_t batch_count = product(batch);
   for (int64_t item = 0; item < batch_count; ++item) {
-    ETB_CHECK(copy_matrix(context, triangles[item], triangle));
+    const KernelContext::Mark mark(context);
+    Matrix<T> triangle;
+    ETB_CHECK(dense_side(context, triangles[item], &triangle));
     ETB_CHECK(copy_matrix(context, right_sides[item], x_out));
     ETB_CHECK(solve_triangular(context, kind.is_left ? triangle : triangle.transposed(),
                                kind.is_upper == kind.is_left, kind.is_unit, x));

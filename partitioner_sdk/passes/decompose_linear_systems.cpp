@@ -234,28 +234,32 @@ Values ldl_factor(Builder& b, const ops::linalg_ldl_factor_default<Call>& a) {
 // ---- Triangular systems.
 
 ValueId solve_triangle(Builder& b, ValueId triangle, ValueId right_side, bool is_upper,
-                       const Argument& is_unit) {
+                       const Argument& is_unit, bool is_left) {
   return b.call("aten.linalg_solve_triangular.default", {ValueRef{triangle}, ValueRef{right_side}},
-                {{"upper", is_upper}, {"unitriangular", is_unit}});
+                {{"upper", is_upper}, {"left", is_left}, {"unitriangular", is_unit}});
 }
 ValueId turned(Builder& b, ValueId matrix) { return transpose(b, matrix, -2, -1); }
 
 // The second result is the matrix, for each item of the batch.
 Values triangular_solve(Builder& b, const ops::triangular_solve_default<Call>& a) {
   if (!is_matrix(a, a.A().spec()) || !is_matrix(a, a.self().spec())) return {};
+  // The right side, which is often a column, is transposed instead of the matrix.
   const bool is_transposed = a.transpose();
-  const ValueId triangle = is_transposed ? turned(b, a.A()) : ValueId(a.A());
-  const ValueId x = solve_triangle(b, triangle, a.self(), a.upper() != is_transposed, a.unitriangular());
+  const ValueId right_side = is_transposed ? turned(b, a.self()) : ValueId(a.self());
+  const ValueId solved = solve_triangle(b, a.A(), right_side, a.upper(), a.unitriangular(), !is_transposed);
+  const ValueId x = is_transposed ? turned(b, solved) : solved;
   Dims sizes = sizes_of(b, x);
   if (sizes.size() < 2) return {};  // the systems do not fit
   sizes.back() = sizes[sizes.size() - 2];
   return {x, b.call("aten.expand.default", {a.A(), sizes})};
 }
-// L L^H X = B, or U^H U X = B.
+// L L^H X = B, or U^H U X = B. Y^H T = B^H stands for T^H Y = B: it transposes right sides, which are often columns.
 ValueId solve_cholesky(Builder& b, ValueId factor, ValueId right_side, bool is_upper) {
-  const ValueId other = adjoint(b, factor);
-  const ValueId half = solve_triangle(b, is_upper ? other : factor, right_side, false, false);
-  return solve_triangle(b, is_upper ? factor : other, half, true, false);
+  const auto solve_adjoint = [&](ValueId x) {
+    return adjoint(b, solve_triangle(b, factor, adjoint(b, x), is_upper, false, false));
+  };
+  const auto solve = [&](ValueId x) { return solve_triangle(b, factor, x, is_upper, false, true); };
+  return is_upper ? solve(solve_adjoint(right_side)) : solve_adjoint(solve(right_side));
 }
 Values cholesky_solve(Builder& b, const ops::cholesky_solve_default<Call>& a) {
   if (!is_matrix(a, a.input2().spec())) return {};
