@@ -51,16 +51,5 @@ TEST(ComplexSpectra, NormsAreReal) {
     }
 }
 
-// Parts of normal numbers have half of the variance each.
-TEST(ComplexSpectra, PartsOfRandomNumbersAreIndependent) {
-  const std::string text = lowered(
-      "  %x: complex64[5] = aten.randn.default([5], dtype=complex64)\n"
-      "  return %x\n");
-  EXPECT_THAT(text, AllOf(ContainsRegex("aten.randn.default.*\n(.*\n)*.*aten.randn.default"),
-                          HasSubstr("0.7071067811865476")));
-  EXPECT_THAT(lowered("  %x: complex64[5] = aten.rand.default([5], dtype=complex64)\n  return %x\n"),
-              Not(HasSubstr("0.7071067811865476")));
-}
-
 }  // namespace
 }  // namespace etb::passes

@@ -337,23 +337,6 @@ Values empty(ComplexBuilder& b, const Call& a) {
   return {b.call("aten.full.default", {sizes, Dim(0)}, {{"dtype", dtype.value_or(Dtype::COMPLEX64)}})};
 }
 
-// Random parts that are independent of each other; those of a normal number have the variance 1/2 each.
-template <bool is_normal>
-Values random_numbers(ComplexBuilder& b, const Call& a) {
-  if (!a.op().name.ends_with(".default")) return {};  // a decomposition leaves out the generator
-  for (const Argument& argument : a.arguments()) {
-    const auto* dtype = ir::get_if<Dtype>(argument);
-    if (dtype == nullptr || !ops::is_complex(*dtype)) continue;
-    const auto part = [&] {
-      const ValueId made = b.call(a.op().name, {a.argument(0)}, {{"dtype", ops::real_part(*dtype)}});
-      return b.real_value(made) * (is_normal ? std::sqrt(0.5) : 1);
-    };
-    const Real re = part();
-    return {b.make({re, part()}, *dtype)};
-  }
-  return {};
-}
-
 // Fourier transforms read and write complex tensors.
 template <bool returns_complex>
 Values transform(ComplexBuilder& b, const Call& a) {
@@ -408,8 +391,6 @@ std::span<const ComplexRule> complex_structure_rules() {
       {"aten.matrix_H", adjoint},
       {"aten.new_empty", empty},
       {"aten.polar", polar},
-      {"aten.rand", random_numbers<false>},
-      {"aten.randn", random_numbers<true>},
       {"aten.real", real_part},
       {"aten.reshape_as", as_other},
       {"aten.resolve_conj", same},
