@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "partitioner_sdk/ir/rational.hpp"
 
@@ -164,7 +165,7 @@ class Reader {
     rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
     if (!take("'") || !take(",") || word() != "precision" || !take("=") || word().empty() || !take(")"))
       return fail("expected a precision");
-    const auto found = ir::find_rational(value);
+    const auto found = ir::find_rational(value, rounding_);
     if (!found)
       return make_error(
           Code::NOT_SUPPORTED,
@@ -239,17 +240,17 @@ class Reader {
     return Fraction{whole};
   }
 
-  enum class Rounding { kDown, kUp, kNearest };
-
   // Sizes are not negative, so that TruncToInt rounds down, too.
-  Result<Dim> rounded(Rounding rounding, int level) {
+  Result<Dim> rounded(ir::Rounding rounding, int level) {
+    const ir::Rounding outer = std::exchange(rounding_, rounding);
     ETB_ASSIGN(const Fraction found, real(level));
+    rounding_ = outer;
     if (!take(")")) return fail("expected ')'");
     const int64_t d = found.denominator;
     if (d == 1) return found.numerator;
-    if (rounding == Rounding::kUp)
+    if (rounding == ir::Rounding::kUp)
       return symbols_.floor_div(symbols_.add(found.numerator, Dim(d - 1)), Dim(d));
-    if (rounding == Rounding::kDown) return symbols_.floor_div(found.numerator, Dim(d));
+    if (rounding == ir::Rounding::kDown) return symbols_.floor_div(found.numerator, Dim(d));
     // Half-way numbers become even: those where n + d/2 is a multiple of d, and the multiple is odd, are one less.
     const Dim twice = symbols_.add(symbols_.mul(found.numerator, 2), Dim(d));
     const Dim nearest = symbols_.floor_div(twice, Dim(2 * d));
@@ -261,9 +262,9 @@ class Reader {
 
   Result<Dim> call(std::string_view name, int level) {
     if (name == "Symbol") return quoted_symbol();
-    if (name == "TruncToInt" || name == "FloorToInt") return rounded(Rounding::kDown, level);
-    if (name == "CeilToInt") return rounded(Rounding::kUp, level);
-    if (name == "RoundToInt") return rounded(Rounding::kNearest, level);
+    if (name == "TruncToInt" || name == "FloorToInt") return rounded(ir::Rounding::kDown, level);
+    if (name == "CeilToInt") return rounded(ir::Rounding::kUp, level);
+    if (name == "RoundToInt") return rounded(ir::Rounding::kNearest, level);
     using Operation = Dim (SymbolTable::*)(Dim, Dim);
     struct Row {
       std::string_view name;
@@ -308,6 +309,7 @@ class Reader {
 
   std::string_view rest_;
   SymbolTable& symbols_;
+  ir::Rounding rounding_ = ir::Rounding::kDown;  // of the real number that is read
 };
 
 }  // namespace

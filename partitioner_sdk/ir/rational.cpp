@@ -12,13 +12,15 @@ constexpr double kLargestValue = 1 << 30;
 
 // The product of floats is rounded. It matters where the exact product is an integer: everywhere else the next integer is
 // at least one part of the denominator away.
-bool rounds_alike(double value, const Rational& r) {
+bool rounds_alike(double value, const Rational& r, Rounding rounding) {
   const double error =
       std::fabs(value - static_cast<double>(r.numerator) / static_cast<double>(r.denominator));
   const double part = 1 / static_cast<double>(r.denominator), largest = static_cast<double>(kLargestSize);
   if (!((error + std::fabs(value) * 0x1p-51) * largest < part / 4)) return false;
   for (int64_t size = 0; size <= kLargestSize; size += r.denominator) {
-    if (value * static_cast<double>(size) != static_cast<double>(size / r.denominator * r.numerator))
+    const double product = value * static_cast<double>(size);
+    const auto exact = static_cast<double>(size / r.denominator * r.numerator);
+    if (rounding == Rounding::kDown ? product < exact : rounding == Rounding::kUp && product > exact)
       return false;
   }
   return true;
@@ -26,7 +28,7 @@ bool rounds_alike(double value, const Rational& r) {
 
 }  // namespace
 
-std::optional<Rational> find_rational(double value) {
+std::optional<Rational> find_rational(double value, Rounding rounding) {
   if (!(std::fabs(value) <= kLargestValue)) return std::nullopt;
   // Convergents of the continued fraction.
   int64_t before[2] = {0, 1}, now[2] = {1, 0};
@@ -44,7 +46,7 @@ std::optional<Rational> find_rational(double value) {
       now[i] = next[i];
     }
     if (now[1] > kLargestDenominator) return std::nullopt;
-    if (const Rational found{now[0], now[1]}; rounds_alike(value, found)) return found;
+    if (const Rational found{now[0], now[1]}; rounds_alike(value, found, rounding)) return found;
     if (rest == whole) return std::nullopt;
     rest = 1 / (rest - whole);
   }
@@ -58,7 +60,7 @@ std::optional<Dim> scaled_size(SymbolTable& symbols, Dim size, double scale) {
     if (!(product < 0x1p62)) return std::nullopt;
     return Dim(static_cast<int64_t>(product));
   }
-  const auto fraction = find_rational(scale);
+  const auto fraction = find_rational(scale, Rounding::kDown);
   if (!fraction) return std::nullopt;
   return symbols.floor_div(symbols.mul(size, fraction->numerator), fraction->denominator);
 }

@@ -11,24 +11,29 @@ namespace {
 
 TEST(Rational, ProductsWithSizesRoundAsThoseOfFloats) {
   for (const double scale :
-       {2.0, 1.5, 0.5, 1.3, 0.3, 0.1, 0.8, 1.6, 0.4, 1.0 / 3, 2.0 / 3, 1.1, 0.9999, 3.1416, 0.333, 7.77}) {
-    const auto r = find_rational(scale);
-    ASSERT_TRUE(r.has_value()) << scale;
+       {2.0, 1.5, 0.5, 1.3, 0.3, 0.1, 0.8, 1.6, 0.4, 1.0 / 3, 1.1, 0.9999, 3.1416, 7.77}) {
+    const auto down = find_rational(scale, Rounding::kDown), up = find_rational(scale, Rounding::kUp);
+    EXPECT_TRUE(down || up) << scale;
     for (int64_t size = 0; size <= 65536; ++size) {
       const double product = static_cast<double>(size) * scale;
-      ASSERT_EQ(static_cast<int64_t>(std::floor(product)), size * r->numerator / r->denominator)
-          << scale << " " << size;
-      ASSERT_EQ(static_cast<int64_t>(std::ceil(product)),
-                (size * r->numerator + r->denominator - 1) / r->denominator)
-          << scale << " " << size;
+      if (down) {
+        ASSERT_EQ(static_cast<int64_t>(std::floor(product)), size * down->numerator / down->denominator)
+            << scale << " " << size;
+      }
+      if (up) {
+        ASSERT_EQ(static_cast<int64_t>(std::ceil(product)),
+                  (size * up->numerator + up->denominator - 1) / up->denominator)
+            << scale << " " << size;
+      }
     }
   }
+  EXPECT_EQ(find_rational(1.1, Rounding::kDown)->denominator, 10);
 }
 
-TEST(Rational, RejectsNumbersThatNoSmallFractionStandsFor) {
-  for (const double scale :
-       {std::sqrt(2.0), 1e300, -1e300, std::nan(""), std::numeric_limits<double>::infinity(), 1e-9})
-    EXPECT_FALSE(find_rational(scale).has_value()) << scale;
+TEST(Rational, RejectsNumbersThatNoSmallFractionEquals) {
+  // 90 * 0.7 is less than 63 in floats, and 10 * 0.7 is 7.
+  for (const double scale : {0.7, 1e300, -1e300, std::nan(""), std::numeric_limits<double>::infinity()})
+    EXPECT_FALSE(find_rational(scale, Rounding::kDown).has_value()) << scale;
 }
 
 TEST(Rational, ScaledSizesAreFormulas) {

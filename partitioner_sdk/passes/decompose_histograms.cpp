@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Histograms of points: each dimension of the last axis has bins of its own. A search finds the bin of a coordinate, and the
 // weights of points are added to the cell that their bins name.
+#include <algorithm>
+
 #include "ops/_histogramdd_bin_edges.hpp"
 #include "ops/_histogramdd_from_bin_cts.hpp"
 #include "ops/_histogramdd_from_bin_tensors.hpp"
@@ -62,12 +64,17 @@ std::pair<ValueId, ValueId> outer_edges(Builder& b, const A& a, const Points& po
 template <class A>
 void add_equal_bins(Builder& b, const A& a, Points& points, const Dims& counts) {
   Arithmetic m(b);
-  for (size_t dim = 0; dim < counts.size(); ++dim) {
-    if (!counts[dim].is_static() || counts[dim].value() < 1 || counts[dim].value() > 1 << 24) {
-      a.fail(b.symbols().format(counts[dim]) + " bins, expected 1 to 2^24");
+  int64_t cells = 1;
+  for (const Dim count : counts) {
+    const int64_t most = std::min<int64_t>(kMostCells / cells, (1 << 24) - 1);
+    if (!count.is_static() || count.value() < 1 || count.value() > most) {
+      a.fail(b.symbols().format(count) + " bins, expected 1 to 2^24 - 1, and at most 2^31 cells");
       points.is_valid = false;
       return;
     }
+    cells *= count.value();
+  }
+  for (size_t dim = 0; dim < counts.size(); ++dim) {
     const auto [low, high] = outer_edges(b, a, points, dim);
     const ValueId is_empty = b.call("aten.eq.Tensor", {ValueRef{low}, ValueRef{high}});
     const ValueId margin = m.times(to_dtype(b, is_empty, b.spec(points.x).dtype), 0.5);

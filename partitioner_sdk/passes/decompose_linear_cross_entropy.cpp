@@ -25,14 +25,14 @@ ValueId scores_of(Builder& b, const A& a) {
   return to_dtype(b, scores, a.acc_dtype().value_or(dtype));
 }
 
-// 0, 1 and 2 stand for none, mean and sum.
+// The reduction is none (0), mean (1) or sum (2).
 template <class A>
-ValueId loss_of(Builder& b, const A& a, ValueId scores, int64_t reduction, double smoothing) {
+ValueId loss_of(Builder& b, const A& a, ValueId scores, int64_t reduction) {
   Argument weight = Nothing{};
   if (a.weight().has_value()) weight = ValueRef{to_dtype(b, a.weight(), b.spec(scores).dtype)};
   const ValueId loss =
       b.call("aten.cross_entropy_loss.default",
-             {ValueRef{scores}, a.target(), std::move(weight), Dim(reduction), a.ignore_index(), smoothing});
+             {ValueRef{scores}, a.target(), std::move(weight), Dim(reduction), a.ignore_index()});
   return to_dtype(b, loss, a.input().spec().dtype);
 }
 
@@ -41,7 +41,6 @@ ValueId slope_of(Builder& b, const Chunked<Call>& a, ValueId scores, bool is_mea
   Arithmetic m(b);
   const TensorSpec spec = b.spec(scores);
   const Dim classes = spec.sizes.at(1);
-  const double smoothing = a.label_smoothing().number();
   const ValueId counts = b.call("aten.ne.Scalar", {a.target(), a.ignore_index()});
   const ValueId safe = b.call("aten.where.ScalarOther", {ValueRef{counts}, a.target(), Dim(0)});
   const ValueId counted = to_dtype(b, counts, spec.dtype);
@@ -52,17 +51,13 @@ ValueId slope_of(Builder& b, const Chunked<Call>& a, ValueId scores, bool is_mea
   }
   const ValueId all = b.call("aten.arange.start_step", {Dim(0), classes}, {{"dtype", Dtype::INT64}});
   const ValueId is_target = b.call("aten.eq.Tensor", {ValueRef{m.unsqueeze(safe, 1)}, ValueRef{all}});
-  ValueId q = m.times(m.mul(m.unsqueeze(shares, 1), to_dtype(b, is_target, spec.dtype)), 1 - smoothing);
-  if (smoothing != 0) {
-    const ValueId rest = m.times(m.unsqueeze(counted, 1), smoothing / static_cast<double>(classes.value()));
-    q = m.add(q, a.weight().has_value() ? m.mul(rest, to_dtype(b, a.weight(), spec.dtype)) : rest);
-  }
+  const ValueId q = m.mul(m.unsqueeze(shares, 1), to_dtype(b, is_target, spec.dtype));
   const ValueId softmax = b.call("aten.softmax.int", {ValueRef{scores}, Dim(1)});
   const ValueId slope = m.sub(m.mul(softmax, m.sum(q, {Dim(1)}, true)), q);
   return is_mean ? m.div(slope, m.sum(shares, {Dim(0)})) : slope;
 }
 
-// The loss and the gradients of input, weight and bias; those that nobody asks for are empty.
+// The loss and the gradients of input, weight and bias; a gradient that the call leaves out is empty.
 Values chunked(Builder& b, const Chunked<Call>& a) {
   const TensorSpec in = a.input().spec();
   const std::string* text = a.reduction().find_text();
@@ -72,13 +67,13 @@ Values chunked(Builder& b, const Chunked<Call>& a) {
            ", expected mean or sum and rank 2");
     return {};
   }
-  if (a.label_smoothing().number() != 0 && !a.linear_weight().spec().sizes[0].is_static()) {
-    a.fail("label_smoothing is set, but the number of classes is known only at run time");
+  if (a.label_smoothing().number() != 0) {
+    a.fail("label_smoothing is set, which PyTorch does not compute in chunks");
     return {};
   }
   Arithmetic m(b);
   const ValueId scores = scores_of(b, a);
-  Values out{loss_of(b, a, scores, name == "mean" ? 1 : 2, a.label_smoothing().number())};
+  Values out{loss_of(b, a, scores, name == "mean" ? 1 : 2)};
   const bool of_input = a.compute_input_grad(), of_weight = a.compute_linear_weight_grad(),
              of_bias = a.compute_linear_bias_grad();
   const ValueId slope =
@@ -93,7 +88,7 @@ Values chunked(Builder& b, const Chunked<Call>& a) {
   out.push_back(of_bias ? m.sum(slope, {Dim(0)}) : m.zeros({Dim(0)}, in.dtype));
   return out;
 }
-Values chunked_rows(Builder& b, const ChunkedRows<Call>& a) { return {loss_of(b, a, scores_of(b, a), 0, 0)}; }
+Values chunked_rows(Builder& b, const ChunkedRows<Call>& a) { return {loss_of(b, a, scores_of(b, a), 0)}; }
 
 }  // namespace
 

@@ -34,13 +34,15 @@ AxisSizes sizes_of_axis(Builder& b, const A& a, size_t index, bool aligns_corner
   const ir::FloatList* factors = a.scale_factors().find_list();
   AxisSizes axis{in.sizes[2 + index], 0, 0, aligns_corners};
   if (factors != nullptr && factors->size() == count) axis.scale = (*factors)[index];
-  const auto scaled = ir::scaled_size(b.symbols(), axis.in, axis.scale);
+  constexpr double kLargestScale = 1 << 13;
+  const bool is_scale = axis.scale >= 1 / kLargestScale && axis.scale <= kLargestScale;
+  const auto scaled = is_scale ? ir::scaled_size(b.symbols(), axis.in, axis.scale) : std::nullopt;
   if (sizes.size() == count)
     axis.out = sizes[index];
-  else if (axis.scale > 0 && scaled)
+  else if (scaled)
     axis.out = *scaled;
   else
-    a.fail("neither a size nor a scale that is a small fraction, expected one for each axis");
+    a.fail("neither a size nor a scale that is a fraction of small numbers, expected one for each axis");
   return axis;
 }
 
