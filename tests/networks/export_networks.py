@@ -78,6 +78,17 @@ def write_arrays(out, network, inputs, results):
         np.save(out / f"{network.name}.out.{i}.npy", value.detach().contiguous().resolve_conj().numpy())
 
 
+def export(module, inputs, shapes):
+    """Strict where the plain way fails: it follows Python's values through more code."""
+    try:
+        return torch.export.export(copy.deepcopy(module), copied(inputs), dynamic_shapes=shapes, strict=False)
+    except Exception as error:  # noqa: BLE001
+        try:
+            return torch.export.export(copy.deepcopy(module), copied(inputs), dynamic_shapes=shapes, strict=True)
+        except Exception:  # noqa: BLE001
+            raise error
+
+
 def write_inference(out, network):
     with torch.no_grad():
         module, inputs, *dynamic = network.make()
@@ -87,7 +98,7 @@ def write_inference(out, network):
         inputs = tuple(inputs.values()) if names else inputs
         module = Tensors(module, names)
         shapes = (tuple(dynamic[0]),) if dynamic else None  # of the one parameter *args
-        program = torch.export.export(copy.deepcopy(module), copied(inputs), dynamic_shapes=shapes, strict=False)
+        program = export(module, inputs, shapes)
         write_arrays(out, network, inputs, module(*copied(inputs)))
     make_archives.scrub(program.graph_module)
     return program

@@ -21,7 +21,7 @@ def rows_of_torchaudio():
         ("hdemucs", "spectrogram and wave in two branches", lambda: (models.HDemucs(["a", "b"], channels=8, nfft=256, depth=3), wave(2048, 2))),
         ("wav2vec2", "raw waves to features", lambda: (models.wav2vec2_model("group_norm", [(16, 10, 5), (16, 3, 2)], False, 32, 0.0, 8, 4, 2, 2, 0.0, 64, 0.0, 0.0, False, 0.0, 10), (torch.randn(1, 800),))),
         ("wavernn", "upsampling and GRUs", lambda: (models.WaveRNN([4, 4], 16, 16, 1, 16, 16, 5, 8, 16, 16), (torch.randn(1, 1, 16 * 4), torch.randn(1, 1, 8, 8)))),
-        ("squim", "quality of speech by dual paths", lambda: (torchaudio.models.squim.objective.squim_objective_model(16, 8, 16, 1, 8, 2), (torch.randn(1, 1600),))),
+        ("squim", "quality of speech by dual paths", lambda: (torchaudio.models.squim.objective.squim_objective_model(16, 8, 16, 1, 8, 2, "LSTM", 8), (torch.randn(1, 1600),))),
         ("tacotron_postnet", "spectrogram decoder's postnet", lambda: (models.Tacotron2(n_mels=8, encoder_embedding_dim=16).postnet, (torch.randn(1, 8, 20),))),
         ("melspectrogram", "short-time Fourier transform, mel filters", lambda: (transforms.MelSpectrogram(n_fft=128, n_mels=16), wave())),
         ("mfcc", "cosine transform of logarithms", lambda: (transforms.MFCC(n_mfcc=8, melkwargs=dict(n_fft=128, n_mels=16)), wave())),
@@ -57,13 +57,11 @@ def rows_of_speechbrain():
     from speechbrain.lobes.models.dual_path import Dual_Path_Model, SBRNNBlock
     from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN
     from speechbrain.lobes.models.HifiGAN import HifiganGenerator
-    from speechbrain.lobes.models.Xvector import Xvector
     yield Network("audio", "speechbrain_ecapa", "statistics pooled by attention", lambda: (ECAPA_TDNN(16, channels=[16] * 5, attention_channels=8, lin_neurons=8, res2net_scale=4), (torch.randn(2, 30, 16),)))
-    yield Network("audio", "speechbrain_xvector", "mean and deviation over time", lambda: (Xvector(in_channels=16, tdnn_channels=[16] * 5, lin_neurons=8), (torch.randn(2, 30, 16),)), remark="adds noise to the statistics")
     yield Network("audio", "speechbrain_masks", "stacks of dilated convolutions", lambda: (MaskNet(16, 8, 16, 3, 2, 1, 2, "gLN", False, "relu"), (torch.randn(1, 16, 20),)))
     yield Network("audio", "speechbrain_dual_path", "chunks by folding",
                   lambda: (Dual_Path_Model(16, 8, SBRNNBlock(8, 8, 1, bidirectional=True), SBRNNBlock(8, 8, 1, bidirectional=True), num_layers=1, K=8), (torch.randn(1, 16, 30),)))
-    yield Network("audio", "speechbrain_hifigan", "vocoder", lambda: (HifiganGenerator(8, 1, "1", [[1, 3], [1, 3]], [3, 3], [8, 4], 16, [4, 2], 0, 0, 0, True), (torch.randn(1, 8, 12),)))
+    yield Network("audio", "speechbrain_hifigan", "vocoder", lambda: (HifiganGenerator(8, 1, "1", [[1, 3], [1, 3]], [3, 3], [8, 4], 16, [4, 2]), (torch.randn(1, 8, 12),)))
 
 
 def rows_of_asteroid():

@@ -25,7 +25,7 @@ def rows_of_neuralop():
         ("tfno", "factorised spectral weights (Tucker)", lambda: (models.TFNO((4, 4), n_layers=2, factorization="tucker", implementation="factorized", rank=0.3, **FIELD), grid())),
         ("tfno_cp", "factorised spectral weights (CP)", lambda: (models.TFNO((4, 4), n_layers=1, factorization="cp", implementation="factorized", rank=0.3, **FIELD), grid())),
         ("uno", "resolutions of a U", lambda: (models.UNO(1, 1, 8, lifting_channels=8, projection_channels=8, n_layers=3, uno_out_channels=[8, 8, 8], uno_n_modes=[[4, 4]] * 3,
-                                                          uno_scalings=[[1.0, 1.0], [0.5, 0.5], [2.0, 2.0]]), grid())),
+                                                          uno_scalings=[[1.0, 1.0], [0.5, 0.5], [2.0, 2.0]], channel_mlp_skip="linear"), grid())),
         ("sfno", "spherical harmonics", lambda: (models.SFNO((4, 4), n_layers=1, **FIELD), (torch.randn(1, 1, 16, 32),))),
         ("codano", "attention over functions", lambda: (models.CODANO(lifting_channels=8, hidden_variable_codimension=4, projection_channels=8, n_layers=2, n_modes=[[4, 4]] * 2, n_heads=[1, 1],
                                                                        per_layer_scaling_factors=[[1, 1]] * 2, attention_scaling_factors=[1, 1]), (torch.randn(1, 2, 16, 16),))),
@@ -73,7 +73,6 @@ def rows_of_flows():
     base = lambda size=2: nf.distributions.DiagGaussian(size)  # noqa: E731
     table = (
         ("realnvp", "coupling layers", lambda: [part for _ in range(2) for part in (nf.flows.AffineCouplingBlock(nf.nets.MLP([1, 8, 2], init_zeros=False)), nf.flows.Permute(2, mode="swap"))]),
-        ("planar", "planes that bend", lambda: [nf.flows.Radial((2,))]),
         ("maf", "autoregressive masks", lambda: [nf.flows.MaskedAffineAutoregressive(2, 8)]),
         ("spline", "rational splines: search and gather", lambda: [nf.flows.CoupledRationalQuadraticSpline(2, 1, 8)]),
         ("autoregressive_spline", "splines with masks", lambda: [nf.flows.AutoregressiveRationalQuadraticSpline(2, 1, 8)]),

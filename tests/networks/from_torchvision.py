@@ -98,7 +98,7 @@ def rows_of_torchvision_video():
                         ("r2plus1d_18", "convolutions split into space and time")):
         yield Network("video", f"torchvision_{name}", cause, lambda name=name: (getattr(video, name)(num_classes=5), clip()))
     yield Network("video", "torchvision_s3d", "separable convolutions, pools in three dimensions",
-                  lambda: (video.S3D(num_classes=5), clip(16, 64)))
+                  lambda: (video.S3D(num_classes=5), clip(16, 224)))
     yield Network("video", "torchvision_mvit", "pooled attention with relative positions in three dimensions",
                   lambda: (video.MViT(spatial_size=(32, 32), temporal_size=4, block_setting=[video.mvit.MSBlockConfig(1, 16, 32, (3, 3, 3), (1, 2, 2), (1, 1, 1), (1, 2, 2)),
                                                                                        video.mvit.MSBlockConfig(2, 32, 32, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1))],

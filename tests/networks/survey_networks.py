@@ -52,22 +52,25 @@ def lower(paths):
     return facts
 
 
-def survey(etbackend, folder, name, compares_official):
-    paths = Paths(folder, name)
-    record = {"name": name, **json.loads(paths.row.read_text()), "official": None}
+def survey_ours(etbackend, paths):
+    record = {"name": paths.name, **json.loads(paths.row.read_text()), "official": None}
     with tempfile.TemporaryDirectory() as temporary:
         for backend in ("portable", "xnnpack"):
             program = pathlib.Path(temporary) / f"{backend}.pte"
             found = steps.compile_here(etbackend, paths.archive, program, backend)
             if "error" not in found:
-                found["here"] = steps.run_here(folder, name, program, etbackend)
-                found["there"] = steps.in_child(steps.run_there, folder, name, program)
+                found["here"] = steps.run_here(paths.folder, paths.name, program, etbackend)
+                found["there"] = steps.in_child(steps.run_there, paths.folder, paths.name, program)
             record[backend] = found
-        if compares_official:
-            official = lower(paths)
-            record["official"] = official
-            if "kind" in official:
-                official["here"] = steps.run_here(folder, name, paths.official, etbackend)
+    return record
+
+
+def survey(etbackend, paths, is_new, compares_official):
+    record = survey_ours(etbackend, paths) if is_new else json.loads(paths.survey.read_text())
+    if compares_official:
+        record["official"] = lower(paths)
+        if "kind" in record["official"]:
+            record["official"]["here"] = steps.run_here(paths.folder, paths.name, paths.official, etbackend)
     paths.survey.write_text(json.dumps(record))
     return record
 
@@ -82,6 +85,19 @@ def sentence(record):
     return "; ".join(faults) or "right"
 
 
+def in_turns(todo):
+    """Small archives first, and the groups in turns, so that a survey that stops early has seen all of them."""
+    counts = {}
+
+    def turn(item):
+        group = json.loads(item[0].row.read_text())["group"]
+        counts[group] = counts.get(group, 0) + 1
+        return counts[group]
+
+    by_size = sorted(todo, key=lambda item: item[0].archive.stat().st_size)
+    return [item for _, item in sorted(((turn(item), item) for item in by_size), key=lambda pair: pair[0])]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("etbackend")
@@ -94,19 +110,18 @@ def main():
     options = parser.parse_args()
     for name in ("survey", "official"):
         (options.folder / name).mkdir(exist_ok=True)
-    names = sorted(p.stem for p in options.folder.glob("*.json") if re.search(options.only, p.stem))
-
-    def is_known(name):
-        path = Paths(options.folder, name).survey
-        if not path.exists() or (options.again is not None and re.search(options.again, name)):
-            return False
-        return not options.official or json.loads(path.read_text())["official"] is not None
-
+    os.nice(5)
+    todo = []
+    for path in options.folder.glob("*.json"):
+        paths = Paths(options.folder, path.stem)
+        is_new = not paths.survey.exists() or (options.again is not None and re.search(options.again, paths.name) is not None)
+        if re.search(options.only, paths.name) and (is_new or (options.official and json.loads(paths.survey.read_text())["official"] is None)):
+            todo.append((paths, is_new))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        todo = [name for name in names if not is_known(name)]
-        running = {pool.submit(survey, options.etbackend, options.folder, name, options.official): name for name in todo}
+        running = [pool.submit(survey, options.etbackend, paths, is_new, options.official) for paths, is_new in in_turns(todo)]
         for future in concurrent.futures.as_completed(running):
-            print(f"{running[future]}: {sentence(future.result())}", flush=True)
+            record = future.result()
+            print(f"{record['name']}: {sentence(record)}", flush=True)
     if options.docs:
         import network_table
         network_table.write(options.folder, options.docs)

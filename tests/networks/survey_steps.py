@@ -107,7 +107,7 @@ def difference(got, wanted, row):
             continue
         if not np.array_equal(a[~known], b[~known], equal_nan=True):
             return f"output {i} differs in infinities or NaN"
-        worst, scale = np.max(np.abs(a - b)[known], initial=0.0), max(1e-3, np.max(np.abs(b[known]), initial=0.0))
+        worst, scale = np.max(np.abs(a - b)[known], initial=0.0), max(1e-2, np.max(np.abs(b[known]), initial=0.0))
         if not worst <= row["tolerance"] * scale:
             return f"output {i} differs by {worst:.3g} of {scale:.3g}"
     return None
