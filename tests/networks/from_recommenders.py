@@ -12,6 +12,9 @@ class Features(torch.nn.Module):
     def __init__(self, model, names):
         super().__init__()
         self.model, self.names = model, names
+        for table in model.modules():
+            if isinstance(table, torch.nn.Embedding):  # the package begins with values of 1e-4
+                torch.nn.init.normal_(table.weight, std=0.3)
 
     def forward(self, *args):
         return self.model(dict(zip(self.names, args)))
@@ -42,8 +45,6 @@ def rows_of_torch_rechub():
         ("fibinet", "bilinear products of fields", lambda: ranking.FiBiNet(sparse, PERCEPTRON), flat[:3], categories),
         ("afm", "attention over pairs", lambda: ranking.AFM(sparse, 8, 4), flat[:3], categories),
         ("autoint", "attention over fields", lambda: ranking.AutoInt(sparse, dense, 1, 2), flat, columns),
-        ("deepffm", "an embedding for each pair of fields", lambda: ranking.DeepFFM(sparse, [SparseFeature(x, 20, 8) for x in ("a", "b")], 8, PERCEPTRON), ["user", "item", "shop", "a", "b"],
-         lambda: (index(), index(), index(), index(), index())),
     )
     for name, cause, model, names, inputs in rank:
         yield Network("recommender", f"rechub_{name}", cause, lambda model=model, names=names, inputs=inputs: (Features(model(), names), inputs()))
@@ -59,7 +60,7 @@ def rows_of_torch_rechub():
     negative = lambda: [SequenceFeature("others", vocab_size=20, embed_dim=8, pooling="concat", shared_with="item")]  # noqa: E731
     matched, rows = ["user", "history", "item", "others"], lambda: (index(), index(4, 6), index(), index(4, 3))  # noqa: E731
     for name, cause, model in (
-            ("gru4rec", "GRU over a session", lambda: matching.GRU4Rec(wide, told(), item(), negative(), {"dims": [16], "num_layers": 1})),
+            ("gru4rec", "GRU over a session", lambda: matching.GRU4Rec(wide, told(), item(), negative(), {"dims": [16]})),
             ("mind", "capsules of interests", lambda: matching.MIND(wide, told(), item(), negative(), 6, interest_num=2)),
             ("comirec_sa", "several interests by attention", lambda: matching.ComirecSA(wide, told(), item(), negative(), interest_num=2)),
             ("comirec_dr", "dynamic routing", lambda: matching.ComirecDR(wide, told(), item(), negative(), 6, interest_num=2))):
@@ -73,7 +74,6 @@ def rows_of_torch_rechub():
     yield Network("recommender", "rechub_sasrec", "self-attention over a session",
                   lambda: (Features(matching.SASRec([SequenceFeature(x, 20, 8, pooling="concat", shared_with=None if x == "seq" else "seq") for x in ("seq", "pos", "neg")], max_len=6), ["seq", "pos", "neg"]),
                            (index(4, 6), index(4, 6), index(4, 6))))
-    yield Network("recommender", "rechub_narm", "attention over a session of a GRU", lambda: (Features(matching.NARM(sequence, 8, 0.0, 0.0), ["items"]), (index(4, 6),)))
     yield Network("recommender", "rechub_stamp", "the last click and the mean", lambda: (Features(matching.STAMP(sequence, 0.1, 0.1), ["items"]), (index(4, 6),)))
     tower = [{"dims": [8]}, {"dims": [8]}]
     tasks = ["classification", "classification"]
@@ -92,10 +92,10 @@ def rows_of_tables():
     from pytorch_tabnet.tab_network import TabNet
     table = lambda: (torch.randn(4, 3), torch.randint(0, 4, (4, 2)))  # noqa: E731
     yield Network("recommender", "rtdl_ft_transformer", "attention over the columns of a table",
-                  lambda: (rtdl.FTTransformer(n_cont_features=3, cat_cardinalities=[4, 4], d_out=2, n_blocks=1, d_block=16, attention_n_heads=2, attention_dropout=0.0, ffn_d_hidden=16, ffn_dropout=0.0,
+                  lambda: (rtdl.FTTransformer(n_cont_features=3, cat_cardinalities=[4, 4], d_out=2, n_blocks=1, d_block=16, attention_n_heads=2, attention_dropout=0.0, ffn_d_hidden=16, ffn_d_hidden_multiplier=None, ffn_dropout=0.0,
                                               residual_dropout=0.0), table()))
     yield Network("recommender", "rtdl_resnet", "residual perceptron", lambda: (rtdl.ResNet(d_in=5, d_out=2, n_blocks=2, d_block=16, d_hidden=32, d_hidden_multiplier=None, dropout1=0.0, dropout2=0.0), (torch.randn(4, 5),)))
     yield Network("recommender", "rtdl_periodic", "sines of numbers", lambda: (embeddings.PeriodicEmbeddings(3, 8, lite=False), (torch.randn(4, 3),)))
-    yield Network("recommender", "tabm_tabm", "an ensemble in one network", lambda: (tabm.TabM(n_num_features=3, cat_cardinalities=[4, 4], d_out=2, n_blocks=2, d_block=16, dropout=0.0, k=4, arch_type="tabm"), table()))
+    yield Network("recommender", "tabm_tabm", "an ensemble in one network", lambda: (tabm.TabM(n_num_features=3, cat_cardinalities=[4, 4], d_out=2, n_blocks=2, d_block=16, dropout=0.0, k=4, arch_type="tabm", start_scaling_init="random-signs"), table()))
     yield Network("recommender", "tabnet_sparsemax", "sparse masks by sorting", lambda: (TabNet(6, 2, 4, 4, 2, group_attention_matrix=torch.eye(6)), (torch.randn(4, 6),)))
     yield Network("recommender", "tabnet_entmax", "entmax by sorting", lambda: (TabNet(6, 2, 4, 4, 2, mask_type="entmax", group_attention_matrix=torch.eye(6)), (torch.randn(4, 6),)))

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,12 +26,22 @@ CHILDREN.set_forkserver_preload(["survey_steps", "official_flow"])
 
 
 def answer_into(pipe, function, arguments):
-    sys.stdout = sys.stderr = open("/dev/null", "w")
-    try:
-        found = function(*arguments)
-    except BaseException as error:  # noqa: BLE001  (any failure of the official side is a fact)
-        found = {"error": f"{type(error).__name__}: {(str(error).strip() or '-').splitlines()[0][:300]}"}
-    pipe.send(found)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        try:
+            found = function(*arguments)
+        except BaseException as error:  # noqa: BLE001  (any failure of the official side is a fact)
+            text = (str(error).strip() or "-").splitlines()[0]
+            log.seek(0)
+            found = {"error": f"{type(error).__name__}: {text}{kernels_of(log.read().decode(errors='replace'))}"[:300]}
+        pipe.send(found)
+
+
+def kernels_of(log):
+    """Names the operators of which the official run time's log complains."""
+    names = re.findall(r"Missing operator: \[\d+\] (\S+)", log) + re.findall(r"KernelCall failed at instruction \S+ in operator (\S+?):", log)
+    return f" ({', '.join(sorted(set(names)))})" if names else ""
 
 
 def in_child(function, *arguments):
