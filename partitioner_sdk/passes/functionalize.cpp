@@ -64,6 +64,27 @@ const ops::Schema* find_functional(const ops::Schema& schema) {
   return nullptr;
 }
 
+// Count of arguments that receive results, which are the last ones.
+uint32_t count_out_arguments(const ops::Schema& schema) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < schema.argument_count(); ++i) count += schema.argument(i).is_out;
+  return count;
+}
+
+// Returns the op that computes what an out variant writes, such as add.Tensor for add.out; null if there is none.
+const ops::Schema* find_functional_of_out(const ops::Schema& schema) {
+  const std::string op = std::string(schema.op_namespace()) + "." + std::string(schema.base_name()) + ".";
+  std::string overload(schema.overload_name());
+  if (overload.ends_with("_out")) overload.resize(overload.size() - 4);
+  for (const std::string& name : {overload, std::string("default"), std::string("Tensor")}) {
+    const ops::Schema* found = ops::find_schema(op + name);
+    if (found != nullptr && found->out_variant() == &schema &&
+        found->argument_count() + count_out_arguments(schema) == schema.argument_count())
+      return found;
+  }
+  return nullptr;
+}
+
 // An op that updates running statistics in training, though its signature does not say so.
 struct TrainedNorm {
   std::string_view op;
@@ -186,10 +207,13 @@ class Functionalizer {
     const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[kSelf]);
     const ValueId operand = self == nullptr ? ir::kNoValue : self->id;
     if (const TrainedNorm* norm = find_trained_norm(module_, graph_, node)) return train(node, *norm);
-    const std::vector<ValueId> written = writes ? written_tensors(*op.schema, node) : std::vector<ValueId>();
+    const bool is_out_variant = op.schema != nullptr && count_out_arguments(*op.schema) > 0;
+    const std::vector<ValueId> written =
+        writes || is_out_variant ? written_tensors(*op.schema, node) : std::vector<ValueId>();
     for (Argument& argument : node.args) {
       ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });
     }
+    if (is_out_variant) return write_out(node, written);
     if (written.size() > 1) return write_several(node, written);
     if (writes) return write(node, operand);
     for (const ValueId output : node.outputs) define_root(output);
@@ -256,14 +280,16 @@ class Functionalizer {
     for (size_t i = 0; i < written.size(); ++i) store(kept, written[i], kept.outputs[first + i]);
   }
 
+  // The result of an in-place op is an alias of its operand.
+  void alias(ValueId output, ValueId operand) {
+    states_[output] = {states_[operand].root, operand, kNone, states_[operand].generation,
+                       states_[operand].now};
+  }
+
   void write(ir::Node& node, ValueId operand) {
     const ir::Op& op = module_.op(node);
-    // The result of an in-place op is an alias of its operand.
     const auto alias_results = [&] {
-      for (const ValueId output : node.outputs) {
-        states_[output] = {states_[operand].root, operand, kNone, states_[operand].generation,
-                           states_[operand].now};
-      }
+      for (const ValueId output : node.outputs) alias(output, operand);
     };
     if (operand == ir::kNoValue || node.outputs.size() > 1) {
       for (const ValueId output : node.outputs) define_root(output);
@@ -292,6 +318,40 @@ class Functionalizer {
     node.outputs = outputs;
     store(node, operand, made);
     alias_results();
+  }
+
+  // Replaces an out variant, torch.maximum(a, b, out=c), by the op that computes the result, and stores that in c.
+  void write_out(ir::Node& node, const std::vector<ValueId>& written) {
+    const ops::Schema* functional = find_functional_of_out(*module_.op(node).schema);
+    const std::vector<ValueId> outputs = node.outputs;
+    for (const ValueId output : outputs) define_root(output);
+    if (functional == nullptr || written.size() != outputs.size())
+      return fault(node, "writes given tensors, and has no variant that returns new ones");
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (graph_.values[outputs[i]].spec.sizes == graph_.values[written[i]].spec.sizes) continue;
+      return fault(node, "the given tensor has other sizes than the result, which is not supported");
+    }
+    node.op = module_.op(functional->name());
+    node.args.resize(functional->argument_count());
+    // A result of another type than the given tensor's is converted; an op without rules has that type.
+    const auto results = infer::infer(module_, graph_, node.op, node.args);
+    std::vector<ValueId> made;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      ir::Value value;
+      value.spec = graph_.values[written[i]].spec;
+      if (results) value.spec.dtype = results->at(i).dtype;
+      made.push_back(graph_.add_value(std::move(value)));
+    }
+    node.outputs = made;
+    const ir::Node kept = node;
+    b_.keep(std::move(node));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Dtype wanted = graph_.values[written[i]].spec.dtype;
+      if (graph_.values[made[i]].spec.dtype != wanted)
+        made[i] = b_.call("aten._to_copy.default", {ValueRef{made[i]}}, {{"dtype", wanted}});
+      store(kept, written[i], made[i]);
+      alias(outputs[i], written[i]);
+    }
   }
 
   // An op such as unsqueeze_ changes sizes and strides of its operand, and no contents. From here on the operand's
@@ -398,8 +458,8 @@ Result<bool> functionalize(ir::Module& module) {
     ir::Graph& graph = module.graphs[i];
     const bool writes = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
       const ops::Schema* schema = module.op(node).schema;
-      return schema != nullptr &&
-             (schema->is_in_place() || find_trained_norm(module, graph, node) != nullptr);
+      return schema != nullptr && (schema->is_in_place() || count_out_arguments(*schema) > 0 ||
+                                   find_trained_norm(module, graph, node) != nullptr);
     });
     if (!writes) continue;
     is_changed = true;

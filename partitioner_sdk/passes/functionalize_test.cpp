@@ -340,5 +340,41 @@ graph @forward {
     EXPECT_THAT(kept, ::testing::Not(HasSubstr("updates")));
 }
 
+// torch.maximum(x, y, out=part): the given tensor, and what it views, have the result from here on.
+TEST(Functionalize, AResultInAGivenTensorIsAWriteToIt) {
+  const auto after = [](const std::string& node, const std::string& sizes) {
+    return functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
+  user %y: float32[2]
+  user %table: float32)" +
+                      sizes +
+                      R"(
+  %copy: float32)" + sizes +
+                      R"( = aten.clone.default(%table)
+  %part: float32[2] = aten.select.int(%copy, 0, 1)
+  %made: float32[2] = )" +
+                      node + R"(
+  %sum: float32[2] = aten.add.Tensor(%made, %part)
+  return %sum, %copy
+}
+)");
+  };
+  const std::string after_maximum = after("aten.maximum.out(%x, %y, out=%part)", "[3, 2]");
+  EXPECT_THAT(after_maximum, HasSubstr("%0: float32[2] = aten.maximum.default(%x, %y)"));
+  EXPECT_THAT(after_maximum,
+              HasSubstr("%copy.1: float32[3, 2] = aten.select_scatter.default(%copy, %0, 0, 1)"));
+  EXPECT_THAT(after_maximum, HasSubstr("%sum: float32[2] = aten.add.Tensor(%0, %0)"));
+  EXPECT_THAT(after_maximum, ::testing::Not(HasSubstr("return %sum, %copy\n")));
+  EXPECT_THAT(after("aten.add.out(%x, %y, alpha=2, out=%part)", "[3, 2]"),
+              HasSubstr("= aten.add.Tensor(%x, %y, alpha=2)"));
+  // A result of another type is converted.
+  EXPECT_THAT(after("aten.eq.Tensor_out(%x, %y, out=%part)", "[3, 2]"), HasSubstr("aten._to_copy.default("));
+  EXPECT_THAT(after("aten.maximum.out(%x, %y, out=%table)", "[2, 2]"),
+              HasSubstr("other sizes than the result"));
+}
+
 }  // namespace
 }  // namespace etb::passes
