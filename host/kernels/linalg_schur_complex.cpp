@@ -28,22 +28,28 @@ struct ComplexRotation {
   double cosine;
   Number sine, r;
 };
+// hypot where squares leave the range of double only: it is slow.
+double length_of(double x, double y) {
+  const double squares = x * x + y * y;
+  return squares > 1e-280 && squares < 1e280 ? std::sqrt(squares) : std::hypot(x, y);
+}
 ComplexRotation make_complex_rotation(Number x, Number y) {
-  const double of_x = magnitude(x), of_y = magnitude(y), length = std::hypot(of_x, of_y);
+  const double of_x = length_of(x.re, x.im), of_y = length_of(y.re, y.im), length = length_of(of_x, of_y);
   if (of_y == 0) return {1, Number(0), x};
   if (of_x == 0) return {0, conjugate(y) / of_y, Number(of_y)};
   const Number phase = x / of_x;
   return {of_x / length, phase * conjugate(y) / length, phase * length};
 }
 
-// (x, y) = (c x + s y, c y - conj(s) x)
+// Rotates columns k and k + 1 of rows [begin, end), which is the rotation of rows by the conjugate sine.
 template <class T>
-void rotate_vectors(ComplexNumber<T>* __restrict x, ComplexNumber<T>* __restrict y, int64_t count, T cosine,
+void rotate_columns(const Matrix<ComplexNumber<T>>& h, int64_t k, int64_t begin, int64_t end, T cosine,
                     ComplexNumber<T> sine) {
-  for (int64_t i = 0; i < count; ++i) {
-    const ComplexNumber<T> old = x[i], other = y[i];
-    x[i] = cosine * old + sine * other;
-    y[i] = cosine * other - conjugate(sine) * old;
+  for (int64_t i = begin; i < end; ++i) {
+    ComplexNumber<T>* x = h.row(i) + k;
+    const ComplexNumber<T> old = x[0], other = x[1];
+    x[0] = cosine * old + conjugate(sine) * other;
+    x[1] = cosine * other - sine * old;
   }
 }
 
@@ -70,6 +76,7 @@ template <class T>
 bool run_step(KernelContext& context, const SchurTask<ComplexNumber<T>>& task, int64_t begin, int64_t end,
               Number shift) {
   constexpr double kEpsilon = std::numeric_limits<T>::epsilon();
+  const LinearLoops<ComplexNumber<T>>& loops = vector_table(context).linear<ComplexNumber<T>>();
   const Matrix<ComplexNumber<T>>& h = task.h;
   const auto size = [&](int64_t i, int64_t j) { return sum_of_magnitudes(wide(h.at(i, j))); };
   // Two small elements after each other below the diagonal let the step start there.
@@ -94,11 +101,10 @@ bool run_step(KernelContext& context, const SchurTask<ComplexNumber<T>>& task, i
     } else if (m > begin) {
       h.at(k, k - 1) = cosine * h.at(k, k - 1);
     }
-    rotate_vectors(h.row(k) + k, h.row(k + 1) + k, columns - k, cosine, sine);
-    for (int64_t i = first_row; i <= std::min(k + 2, end); ++i)
-      rotate_vectors(&h.at(i, k), &h.at(i, k + 1), 1, cosine, conjugate(sine));
+    loops.rotate_by_phase(h.row(k) + k, h.row(k + 1) + k, cosine, sine, columns - k);
+    rotate_columns(h, k, first_row, std::min(k + 2, end) + 1, cosine, sine);
     if (has_vectors)
-      rotate_vectors(task.q.row(k), task.q.row(k + 1), task.q.columns, cosine, conjugate(sine));
+      loops.rotate_by_phase(task.q.row(k), task.q.row(k + 1), cosine, conjugate(sine), task.q.columns);
     if (context.should_stop(1 + columns + end)) return false;
   }
   return true;

@@ -21,25 +21,10 @@ SmallReflection make_small_reflection(double x0, double x1, double x2) {
 template <class T>
 bool reflect_rows(KernelContext& context, const Matrix<T>& a, int64_t row, int64_t column, int64_t end,
                   int64_t count, const SmallReflection& h) {
-  const auto v1 = static_cast<T>(h.v1), v2 = static_cast<T>(h.v2);
-  const auto t0 = static_cast<T>(h.tau), t1 = static_cast<T>(h.tau * h.v1), t2 = static_cast<T>(h.tau * h.v2);
-  T* __restrict x = a.row(row);
-  T* __restrict y = a.row(row + 1);
-  if (count == 2) {
-    for (int64_t j = column; j < end; ++j) {
-      const T sum = x[j] + v1 * y[j];
-      x[j] -= t0 * sum;
-      y[j] -= t1 * sum;
-    }
-  } else {
-    T* __restrict z = a.row(row + 2);
-    for (int64_t j = column; j < end; ++j) {
-      const T sum = x[j] + v1 * y[j] + v2 * z[j];
-      x[j] -= t0 * sum;
-      y[j] -= t1 * sum;
-      z[j] -= t2 * sum;
-    }
-  }
+  const T v[] = {1, static_cast<T>(h.v1), static_cast<T>(h.v2)};
+  vector_table(context).linear<T>().reflect(a.row(row) + column, a.row(row + 1) + column,
+                                            count == 3 ? a.row(row + 2) + column : nullptr, v,
+                                            static_cast<T>(h.tau), end - column);
   return !context.should_stop(1 + end - column);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Complex numbers: ops that move elements, convert dtypes, or take complex numbers apart and together.
 #include <algorithm>
+#include <cmath>
 
 #include "partitioner_sdk/passes/complex_builder.hpp"
 
@@ -323,7 +324,7 @@ Values scalar_tensor(ComplexBuilder& b, const Call& a) {
       b.call("aten.full.default", {Dims{}, a.argument(0)}, {{"dtype", dtype.value_or(Dtype::COMPLEX64)}})};
 }
 
-// Random and uninitialised complex tensors have no values that could be compared.
+// Uninitialised complex tensors have no values that could be compared.
 Values empty(ComplexBuilder& b, const Call& a) {
   const bool is_like = a.argument(0).find_tensor() != nullptr;
   std::optional<Dtype> dtype;
@@ -334,6 +335,23 @@ Values empty(ComplexBuilder& b, const Call& a) {
   const Argument sizes = a.op().schema->base_name() == "empty_like" ? Argument(a.read_tensor(0).spec().sizes)
                                                                     : Argument(a.argument(sizes_at));
   return {b.call("aten.full.default", {sizes, Dim(0)}, {{"dtype", dtype.value_or(Dtype::COMPLEX64)}})};
+}
+
+// Random parts that are independent of each other; those of a normal number have the variance 1/2 each.
+template <bool is_normal>
+Values random_numbers(ComplexBuilder& b, const Call& a) {
+  if (!a.op().name.ends_with(".default")) return {};  // a decomposition leaves out the generator
+  for (const Argument& argument : a.arguments()) {
+    const auto* dtype = ir::get_if<Dtype>(argument);
+    if (dtype == nullptr || !ops::is_complex(*dtype)) continue;
+    const auto part = [&] {
+      const ValueId made = b.call(a.op().name, {a.argument(0)}, {{"dtype", ops::real_part(*dtype)}});
+      return b.real_value(made) * (is_normal ? std::sqrt(0.5) : 1);
+    };
+    const Real re = part();
+    return {b.make({re, part()}, *dtype)};
+  }
+  return {};
 }
 
 // Fourier transforms read and write complex tensors.
@@ -390,6 +408,8 @@ std::span<const ComplexRule> complex_structure_rules() {
       {"aten.matrix_H", adjoint},
       {"aten.new_empty", empty},
       {"aten.polar", polar},
+      {"aten.rand", random_numbers<false>},
+      {"aten.randn", random_numbers<true>},
       {"aten.real", real_part},
       {"aten.reshape_as", as_other},
       {"aten.resolve_conj", same},

@@ -34,11 +34,6 @@ namespace {
 Values factor_lu(Builder& b, ValueId a, bool checks_errors) {
   return b.call_all("aten.linalg_lu_factor_ex.default", {ValueRef{a}}, {{"check_errors", checks_errors}});
 }
-// The transpose; conjugated if complex.
-ValueId adjoint(Builder& b, ValueId a) {
-  return ops::is_complex(b.spec(a).dtype) ? b.call("aten.mH.default", {ValueRef{a}})
-                                          : transpose(b, a, -2, -1);
-}
 ValueId diagonal(Builder& b, ValueId a) {
   return b.call("aten.diagonal.default", {ValueRef{a}, Dim(0), Dim(-2), Dim(-1)});
 }
@@ -313,6 +308,11 @@ Values linalg_qr(Builder& b, const ops::linalg_qr_default<Call>& a) {
 Values qr(Builder& b, const ops::qr_default<Call>& a) { return qr_of(b, a, a.self(), true, !a.some()); }
 
 }  // namespace
+
+ValueId adjoint(Builder& b, ValueId matrix) {
+  return ops::is_complex(b.spec(matrix).dtype) ? b.call("aten.mH.default", {ValueRef{matrix}})
+                                               : transpose(b, matrix, -2, -1);
+}
 
 std::span<const Decomposition> linear_system_decompositions() {
   static constexpr Decomposition kRows[] = {

@@ -17,7 +17,7 @@ namespace etb::passes {
 namespace {
 
 // The p-norm over `dims` (none: all): the largest or smallest |x|, a count, or (sum |x|^p)^(1/p). Even orders
-// need no absolute value.
+// of real numbers need no absolute value.
 ValueId norm_of(Builder& b, ValueId x, double order, const Argument& dims, bool keeps_dims) {
   const auto magnitude = [&] { return b.call("aten.abs.default", {ValueRef{x}}); };
   if (std::isinf(order)) {
@@ -27,10 +27,10 @@ ValueId norm_of(Builder& b, ValueId x, double order, const Argument& dims, bool 
   if (order == 0) {
     const ValueId is_there = b.call("aten.ne.Scalar", {ValueRef{x}, Dim(0)});
     return b.call("aten.sum.dim_IntList",
-                  {ValueRef{to_dtype(b, is_there, b.spec(x).dtype)}, dims, keeps_dims});
+                  {ValueRef{to_dtype(b, is_there, ops::real_part(b.spec(x).dtype))}, dims, keeps_dims});
   }
   if (order == 1) return b.call("aten.sum.dim_IntList", {ValueRef{magnitude()}, dims, keeps_dims});
-  const bool is_even = std::fmod(order, 2.0) == 0;
+  const bool is_even = std::fmod(order, 2.0) == 0 && !ops::is_complex(b.spec(x).dtype);
   const Argument exponent = order == 2 ? Argument(Dim(2)) : Argument(order);
   const ValueId power = b.call("aten.pow.Tensor_Scalar", {ValueRef{is_even ? x : magnitude()}, exponent});
   const ValueId total = b.call("aten.sum.dim_IntList", {ValueRef{power}, dims, keeps_dims});
@@ -78,7 +78,7 @@ Values spectral_norm(Builder& b, const Call& a, ValueId x, std::string_view op, 
   const size_t rows = a.axis(dims[0].value(), rank), columns = a.axis(dims[1].value(), rank);
   if (rows >= rank || columns >= rank || rows == columns) return {};
   if (op != "aten.amin.default" && are_empty(b.spec(x), rows, columns))
-    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, dims, keeps_dims})};
+    return {norm_of(b, x, 1, dims, keeps_dims)};
   Dims order;
   for (size_t i = 0; i < rank; ++i)
     if (i != rows && i != columns) order.emplace_back(static_cast<int64_t>(i));
@@ -103,15 +103,14 @@ Values matrix_norm_of(Builder& b, const Call& a, ValueId x, double order, Dims d
   const size_t rank = b.spec(x).rank();
   const size_t rows = a.axis(dims[0].value(), rank), columns = a.axis(dims[1].value(), rank);
   if (rows >= rank || columns >= rank || rows == columns) return {};
-  if (order > 0 && are_empty(b.spec(x), rows, columns))
-    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, dims, keeps_dims})};
+  if (order > 0 && are_empty(b.spec(x), rows, columns)) return {norm_of(b, x, 1, dims, keeps_dims)};
   const bool sums_rows = std::isinf(order);
   const Dim summed(static_cast<int64_t>(sums_rows ? columns : rows));
   const Dim chosen(static_cast<int64_t>(sums_rows ? rows : columns));
   const ValueId sums = norm_of(b, x, 1, Dims{summed}, true);
   // The largest of no sums is 0.
   if (order > 0 && b.spec(x).sizes[static_cast<size_t>(chosen.value())].is(0))
-    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, Dims{summed, chosen}, keeps_dims})};
+    return {norm_of(b, x, 1, Dims{summed, chosen}, keeps_dims)};
   const char* op = order > 0 ? "aten.amax.default" : "aten.amin.default";
   const ValueId out = b.call(op, {ValueRef{sums}, Dims{chosen}, true});
   return {keeps_dims ? out : b.call("aten.squeeze.dims", {ValueRef{out}, Dims{summed, chosen}})};

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "ops/_linalg_eigvals.hpp"
 #include "ops/linalg_cond.hpp"
 #include "ops/linalg_eigh.hpp"
 #include "ops/linalg_eigvalsh.hpp"
@@ -32,7 +33,8 @@ bool is_empty(const TensorSpec& spec) {
 ValueId zeros(Builder& b, const Dims& sizes, Dtype dtype) {
   return b.call("aten.full.default", {sizes, Dim(0)}, {{"dtype", dtype}});
 }
-ValueId turned(Builder& b, ValueId matrix) { return transpose(b, matrix, -2, -1); }
+// The dtype of singular values, eigenvalues and tolerances.
+Dtype value_dtype(Builder& b, ValueId matrix) { return ops::real_part(b.spec(matrix).dtype); }
 
 Values eigh(Builder& b, const ops::linalg_eigh_default<Call>& a) {
   return b.call_all("aten._linalg_eigh.default", {a.self(), a.UPLO(), true});
@@ -43,14 +45,18 @@ Values eigvalsh(Builder& b, const ops::linalg_eigvalsh_default<Call>& a) {
 Values linalg_svd(Builder& b, const ops::linalg_svd_default<Call>& a) {
   return b.call_all("aten._linalg_svd.default", {a.A(), a.full_matrices(), true});
 }
+// PyTorch has no out variant of _linalg_eigvals.
+Values eigvals(Builder& b, const ops::_linalg_eigvals_default<Call>& a) {
+  return {b.call("aten.linalg_eigvals.default", {a.self()})};
+}
 Values svdvals(Builder& b, const ops::linalg_svdvals_default<Call>& a) { return {singular_values(b, a.A())}; }
-// Returns V, where linalg_svd returns its transpose. Without vectors both are zeros.
+// Returns V, where linalg_svd returns its adjoint. Without vectors both are zeros.
 Values svd(Builder& b, const ops::svd_default<Call>& a) {
   const TensorSpec in = a.self().spec();
   if (!is_matrix(a, in)) return {};
   if (a.compute_uv()) {
     const Values parts = b.call_all("aten._linalg_svd.default", {a.self(), !a.some(), true});
-    return {parts[0], parts[1], turned(b, parts[2])};
+    return {parts[0], parts[1], adjoint(b, parts[2])};
   }
   Dims left = in.sizes, right = in.sizes;
   left.back() = left[left.size() - 2];
@@ -79,7 +85,7 @@ ValueId scalar(Builder& b, double value, Dtype dtype) {
 // The relative tolerance that PyTorch uses where none is given: the larger size times the dtype's epsilon.
 ValueId default_relative(Builder& b, ValueId a) {
   const Dims sizes = sizes_of(b, a);
-  const Dtype dtype = b.spec(a).dtype;
+  const Dtype dtype = value_dtype(b, a);
   const double epsilon = dtype == Dtype::FLOAT64 ? std::numeric_limits<double>::epsilon()
                                                  : double{std::numeric_limits<float>::epsilon()};
   const Dim larger = b.symbols().max(sizes[sizes.size() - 2], sizes.back());
@@ -89,7 +95,7 @@ ValueId default_relative(Builder& b, ValueId a) {
 // A given absolute tolerance above zero replaces the default relative one.
 template <class A>
 Tolerances tolerances(Builder& b, const A& a, ValueId matrix) {
-  const Dtype dtype = b.spec(matrix).dtype;
+  const Dtype dtype = value_dtype(b, matrix);
   const auto read = [&](const auto& argument) {
     if constexpr (std::is_same_v<std::decay_t<decltype(argument)>, infer::NumberArgument>)
       return scalar(b, argument.number(), dtype);
@@ -112,7 +118,7 @@ struct Spectrum {
 Spectrum spectrum(Builder& b, ValueId matrix, bool is_hermitian) {
   if (is_hermitian) {
     const Values parts = b.call_all("aten._linalg_eigh.default", {ValueRef{matrix}, "L", true});
-    return {parts[0], parts[1], turned(b, parts[1])};
+    return {parts[0], parts[1], adjoint(b, parts[1])};
   }
   const Values parts = b.call_all("aten._linalg_svd.default", {ValueRef{matrix}, false, true});
   return {parts[1], parts[0], parts[2]};
@@ -144,11 +150,12 @@ Values pinv_of(Builder& b, ValueId matrix, Tolerances tolerance, bool is_hermiti
   const ValueId magnitudes =
       is_hermitian ? b.call("aten.abs.default", {ValueRef{parts.values}}) : parts.values;
   const ValueId inverses = b.call("aten.reciprocal.default", {ValueRef{parts.values}});
-  const ValueId kept = b.call("aten.where.self", {ValueRef{is_above(b, magnitudes, tolerance)},
-                                                  ValueRef{inverses}, ValueRef{scalar(b, 0, dtype)}});
+  const ValueId kept =
+      b.call("aten.where.self", {ValueRef{is_above(b, magnitudes, tolerance)}, ValueRef{inverses},
+                                 ValueRef{scalar(b, 0, value_dtype(b, matrix))}});
   const ValueId row = b.call("aten.unsqueeze.default", {ValueRef{kept}, Dim(-2)});
-  const ValueId scaled = b.call("aten.mul.Tensor", {ValueRef{turned(b, parts.right)}, ValueRef{row}});
-  return {matmul(b, scaled, turned(b, parts.left))};
+  const ValueId scaled = b.call("aten.mul.Tensor", {ValueRef{adjoint(b, parts.right)}, ValueRef{row}});
+  return {matmul(b, scaled, adjoint(b, parts.left))};
 }
 template <class A>
 Values pinv(Builder& b, const A& a) {
@@ -156,16 +163,16 @@ Values pinv(Builder& b, const A& a) {
   return pinv_of(b, a.self(), tolerances(b, a, a.self()), a.hermitian());
 }
 Values pinv_of_number(Builder& b, const ops::linalg_pinv_default<Call>& a) {
-  const Dtype dtype = a.self().spec().dtype;
+  const Dtype dtype = value_dtype(b, a.self());
   if (!is_matrix(a, a.self().spec())) return {};
   return pinv_of(b, a.self(), {scalar(b, 0, dtype), scalar(b, a.rcond().number(), dtype)}, a.hermitian());
 }
 Values pinv_of_tensor(Builder& b, const ops::linalg_pinv_rcond_tensor<Call>& a) {
   if (!is_matrix(a, a.self().spec())) return {};
-  return pinv_of(b, a.self(), {scalar(b, 0, a.self().spec().dtype), a.rcond()}, a.hermitian());
+  return pinv_of(b, a.self(), {scalar(b, 0, value_dtype(b, a.self())), a.rcond()}, a.hermitian());
 }
 Values pinverse(Builder& b, const ops::pinverse_default<Call>& a) {
-  const Dtype dtype = a.self().spec().dtype;
+  const Dtype dtype = value_dtype(b, a.self());
   if (!is_matrix(a, a.self().spec())) return {};
   return pinv_of(b, a.self(), {scalar(b, 0, dtype), scalar(b, a.rcond().number(), dtype)}, false);
 }
@@ -188,13 +195,13 @@ Values rank_tensor(Builder& b, const ops::linalg_matrix_rank_atol_rtol_tensor<Ca
   return rank_of(b, a.input(), tolerances(b, a, a.input()), a.hermitian());
 }
 Values rank_above_number(Builder& b, const ops::linalg_matrix_rank_default<Call>& a) {
-  const Dtype dtype = a.self().spec().dtype;
+  const Dtype dtype = value_dtype(b, a.self());
   if (!is_matrix(a, a.self().spec())) return {};
   return rank_of(b, a.self(), {scalar(b, a.tol().number(), dtype), scalar(b, 0, dtype)}, a.hermitian());
 }
 Values rank_above_tensor(Builder& b, const ops::linalg_matrix_rank_tol_tensor<Call>& a) {
   if (!is_matrix(a, a.input().spec())) return {};
-  return rank_of(b, a.input(), {a.tol(), scalar(b, 0, a.input().spec().dtype)}, a.hermitian());
+  return rank_of(b, a.input(), {a.tol(), scalar(b, 0, value_dtype(b, a.input()))}, a.hermitian());
 }
 
 // ---- Condition numbers.
@@ -205,13 +212,13 @@ Values condition_by_inverse(Builder& b, ValueId matrix, Norm norm) {
   const Values inverse = b.call_all("aten.linalg_inv_ex.default", {ValueRef{matrix}});
   const ValueId is_singular = b.call("aten.gt.Scalar", {ValueRef{inverse[1]}, Dim(0)});
   const ValueId product = b.call("aten.mul.Tensor", {ValueRef{norm(matrix)}, ValueRef{norm(inverse[0])}});
-  const ValueId infinity = scalar(b, std::numeric_limits<double>::infinity(), b.spec(matrix).dtype);
+  const ValueId infinity = scalar(b, std::numeric_limits<double>::infinity(), value_dtype(b, matrix));
   return {b.call("aten.where.self", {ValueRef{is_singular}, ValueRef{infinity}, ValueRef{product}})};
 }
 ValueId no_condition(Builder& b, ValueId matrix) {
   Dims sizes = sizes_of(b, matrix);
   sizes.resize(sizes.size() - 2);
-  return zeros(b, sizes, b.spec(matrix).dtype);
+  return zeros(b, sizes, value_dtype(b, matrix));
 }
 Values cond(Builder& b, const ops::linalg_cond_default<Call>& a) {
   if (!is_matrix(a, a.self().spec())) return {};
@@ -244,6 +251,7 @@ ValueId singular_values(Builder& b, ValueId matrix) {
 
 std::span<const Decomposition> spectrum_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::_linalg_eigvals_default, eigvals>(),
       row<ops::linalg_cond_default, cond>(),
       row<ops::linalg_cond_p_str, cond_named>(),
       row<ops::linalg_eigh_default, eigh>(),

@@ -97,5 +97,7 @@ ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype);
 ValueId singular_values(Builder& b, ValueId matrix);
 // Swaps dimensions a and b.
 ValueId transpose(Builder& b, ValueId value, int64_t first, int64_t second);
+// The transpose of matrices; conjugated if complex.
+ValueId adjoint(Builder& b, ValueId matrix);
 
 }  // namespace etb::passes

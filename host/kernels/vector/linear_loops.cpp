@@ -162,8 +162,46 @@ void rotate(ComplexNumber<T>* x, ComplexNumber<T>* y, T cosine, T sine, int64_t 
 }
 
 template <class T>
-constexpr LinearLoops<T> kLoops = {
-    dot, dot_rows, divide, add_rows<T>, subtract_outer<T>, subtract_two_outers<T>, rotate};
+void rotate_by_phase(T* x, T* y, T cosine, T sine, int64_t count) {
+  rotate(x, y, cosine, sine, count);
+}
+
+template <class T>
+void rotate_by_phase(ComplexNumber<T>* x, ComplexNumber<T>* y, T cosine, ComplexNumber<T> sine,
+                     int64_t count) {
+  ETB_LOOP for (int64_t i = 0; i < count; ++i) {
+    const T x_re = x[i].re, x_im = x[i].im, y_re = y[i].re, y_im = y[i].im;
+    x[i].re = cosine * x_re + (sine.re * y_re - sine.im * y_im);
+    x[i].im = cosine * x_im + (sine.re * y_im + sine.im * y_re);
+    y[i].re = cosine * y_re - (sine.re * x_re + sine.im * x_im);
+    y[i].im = cosine * y_im - (sine.re * x_im - sine.im * x_re);
+  }
+}
+
+template <class T>
+void reflect(T* x, T* y, T* z, const T* v, T tau, int64_t count) {
+  const T v1 = v[1], tau1 = tau * v1;
+  if (z == nullptr) {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) {
+      const T sum = x[i] + v1 * y[i];
+      x[i] -= tau * sum;
+      y[i] -= tau1 * sum;
+    }
+    return;
+  }
+  const T v2 = v[2], tau2 = tau * v2;
+  ETB_LOOP for (int64_t i = 0; i < count; ++i) {
+    const T sum = x[i] + v1 * y[i] + v2 * z[i];
+    x[i] -= tau * sum;
+    y[i] -= tau1 * sum;
+    z[i] -= tau2 * sum;
+  }
+}
+
+template <class T>
+constexpr LinearLoops<T> kLoops = {dot,         dot_rows,       divide,
+                                   add_rows<T>, subtract_outer<T>, subtract_two_outers<T>,
+                                   rotate,      rotate_by_phase,   reflect<T>};
 
 }  // namespace
 

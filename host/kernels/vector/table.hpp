@@ -165,6 +165,10 @@ struct LinearLoops {
                               const T* x1, const T* y1);
   // (x, y) = (cosine * x + sine * y, cosine * y - sine * x)
   void (*rotate)(T* x, T* y, RealOf<T> cosine, RealOf<T> sine, int64_t count);
+  // (x, y) = (cosine * x + sine * y, cosine * y - conj(sine) * x)
+  void (*rotate_by_phase)(T* x, T* y, RealOf<T> cosine, T sine, int64_t count);
+  // Subtracts tau * v * (x + v[1] * y + v[2] * z) from (x, y, z), for a v that begins with 1. Without z, v[2] is not read.
+  void (*reflect)(T* x, T* y, T* z, const T* v, T tau, int64_t count);
 };
 
 // One step of `lanes` Fourier transforms side by side: numbers in groups that are `radix` apart become one run of `radix`. Real and
