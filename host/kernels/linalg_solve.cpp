@@ -7,8 +7,11 @@ namespace {
 
 // Rows that are solved by themselves, before a product subtracts them from the rest.
 constexpr int64_t kBlock = 32;
-// Up to so many columns are solved as vectors: a product would copy the triangle for little work on it.
-constexpr int64_t kMaxVectors = 4;
+// Up to so many columns are solved as vectors: a product would copy the triangle for little work on it. Four products of real parts
+// copy it as often.
+template <class T>
+constexpr int64_t kMaxVectors = kIsComplex<T> ? 12 : 4;
+constexpr int64_t kRowsAtOnce = 8;
 // Elements of a vector that stay in the cache while columns are subtracted from them.
 constexpr int64_t kChunk = 2048;
 
@@ -37,21 +40,27 @@ etb_status solve_lower(KernelContext& context, const Matrix<T>& t, bool is_unit,
   return solve_lower(context, t.block(half, half, left, left), is_unit, lower_x);
 }
 
-// Reads the rows of T once, along memory: an element of a vector is what its row leaves after the elements that are known. The rows
-// of `vectors` are the columns of X; conjugated, because an inner product conjugates them.
+// Reads the rows of T once, along memory, a few at a time: an element of a vector is what its row leaves after the elements that are
+// known. The rows of `vectors` are the columns of X; conjugated, because an inner product conjugates the rows of T.
 template <class T>
 etb_status solve_by_rows(KernelContext& context, const Matrix<T>& t, bool is_upper, bool is_unit,
                          const Matrix<T>& vectors) {
   const LinearLoops<T>& loops = vector_table(context).linear<T>();
-  T sums[kMaxVectors];
-  for (int64_t step = 0; step < t.rows; ++step) {
-    const int64_t i = is_upper ? t.rows - 1 - step : step, begin = is_upper ? i + 1 : 0;
-    if (context.should_stop(1 + step * vectors.rows / 4)) return context.stopped();
-    loops.dot_rows(sums, vectors.data + begin, vectors.row_stride, vectors.rows, step, t.row(i) + begin);
+  T sums[kRowsAtOnce];
+  for (int64_t solved = 0; solved < t.rows; solved += kRowsAtOnce) {
+    const int64_t height = std::min(kRowsAtOnce, t.rows - solved), left = t.rows - solved - height;
+    const int64_t first = is_upper ? left : solved, known = is_upper ? left + height : 0;
+    if (context.should_stop(1 + height * (solved + height) * vectors.rows / 4)) return context.stopped();
     for (int64_t v = 0; v < vectors.rows; ++v) {
-      T& element = vectors.at(v, i);
-      const T rest = conjugate(element) - sums[v];
-      element = conjugate(is_unit ? rest : rest / t.at(i, i));
+      T* x = vectors.row(v);
+      loops.dot_rows(sums, t.row(first) + known, t.row_stride, height, solved, x + known);
+      for (int64_t step = 0; step < height; ++step) {
+        const int64_t i = is_upper ? first + height - 1 - step : first + step;
+        T rest = x[i] - sums[i - first];
+        for (int64_t j = is_upper ? i + 1 : first; j < (is_upper ? first + height : i); ++j)
+          rest -= conjugate(t.at(i, j)) * x[j];
+        x[i] = is_unit ? rest : rest / conjugate(t.at(i, i));
+      }
     }
   }
   return ETB_OK;
@@ -112,7 +121,7 @@ etb_status solve_triangular(KernelContext& context, const Matrix<T>& triangle, b
                             const Matrix<T>& x) noexcept {
   if (x.columns == 0) return ETB_OK;
   const bool has_dense_side = triangle.column_stride == 1 || triangle.row_stride == 1;
-  if (x.columns <= kMaxVectors && triangle.rows > kBlock && has_dense_side)
+  if (x.columns <= kMaxVectors<T> && triangle.rows > kBlock && has_dense_side)
     return solve_vectors(context, triangle, is_upper, is_unit, x);
   // From the last row on, an upper triangle is a lower one.
   return is_upper ? solve_lower(context, triangle.reversed(), is_unit, x.with_rows_reversed())

@@ -201,7 +201,7 @@ TYPED_TEST(Systems, TriangularSystemsHaveSmallResiduals) {
   auto a = random_values<T>(n * n, 13);
   for (int64_t i = 0; i < n * n; ++i)
     a[static_cast<size_t>(i)] *= static_cast<T>(i % (n + 1) == 0 ? 2.0f : 0.1f);
-  for (const int64_t columns : {1, 2, 5, 40})
+  for (const int64_t columns : {1, 2, 5, 13, 40})
     for (int kind = 0; kind < 8; ++kind) {
       const bool is_upper = (kind & 1) != 0, is_left = (kind & 2) != 0, is_unit = (kind & 4) != 0;
       SCOPED_TRACE(testing::Message() << columns << (is_upper ? " upper" : " lower")
