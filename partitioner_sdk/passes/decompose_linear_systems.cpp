@@ -253,7 +253,7 @@ Values triangular_solve(Builder& b, const ops::triangular_solve_default<Call>& a
   sizes.back() = sizes[sizes.size() - 2];
   return {x, b.call("aten.expand.default", {a.A(), sizes})};
 }
-// L L^H X = B, or U^H U X = B. Y^H T = B^H stands for T^H Y = B: it transposes right sides, which are often columns.
+// L L^H X = B, or U^H U X = B. T^H Y = B is solved as Y^H T = B^H, which transposes right sides, which are often columns.
 ValueId solve_cholesky(Builder& b, ValueId factor, ValueId right_side, bool is_upper) {
   const auto solve_adjoint = [&](ValueId x) {
     return adjoint(b, solve_triangle(b, factor, adjoint(b, x), is_upper, false, false));

@@ -118,7 +118,7 @@ def scale_of(name, call, args, kwargs, results):
     own = own_error(name.replace(".", "_"), args, reals[0])
     distance = max(distance_from_exact(call, args, kwargs, results), own)
     if BY_FACTORS.match(name):
-        distance = max(distance, conditioned_error(call, args, kwargs, computing_eps))
+        distance = max(distance, conditioned_error(name, call, args, kwargs, computing_eps))
     return max(scale, distance / (8 * computing_eps))
 
 

@@ -309,7 +309,7 @@ def factor_scale(functional, bound, result):
     """The largest number of a factorisation, and PyTorch's error by the matrix's condition."""
     largest = max([largest_of(t) for t in tensors_in([bound, result]) if is_inexact(t) and t.numel()], default=0.0)
     computing_eps = 2.0**-52 if bound[0].dtype in (torch.float64, torch.complex128) else 2.0**-23
-    error = conditioned_error(lambda *args: call(functional, list(args)), bound, {}, computing_eps)
+    error = conditioned_error(full_name(functional).removesuffix(".default"), lambda *args: call(functional, list(args)), bound, {}, computing_eps)
     return max(largest, error / (8 * computing_eps))
 
 def largest_of(tensor):

@@ -199,7 +199,7 @@ void reflect(T* x, T* y, T* z, const T* v, T tau, int64_t count) {
 }
 
 template <class T>
-constexpr LinearLoops<T> kLoops = {dot,         dot_rows,          divide,
+constexpr LinearLoops<T> kLoops = {dot,         dot_rows,       divide,
                                    add_rows<T>, subtract_outer<T>, subtract_two_outers<T>,
                                    rotate,      rotate_by_phase,   reflect<T>};
 
