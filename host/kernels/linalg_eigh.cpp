@@ -90,7 +90,7 @@ template <class T>
 bool run_step(KernelContext& context, const Block& block, int64_t begin, int64_t end,
               const Matrix<T>& vectors) {
   const double ratio = (block.d(begin + 1) - block.d(begin)) / (2 * block.e(begin));
-  const double root = std::hypot(ratio, 1.0);
+  const double root = length_of(ratio, 1.0);
   double g = block.d(end) - block.d(begin) + block.e(begin) / (ratio + std::copysign(root, ratio));
   double sine = 1, cosine = 1, shift = 0;
   for (int64_t i = end - 1; i >= begin; --i) {
@@ -111,10 +111,11 @@ bool run_step(KernelContext& context, const Block& block, int64_t begin, int64_t
   return true;
 }
 
+// Compares squares, because this is asked for each element before each step.
 bool is_negligible(const Block& block, int64_t i, double epsilon) {
-  return std::abs(block.e(i)) <=
-         epsilon * std::sqrt(std::abs(block.d(i))) * std::sqrt(std::abs(block.d(i + 1))) +
-             std::numeric_limits<double>::min();
+  const double beside = block.e(i);
+  return beside * beside <= epsilon * epsilon * std::abs(block.d(i) * block.d(i + 1)) ||
+         std::abs(beside) <= std::numeric_limits<double>::min();
 }
 
 etb_status fail_to_converge(KernelContext& context) {

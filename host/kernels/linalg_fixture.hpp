@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of linear algebra share: calls of one kernel, and random matrices.
+// Calls of one kernel, and random matrices, for the tests of linear algebra.
 #pragma once
 
 #include <gtest/gtest.h>

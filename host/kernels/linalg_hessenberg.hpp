@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a square matrix before the QR algorithm for eigenvalues: it is balanced, then made zero below its first subdiagonal.
+// Steps before the QR algorithm for eigenvalues: a square matrix is balanced, then made zero below its first subdiagonal.
 #pragma once
 
 #include "host/kernels/linalg_reflections.hpp"
@@ -9,7 +9,7 @@ namespace etb::host {
 // Rows and columns [first, last] of a balanced matrix are those that are not triangular yet.
 struct Balance {
   int64_t first = 0, last = -1;
-  // Of each row: the row it was exchanged with, outside of [first, last], and the factor of its column.
+  // For each row: the row it was exchanged with, outside of [first, last], and the factor of its column.
   int64_t* exchanged = nullptr;
   double* factors = nullptr;
 

@@ -22,8 +22,8 @@ struct SchurTask {
 template <class T>
 etb_status make_triangular(KernelContext& context, const SchurTask<T>& task) noexcept;
 
-// Writes an eigenvector of the triangular matrix to each row of x. Of a real matrix's conjugate pair two rows are the real and the
-// imaginary part of the first one.
+// Writes an eigenvector of the triangular matrix to each row of x. For a conjugate pair of a real matrix, two rows are the real and
+// the imaginary part of the first one.
 template <class T>
 etb_status find_triangular_vectors(KernelContext& context, const SchurTask<T>& task,
                                    const Matrix<T>& x) noexcept;

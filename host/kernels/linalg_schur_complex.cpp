@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "host/kernels/linalg_schur.hpp"
+#include "host/kernels/linalg_spectrum.hpp"
 
 namespace etb::host {
 namespace {
@@ -28,11 +29,6 @@ struct ComplexRotation {
   double cosine;
   Number sine, r;
 };
-// hypot where squares leave the range of double only: it is slow.
-double length_of(double x, double y) {
-  const double squares = x * x + y * y;
-  return squares > 1e-280 && squares < 1e280 ? std::sqrt(squares) : std::hypot(x, y);
-}
 ComplexRotation make_complex_rotation(Number x, Number y) {
   const double of_x = length_of(x.re, x.im), of_y = length_of(y.re, y.im), length = length_of(of_x, of_y);
   if (of_y == 0) return {1, Number(0), x};

@@ -17,13 +17,19 @@ inline etb_status expect_part_dtype(KernelContext& context, const Tensor& matric
                       to_text(values.dtype()), to_text(expected), to_text(matrices.dtype()));
 }
 
+// The length of (x, y). std::hypot is slow, and only needed where squares leave the range of double.
+inline double length_of(double x, double y) noexcept {
+  const double squares = x * x + y * y;
+  return squares > 1e-280 && squares < 1e280 ? std::sqrt(squares) : std::hypot(x, y);
+}
+
 // The rotation that turns (f, g) into (r, 0); r has the sign of f.
 struct Rotation {
   double cosine, sine, r;
 };
 inline Rotation make_rotation(double f, double g) noexcept {
   if (g == 0) return {1, 0, f};
-  const double r = std::copysign(std::hypot(f, g), f);
+  const double r = std::copysign(length_of(f, g), f);
   return {f / r, g / r, r};
 }
 
