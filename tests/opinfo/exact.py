@@ -86,8 +86,6 @@ MAX_ELEMENTS = 2000  # of a larger result, evenly spaced
 def own_error(name, arguments, result):
     """Largest distance of PyTorch's finite results from the exact ones; 0 for other operators. `name` is that of the operator without
     namespace and overload, `arguments` are its first tensors and numbers."""
-    if name in ("matrix_exp", "linalg_matrix_exp"):
-        return matrix_exponential_error(arguments[0], result)
     if result.is_complex():
         return complex_error(COMPLEX_FUNCTIONS.get(name), arguments, result)
     function = FUNCTIONS.get(name)
@@ -129,17 +127,4 @@ def complex_error(function, arguments, result):
             distance = function(*map(mpmath.mpmathify, elements)) - mpmath.mpmathify(found)
             if abs(distance) > rounding * abs(found):
                 largest = max(largest, abs(float(distance.real)), abs(float(distance.imag)))
-    return largest
-
-
-def matrix_exponential_error(matrices, result):
-    """The same for matrix exponentials: PyTorch squares a small matrix's exponential several times, and its error grows each time."""
-    if result.numel() == 0 or not torch.isfinite(result).all() or matrices.shape[-1] > 10:
-        return 0.0
-    largest = 0.0
-    size = matrices.shape[-1]
-    with mpmath.workdps(40):
-        for matrix, found in zip(matrices.reshape(-1, size, size).tolist(), result.reshape(-1, size, size).tolist()):
-            distance = mpmath.expm(mpmath.matrix(matrix), method="taylor") - mpmath.matrix(found)
-            largest = max([largest, *(abs(float(part)) for x in distance for part in (mpmath.re(x), mpmath.im(x)))])
     return largest

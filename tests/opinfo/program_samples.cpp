@@ -12,7 +12,7 @@
 //   run       the program does not load, or its run fails
 //   crash     a signal ended the process, or it ran longer than --seconds
 // --official: runs the programs that official_samples.py wrote, instead of compiling.
-// --expected: a file with one line for each sample that may be other than right: "path verdict reason". A path that
+// --expected: a file with one line for each sample that may be other than right: "path verdict reason", or "path backend:verdict reason". A path that
 // ends with * means all that begin so. Exit code 0 if every other sample is right, and no sample that is
 // listed by its whole path is.
 #include <poll.h>
@@ -253,7 +253,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   etb::tests::run_all(*options, samples);
-  const auto excuses = etb::tests::read_excuses(options->expected);
+  const auto excuses = etb::tests::read_excuses(options->expected, options->backend);
   if (!options->docs.empty())
     std::ofstream(options->docs) << etb::tests::make_page(options->backend, excuses, samples);
   return etb::tests::report(excuses, samples, options->tsv) == 0 ? 0 : 1;

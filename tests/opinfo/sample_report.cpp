@@ -105,7 +105,7 @@ std::string failure_table(const std::vector<Excuse>& excuses, const std::vector<
 
 }  // namespace
 
-std::vector<Excuse> read_excuses(const std::string& path) {
+std::vector<Excuse> read_excuses(const std::string& path, const std::string& backend) {
   std::vector<Excuse> rows;
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
@@ -114,6 +114,10 @@ std::vector<Excuse> read_excuses(const std::string& path) {
     Excuse row;
     words >> row.path >> row.verdict >> std::ws;
     std::getline(words, row.reason);
+    if (const size_t colon = row.verdict.find(':'); colon != std::string::npos) {
+      if (row.verdict.substr(0, colon) != backend) continue;
+      row.verdict.erase(0, colon + 1);
+    }
     row.is_pattern = row.path.ends_with('*');
     if (row.is_pattern) row.path.pop_back();
     rows.push_back(std::move(row));

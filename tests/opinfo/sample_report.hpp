@@ -21,7 +21,7 @@ struct Sample {
   std::string name() const { return op + path.substr(path.find_last_of('/')); }
 };
 
-// A row of the file of expected verdicts: "path verdict reason".
+// A row of the file of expected verdicts: "path verdict reason". "xnnpack:verdict" is a row for that backend only.
 struct Excuse {
   std::string path, verdict, reason;
   bool is_pattern = false;  // all paths that begin so
@@ -29,7 +29,7 @@ struct Excuse {
   bool covers(const std::string& name) const { return is_pattern ? name.starts_with(path) : name == path; }
 };
 
-std::vector<Excuse> read_excuses(const std::string& path);
+std::vector<Excuse> read_excuses(const std::string& path, const std::string& backend);
 
 // Returns a page in Markdown: totals by family, and operator by dtype. `backend` is empty for portable kernels.
 std::string make_page(const std::string& backend, const std::vector<Excuse>& excuses,
