@@ -4,7 +4,9 @@
 #include "api/ops/sizes/arithmetic.hpp"
 #include "api/ops/sizes/broadcast.hpp"
 #include "host/kernels/dims.hpp"
+#include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "host/kernels/long_loops.hpp"
 #include "ops/_conj_physical.hpp"
 #include "ops/_to_copy.hpp"
 #include "ops/alias_copy.hpp"
@@ -17,6 +19,56 @@
 namespace etb::host {
 namespace {
 
+// Converts between complex and other numbers of equal sizes: a real number has an imaginary part of 0, and a complex one gives its real
+// part, or for bool whether it is not 0.
+class ComplexConversion {
+ public:
+  ComplexConversion(const ConvertLoops& loops, const Tensor& from, const Tensor& out)
+      : from_(from), out_(out), from_parts_(parts_of(from)), out_parts_(parts_of(out)) {
+    load_ = loops.load[static_cast<int>(real_part(from.dtype()))][static_cast<int>(Compute::kDouble)];
+    store_ = loops.store[static_cast<int>(real_part(out.dtype()))][static_cast<int>(Compute::kDouble)];
+  }
+
+  etb_status run(KernelContext& context) {
+    if (load_ == nullptr || store_ == nullptr)
+      return context.fail(ETB_INVALID_TYPE, "%s into %s", to_text(from_.dtype()), to_text(out_.dtype()));
+    DimSet last;
+    if (from_.rank() > 0) last.set(static_cast<size_t>(from_.rank()) - 1);
+    RowWalk from(from_, last), to(out_, last);
+    const int64_t from_step = from_.rank() > 0 ? from_.stride(from_.rank() - 1) : 1,
+                  out_step = out_.rank() > 0 ? out_.stride(out_.rank() - 1) : 1;
+    for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance())
+      ETB_CHECK(for_each_piece(context, from.row_numel(), [&](int64_t begin, int64_t length) {
+        for (int64_t at = begin; at < begin + length; at += kCount)
+          convert(from.offset() + at * from_step, from_step, to.offset() + at * out_step, out_step,
+                  std::min(kCount, begin + length - at));
+      }));
+    return ETB_OK;
+  }
+
+ private:
+  static constexpr int64_t kCount = 256;
+  static int64_t parts_of(const Tensor& tensor) { return is_complex(tensor.dtype()) ? 2 : 1; }
+  static char* part_at(const Tensor& tensor, int64_t offset, int64_t part) {
+    return element_at(tensor, offset) +
+           part * static_cast<int64_t>(element_nbytes(real_part(tensor.dtype())));
+  }
+
+  void convert(int64_t from_at, int64_t from_step, int64_t out_at, int64_t out_step, int64_t count) {
+    double parts[2][kCount] = {};
+    for (int64_t part = 0; part < from_parts_; ++part)
+      load_(parts[part], part_at(from_, from_at, part), from_step * from_parts_, count);
+    if (is_bool(out_.dtype()))
+      for (int64_t i = 0; i < count; ++i) parts[0][i] = parts[0][i] != 0 || parts[1][i] != 0 ? 1 : 0;
+    for (int64_t part = 0; part < out_parts_; ++part)
+      store_(part_at(out_, out_at, part), parts[part], out_step * out_parts_, count);
+  }
+
+  const Tensor &from_, &out_;
+  int64_t from_parts_, out_parts_;
+  ConvertLoop load_, store_;
+};
+
 // Converts or copies `from` into `out`, which may be larger: `from` then broadcasts.
 etb_status convert(KernelContext& context, const Tensor& from, Tensor& out) {
   if (from.dtype() == out.dtype() && from.rank() == out.rank()) {
@@ -24,6 +76,10 @@ etb_status convert(KernelContext& context, const Tensor& from, Tensor& out) {
       return copy_tensor(context, from, out);
     }
   }
+  const bool has_equal_sizes =
+      std::equal(from.sizes().begin(), from.sizes().end(), out.sizes().begin(), out.sizes().end());
+  if (has_equal_sizes && (is_complex(from.dtype()) || is_complex(out.dtype())))
+    return ComplexConversion(*vector_table(context).conversions, from, out).run(context);
   const Operand input(from);
   const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::copy)];
   return run_elements(context, {loops, from.dtype(), out.dtype(), {}}, {&input, 1}, out);

@@ -94,6 +94,19 @@ def conversions(emit):
             emit("et_copy::_d2h_copy.out", [(T, x)], [x], "copy")
 
 
+def complex_conversions(emit):
+    others = [torch.float32, torch.float64, torch.float16, torch.int32, torch.int64, torch.bool]
+    x = torch.tensor([[0, 0.5j, 2], [-100, 3 + 1j, 7 - 2j]])
+    for dtype in (torch.complex64, torch.complex128):
+        for other in [*others, torch.complex64, torch.complex128]:
+            for given in (x.to(dtype), x.to(dtype)[1, 2], x.to(dtype)[:0]):
+                emit("aten::_to_copy.out", [(T, given), ("bool", False), (N, None)], [given.to(other)], "complex")
+        for other in others:
+            real = x.real.to(other)
+            emit("aten::_to_copy.out", [(T, real), ("bool", False), (N, None)], [real.to(dtype)], "complex")
+            emit("dim_order_ops::_to_dim_order_copy.out", [(T, real), ("bool", False), ("Optional[List[int]]", None)], [real.to(dtype)], "complex")
+
+
 def complex_parts(emit):
     for dtype in (torch.complex32, torch.complex64, torch.complex128):
         for sizes in ([], [0], [3], [2, 3, 4]):
@@ -112,7 +125,7 @@ def resized(emit):
 
 
 def add_plain(emit):
-    for family in (constants, dtype_views, ranges, random_numbers, conversions, complex_parts, resized):
+    for family in (constants, dtype_views, ranges, random_numbers, conversions, complex_conversions, complex_parts, resized):
         family(emit)
 
 

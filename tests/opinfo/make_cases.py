@@ -39,10 +39,10 @@ OPEN_RESULT = {"aten::empty.out", "aten::rand.out", "aten::randn.out", "aten::ra
 # Likewise one result of several: vectors that may have any sign.
 OPEN_OUTS = {("aten::linalg_eig.out", "eigenvectors")}
 # Ops with complex tensors in the cases.
-COMPLEX = {"aten::_fft_c2c.out", "aten::_fft_c2r.out", "aten::_fft_r2c.out", "aten::complex.out", "aten::logcumsumexp.out",
+COMPLEX = {"aten::_to_copy.out", "aten::_fft_c2c.out", "aten::_fft_c2r.out", "aten::_fft_r2c.out", "aten::complex.out", "aten::logcumsumexp.out",
            "aten::view_as_complex_copy.out", "aten::view_as_real_copy.out"}
 COMPLEX_DTYPES = [torch.complex64, torch.complex128]
-COMPLEX_OPS = re.compile(r"fft|i?stft|complex|logcumsumexp|polar|view_as|" + BY_FACTORS.pattern)  # OpInfos that call them
+COMPLEX_OPS = re.compile(r"(to|bool|int|float|cfloat|cdouble)$|fft|i?stft|complex|logcumsumexp|polar|view_as|" + BY_FACTORS.pattern)  # OpInfos that call them
 # Ops that add up many terms: the error is measured against the sum of the terms' magnitudes.
 ACCUMULATES = re.compile(r"aten::(_fft_|mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
                          r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
