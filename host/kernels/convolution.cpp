@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::convolution in one to three dims, grouped, dilated, transposed, for every arithmetic dtype and layout.
+// aten::convolution in one to three dims, grouped, dilated, for every arithmetic dtype and layout; convolution_transposed.cpp turns
+// transposed ones into such.
 //
 // A band of output rows is computed at a time. The input rows it needs are copied into scratch: converted to the computing type, with
 // padding around them, and split by stride phase, so that for every kernel position the values under consecutive outputs are dense.
@@ -22,17 +23,17 @@ namespace {
 
 class Forward {
  public:
-  Forward(KernelContext& context, const Convolution& shape, const Tensor& input, const Tensor& weight,
-          const Tensor* bias, Tensor& out)
+  Forward(KernelContext& context, const Convolution& shape, const ConvolutionOperand& input,
+          const ConvolutionOperand& weight, const Tensor* bias, const ConvolutionOperand& out)
       : context_(context),
         shape_(shape),
         input_(input),
         weight_(weight),
         bias_(bias),
         out_(out),
-        compute_(compute_of(input.dtype())),
+        compute_(compute_of(input.dtype)),
         table_(vector_table(context)),
-        load_(table_.conversions->load[static_cast<int>(input.dtype())][static_cast<int>(compute_)]),
+        load_(table_.conversions->load[static_cast<int>(input.dtype)][static_cast<int>(compute_)]),
         value_nbytes_(compute_ == Compute::kFloat ? 4 : 8),
         group_in_(shape.in_channels / shape.groups),
         group_out_(shape.out_channels / shape.groups),
@@ -72,27 +73,25 @@ class Forward {
       if (shape_.kernel[dim] != 1 || shape_.stride[dim] != 1 || shape_.padding[dim] != 0 ||
           shape_.in[dim] != shape_.out[dim])
         return false;
-      if (shape_.in[dim] > 1 &&
-          (shape_.spatial_stride(input_, dim) != dense || shape_.spatial_stride(out_, dim) != dense))
-        return false;
+      if (shape_.in[dim] > 1 && (input_.inner[dim] != dense || out_.inner[dim] != dense)) return false;
       dense *= shape_.in[dim];
     }
-    return is_natural(input_.dtype()) && !shape_.is_transposed;
+    return is_natural(input_.dtype);
   }
 
   etb_status run_plain() {
     GemmTask task = {};
     set_weights(task);
     task.n = task.c_run = task.c_pitch = shape_.out[0] * shape_.out[1] * shape_.out[2];
-    task.b_dtype = input_.dtype();
-    task.b_row_stride = input_.stride(1);
+    task.b_dtype = input_.dtype;
+    task.b_row_stride = input_.outer[1];
     task.b_column_stride = 1;
     task.c_column_stride = 1;
     for (int64_t image = 0; image < shape_.batch; ++image) {
       for (int64_t group = 0; group < shape_.groups; ++group) {
         set_group(task, group);
-        task.b = at(input_, image * input_.stride(0) + group * group_in_ * input_.stride(1));
-        task.c = at(out_, image * out_.stride(0) + group * group_out_ * out_.stride(1));
+        task.b = input_.at(image * input_.outer[0] + group * input_.group);
+        task.c = out_.at(image * out_.outer[0] + group * out_.group);
         ETB_CHECK(run_product(task));
       }
     }
@@ -103,42 +102,35 @@ class Forward {
   void set_weights(GemmTask& task) const {
     task.m = group_out_;
     task.k = group_in_ * kernel_numel_;
-    task.a_dtype = weight_.dtype();
-    task.a_row_stride = weight_.stride(shape_.is_transposed ? 1 : 0);
-    task.a_column_stride = 1;
-    const bool is_dense = !shape_.is_transposed && weight_.is_contiguous();
-    task.a_offsets = is_dense ? nullptr : weight_offsets_;
-    if (kernel_numel_ == 1 && !shape_.is_transposed) {
-      task.a_offsets = nullptr;
-      task.a_column_stride = weight_.stride(1);
-    }
-    task.c_dtype = out_.dtype();
-    task.c_row_stride = out_.stride(1);
+    task.a_dtype = weight_.dtype;
+    task.a_row_stride = weight_.outer[0];
+    task.a_column_stride = kernel_numel_ == 1 ? weight_.outer[1] : 1;
+    task.a_offsets = kernel_numel_ == 1 || has_dense_weights() ? nullptr : weight_offsets_;
+    task.c_dtype = out_.dtype;
+    task.c_row_stride = out_.outer[1];
     task.alpha = task.beta = 1.0;
   }
 
+  // True if the weights of an output channel are in memory as they are counted.
+  bool has_dense_weights() const {
+    int64_t dense = 1;
+    for (int dim = 2; dim >= 0; --dim) {
+      if (shape_.kernel[dim] > 1 && weight_.inner[dim] != dense) return false;
+      dense *= shape_.kernel[dim];
+    }
+    return group_in_ == 1 || weight_.outer[1] == dense;
+  }
+
   void set_group(GemmTask& task, int64_t group) const {
-    task.a = weight_at_group(group);
+    task.a = weight_.at(group * weight_.group);
     if (bias_ == nullptr) return;
-    task.init = at(*bias_, group * group_out_);
+    task.init = bias_at(group * group_out_);
     task.init_dtype = bias_->dtype();
     task.init_row_stride = 1;
   }
 
-  const void* weight_at_group(int64_t group) const {
-    return at(weight_, group * (shape_.is_transposed ? group_in_ : group_out_) * weight_.stride(0));
-  }
-
-  static char* at(const Tensor& tensor, int64_t offset) {
-    return tensor.data_as<char>() + offset * static_cast<int64_t>(element_nbytes(tensor.dtype()));
-  }
-
-  // A transposed convolution is a plain one of stride 1 over the input with zeros between its elements, with the kernel turned round.
-  int64_t step(int dim) const { return shape_.is_transposed ? 1 : shape_.stride[dim]; }
-  int64_t spread(int dim) const { return shape_.is_transposed ? shape_.stride[dim] : 1; }
-  int64_t border(int dim) const {
-    if (!shape_.is_transposed) return shape_.padding[dim];
-    return shape_.dilation[dim] * (shape_.kernel[dim] - 1) - shape_.padding[dim];
+  const void* bias_at(int64_t channel) const {
+    return bias_->data_as<char>() + channel * static_cast<int64_t>(element_nbytes(bias_->dtype()));
   }
 
   // Which (row phase, column phase) pairs of the strides the kernel touches: positions k * dilation % step repeat after step / gcd, and
@@ -146,15 +138,15 @@ class Forward {
   void set_phases() {
     for (int axis = 0; axis < 2; ++axis) {
       const int dim = axis + 1;
-      phase_count_[axis] =
-          std::min(shape_.kernel[dim], step(dim) / std::gcd(shape_.dilation[dim], step(dim)));
-      reach_[axis] = (shape_.kernel[dim] - 1) * shape_.dilation[dim] / step(dim);
+      phase_count_[axis] = std::min(shape_.kernel[dim],
+                                    shape_.stride[dim] / std::gcd(shape_.dilation[dim], shape_.stride[dim]));
+      reach_[axis] = (shape_.kernel[dim] - 1) * shape_.dilation[dim] / shape_.stride[dim];
     }
     pitch_ = shape_.out[2] + reach_[1];
   }
 
   int64_t phase_of(int axis, int64_t position) const {
-    return position * shape_.dilation[axis + 1] % step(axis + 1);
+    return position * shape_.dilation[axis + 1] % shape_.stride[axis + 1];
   }
 
   // The index of a phase among the used ones along an axis.
@@ -200,7 +192,6 @@ class Forward {
     context_.wish_for(
         2 * std::min<uint64_t>(static_cast<uint64_t>(band_numel_of(band_rows_)) * value_nbytes_, kMostBand) +
         4096);
-    if (out_breaks_rows()) band_rows_ = 1;
     while (band_rows_ > 1 && static_cast<uint64_t>(band_numel_of(band_rows_)) * value_nbytes_ > budget) {
       band_rows_ = (band_rows_ + 1) / 2;
     }
@@ -217,12 +208,6 @@ class Forward {
     return context_.stopped();
   }
 
-  // True if consecutive output rows are not adjacent in memory.
-  bool out_breaks_rows() const {
-    return shape_.out[1] > 1 &&
-           shape_.spatial_stride(out_, 1) != shape_.out[2] * shape_.spatial_stride(out_, 2);
-  }
-
   // Offsets of the first output's input values in the band, and of the weights, in the order channel, depth, row, column.
   void fill_offsets() {
     int64_t index = 0;
@@ -233,18 +218,12 @@ class Forward {
           for (int64_t c = 0; c < shape_.kernel[2]; ++c, ++index) {
             if (context_.should_stop(phase_count_[0] + phase_count_[1])) return;
             const int64_t row = r * shape_.dilation[1], column = c * shape_.dilation[2];
-            const int64_t phase =
-                phase_index(0, row % step(1)) * phase_count_[1] + phase_index(1, column % step(2));
+            const int64_t phase = phase_index(0, row % shape_.stride[1]) * phase_count_[1] +
+                                  phase_index(1, column % shape_.stride[2]);
             offsets_[index] = (channel * shape_.kernel[0] + d) * plane + phase * phase_numel +
-                              row / step(1) * pitch_ + column / step(2);
-            const int64_t position[3] = {d, r, c};
-            int64_t weight = channel * weight_.stride(shape_.is_transposed ? 0 : 1);
-            for (int dim = 0; dim < 3; ++dim) {
-              const int64_t turned =
-                  shape_.is_transposed ? shape_.kernel[dim] - 1 - position[dim] : position[dim];
-              weight += turned * shape_.spatial_stride(weight_, dim);
-            }
-            weight_offsets_[index] = weight;
+                              row / shape_.stride[1] * pitch_ + column / shape_.stride[2];
+            weight_offsets_[index] = channel * weight_.outer[1] + d * weight_.inner[0] +
+                                     r * weight_.inner[1] + c * weight_.inner[2];
           }
         }
       }
@@ -256,9 +235,9 @@ class Forward {
     for (int64_t channel = 0; channel < group_in_; ++channel) {
       for (int64_t d = 0; d < shape_.kernel[0]; ++d) {
         char* to = band_ + static_cast<size_t>((channel * shape_.kernel[0] + d) * plane) * value_nbytes_;
-        const int64_t in_depth = source_index(0, depth * step(0) + d * shape_.dilation[0]);
+        const int64_t in_depth = source_index(0, depth * shape_.stride[0] + d * shape_.dilation[0]);
         const int64_t channel_offset =
-            image * input_.stride(0) + (group * group_in_ + channel) * input_.stride(1);
+            image * input_.outer[0] + group * input_.group + channel * input_.outer[1];
         for (int64_t p = 0; p < phase_count_[0]; ++p) {
           const int64_t row_phase = phase_at(0, p);
           for (int64_t q = 0; q < phase_count_[1]; ++q) {
@@ -269,13 +248,12 @@ class Forward {
             if (context_.should_stop(1 + phase_count_[0] + phase_count_[1] * phase_count_[1] / 4)) return;
             for (int64_t r = 0; r < rows + reach_[0]; ++r) {
               if (context_.should_stop(pitch_ + 1)) return;
-              const int64_t in_row = source_index(1, (row + r) * step(1) + row_phase);
+              const int64_t in_row = source_index(1, (row + r) * shape_.stride[1] + row_phase);
               char* row_to = phase_to + static_cast<size_t>(r * pitch_) * value_nbytes_;
               if (in_depth < 0 || in_row < 0) {
                 std::memset(row_to, 0, static_cast<size_t>(pitch_) * value_nbytes_);
               } else {
-                const int64_t offset = channel_offset + in_depth * shape_.spatial_stride(input_, 0) +
-                                       in_row * shape_.spatial_stride(input_, 1);
+                const int64_t offset = channel_offset + in_depth * input_.inner[0] + in_row * input_.inner[1];
                 fill_row(row_to, offset, column_phase);
               }
             }
@@ -285,45 +263,33 @@ class Forward {
     }
   }
 
-  // The input index at a position of the padded (and spread) input, or -1 where that is zero.
+  // The input index at a position of the padded input, or -1 where that is zero.
   int64_t source_index(int dim, int64_t position) const {
-    const int64_t index = position - border(dim);
-    if (index < 0 || index % spread(dim) != 0 || index / spread(dim) >= shape_.in[dim]) return -1;
-    return index / spread(dim);
+    const int64_t index = position - shape_.padding[dim];
+    return index < 0 || index >= shape_.in[dim] ? -1 : index;
   }
 
   void fill_row(char* to, int64_t offset, int64_t phase) {
-    const int64_t element_stride = shape_.spatial_stride(input_, 2);
-    if (shape_.is_transposed) {
-      for (int64_t x = 0; x < pitch_; ++x) {
-        const int64_t index = source_index(2, x);
-        char* value = to + static_cast<size_t>(x) * value_nbytes_;
-        if (index < 0) {
-          std::memset(value, 0, value_nbytes_);
-        } else {
-          load_(value, at(input_, offset + index * element_stride), 1, 1);
-        }
-      }
-      return;
-    }
-    // Positions x * step + phase - border that are within [0, in).
-    const int64_t first_missing = border(2) - phase;
-    const int64_t begin = std::min(pitch_, first_missing <= 0 ? 0 : (first_missing + step(2) - 1) / step(2));
-    const int64_t last = shape_.in[2] - 1 + border(2) - phase;
-    const int64_t end = last < 0 ? begin : std::max(begin, std::min(pitch_, last / step(2) + 1));
+    const int64_t element_stride = input_.inner[2];
+    // Positions x * step + phase - padding that are within [0, in).
+    const int64_t first_missing = shape_.padding[2] - phase;
+    const int64_t begin =
+        std::min(pitch_, first_missing <= 0 ? 0 : (first_missing + shape_.stride[2] - 1) / shape_.stride[2]);
+    const int64_t last = shape_.in[2] - 1 + shape_.padding[2] - phase;
+    const int64_t end = last < 0 ? begin : std::max(begin, std::min(pitch_, last / shape_.stride[2] + 1));
     std::memset(to, 0, static_cast<size_t>(begin) * value_nbytes_);
-    const int64_t index = begin * step(2) + phase - border(2);
+    const int64_t index = begin * shape_.stride[2] + phase - shape_.padding[2];
     if (end > begin) {
-      load_(to + static_cast<size_t>(begin) * value_nbytes_, at(input_, offset + index * element_stride),
-            step(2) * element_stride, end - begin);
+      load_(to + static_cast<size_t>(begin) * value_nbytes_, input_.at(offset + index * element_stride),
+            shape_.stride[2] * element_stride, end - begin);
     }
     std::memset(to + static_cast<size_t>(end) * value_nbytes_, 0,
                 static_cast<size_t>(pitch_ - end) * value_nbytes_);
   }
 
   char* out_at(int64_t image, int64_t channel, int64_t depth, int64_t row) const {
-    return at(out_, image * out_.stride(0) + channel * out_.stride(1) +
-                        depth * shape_.spatial_stride(out_, 0) + row * shape_.spatial_stride(out_, 1));
+    return out_.at(image * out_.outer[0] + channel / group_out_ * out_.group +
+                   channel % group_out_ * out_.outer[1] + depth * out_.inner[0] + row * out_.inner[1]);
   }
 
   etb_status multiply_band(int64_t image, int64_t group, int64_t depth, int64_t row, int64_t rows) {
@@ -338,8 +304,8 @@ class Forward {
     task.b_offsets = offsets_;
     task.b_column_stride = 1;
     task.c = out_at(image, group * group_out_, depth, row);
-    task.c_column_stride =
-        shape_.out[2] > 1 || shape_.spatial_stride(out_, 2) > 0 ? shape_.spatial_stride(out_, 2) : 1;
+    task.c_column_stride = out_.inner[2] > 0 ? out_.inner[2] : 1;
+    task.c_line_stride = out_.inner[1];
     task.c_run = shape_.out[2];
     task.c_pitch = pitch_;
     return run_product(task);
@@ -354,27 +320,24 @@ class Forward {
   // One input channel a group: every output channel of the group is a filter over the same plane.
   etb_status filter_band(int64_t image, int64_t group, int64_t depth, int64_t row, int64_t rows) {
     const ConvertLoop load_weight =
-        table_.conversions->load[static_cast<int>(weight_.dtype())][static_cast<int>(compute_)];
+        table_.conversions->load[static_cast<int>(weight_.dtype)][static_cast<int>(compute_)];
     const ConvertLoop store =
-        table_.conversions->store[static_cast<int>(out_.dtype())][static_cast<int>(compute_)];
-    const int64_t count = (rows - 1) * pitch_ + shape_.out[2], out_stride = shape_.spatial_stride(out_, 2);
+        table_.conversions->store[static_cast<int>(out_.dtype)][static_cast<int>(compute_)];
+    const int64_t count = (rows - 1) * pitch_ + shape_.out[2], out_stride = out_.inner[2];
     // Outputs between two questions whether to stop: a filter of a million weights leaves sixteen.
     const int64_t piece = std::max<int64_t>(16, KernelContext::kPiece * 64 / kernel_numel_ / 64 * 64);
     for (int64_t channel = 0; channel < group_out_; ++channel) {
       if (context_.should_stop(kernel_numel_)) return context_.stopped();
-      const auto* weight = static_cast<const char*>(weight_at_group(group)) +
-                           channel * weight_.stride(shape_.is_transposed ? 1 : 0) *
-                               static_cast<int64_t>(element_nbytes(weight_.dtype()));
+      const int64_t weight = group * weight_.group + channel * weight_.outer[0];
       for (int64_t l = 0; l < kernel_numel_; ++l) {
         load_weight(static_cast<char*>(weights_) + static_cast<size_t>(l) * value_nbytes_,
-                    weight + weight_offsets_[l] * static_cast<int64_t>(element_nbytes(weight_.dtype())), 1,
-                    1);
+                    weight_.at(weight + weight_offsets_[l]), 1, 1);
       }
       const int64_t out_channel = group * group_out_ + channel;
       alignas(8) char start[8] = {};
       if (bias_ != nullptr) {
         table_.conversions->load[static_cast<int>(bias_->dtype())][static_cast<int>(compute_)](
-            start, at(*bias_, out_channel), 1, 1);
+            start, bias_at(out_channel), 1, 1);
       }
       for (int64_t begin = 0; begin < count; begin += context_.piece_of(count, piece)) {
         const int64_t length = std::min(context_.piece_of(count, piece), count - begin);
@@ -393,9 +356,9 @@ class Forward {
 
   KernelContext& context_;
   const Convolution& shape_;
-  const Tensor &input_, &weight_;
+  const ConvolutionOperand &input_, &weight_;
   const Tensor* bias_;
-  Tensor& out_;
+  const ConvolutionOperand& out_;
   const Compute compute_;
   const VectorTable& table_;
   const ConvertLoop load_;
@@ -440,6 +403,16 @@ constexpr Kernel kRows[] = {kernel_row<ops::convolution_out, convolution_out>()}
 
 etb_status run_convolution(KernelContext& context, const Convolution& shape, const Tensor& input,
                            const Tensor& weight, const Tensor* bias, Tensor& out) noexcept {
+  const auto from = ConvolutionOperand::places(shape, input, shape.in_channels),
+             to = ConvolutionOperand::places(shape, out, shape.out_channels),
+             weights = ConvolutionOperand::weights(shape, weight);
+  return shape.is_transposed ? run_transposed(context, shape, from, weights, bias, to)
+                             : run_windows(context, shape, from, weights, bias, to);
+}
+
+etb_status run_windows(KernelContext& context, const Convolution& shape, const ConvolutionOperand& input,
+                       const ConvolutionOperand& weight, const Tensor* bias,
+                       const ConvolutionOperand& out) noexcept {
   return Forward(context, shape, input, weight, bias, out).run();
 }
 

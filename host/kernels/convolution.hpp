@@ -63,6 +63,33 @@ struct Convolution {
   etb_status read_dim(KernelContext& context, const ConvolutionArguments& arguments, int own) noexcept;
 };
 
+// Elements of a tensor as a convolution counts them; steps are in elements and may be negative. `outer` are those of images and
+// channels, for weights those of output and input channels within a group.
+struct ConvolutionOperand {
+  char* data;
+  Dtype dtype;
+  int64_t outer[2], inner[3], group;
+
+  // The input or the output.
+  static ConvolutionOperand places(const Convolution& shape, const Tensor& tensor, int64_t channels) noexcept;
+  // Weights as they are used for sums over windows: those of a transposed convolution are turned round.
+  static ConvolutionOperand weights(const Convolution& shape, const Tensor& tensor) noexcept;
+
+  char* at(int64_t offset) const noexcept {
+    return data + offset * static_cast<int64_t>(element_nbytes(dtype));
+  }
+};
+
+// A plain convolution of these operands; `shape` is not transposed, and its padding may be negative.
+etb_status run_windows(KernelContext& context, const Convolution& shape, const ConvolutionOperand& input,
+                       const ConvolutionOperand& weight, const Tensor* bias,
+                       const ConvolutionOperand& out) noexcept;
+
+// A transposed one, of the operands that belong to `shape`.
+etb_status run_transposed(KernelContext& context, const Convolution& shape, const ConvolutionOperand& input,
+                          const ConvolutionOperand& weight, const Tensor* bias,
+                          const ConvolutionOperand& out) noexcept;
+
 // Computes what `shape` says into `out`, whose sizes are set; dtypes were checked. `bias` may be null.
 etb_status run_convolution(KernelContext& context, const Convolution& shape, const Tensor& input,
                            const Tensor& weight, const Tensor* bias, Tensor& out) noexcept;

@@ -101,4 +101,27 @@ void Convolution::fill_out_sizes(int64_t* out_sizes) const noexcept {
   for (int dim = 0; dim < spatial_rank; ++dim) out_sizes[2 + dim] = out[3 - spatial_rank + dim];
 }
 
+ConvolutionOperand ConvolutionOperand::places(const Convolution& shape, const Tensor& tensor,
+                                              int64_t channels) noexcept {
+  ConvolutionOperand operand = {tensor.data_as<char>(),
+                                tensor.dtype(),
+                                {tensor.stride(0), tensor.stride(1)},
+                                {},
+                                channels / shape.groups * tensor.stride(1)};
+  for (int dim = 0; dim < 3; ++dim) operand.inner[dim] = shape.spatial_stride(tensor, dim);
+  return operand;
+}
+
+ConvolutionOperand ConvolutionOperand::weights(const Convolution& shape, const Tensor& tensor) noexcept {
+  ConvolutionOperand operand = places(shape, tensor, 0);
+  operand.group = tensor.size(0) / shape.groups * tensor.stride(0);
+  if (!shape.is_transposed) return operand;
+  std::swap(operand.outer[0], operand.outer[1]);
+  for (int dim = 0; dim < 3; ++dim) {
+    operand.data = operand.at((shape.kernel[dim] - 1) * operand.inner[dim]);
+    operand.inner[dim] = -operand.inner[dim];
+  }
+  return operand;
+}
+
 }  // namespace etb::host

@@ -50,7 +50,7 @@ std::vector<float> multiply(const Product& product, KernelContext& context) {
   task.a_row_stride = product.k, task.a_column_stride = 1;
   task.b_row_stride = product.n, task.b_column_stride = 1;
   task.c_row_stride = stored, task.c_column_stride = 1, task.c_run = product.run,
-  task.c_pitch = product.pitch;
+  task.c_pitch = product.pitch, task.c_line_stride = product.run;
   task.init_column_stride = product.run == product.pitch ? 1 : 0;
   task.alpha = task.beta = 1.0;
   context.begin_kernel("test");

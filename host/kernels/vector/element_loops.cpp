@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formulas of unary.def, binary.def and ternary.def as loops.
-#include "host/kernels/vector/math.hpp"
+#include "host/kernels/vector/special_math.hpp"
 #include "host/kernels/vector/table.hpp"
 
 namespace etb::host::ETB_VARIANT {

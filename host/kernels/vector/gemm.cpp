@@ -129,8 +129,10 @@ class Gemm {
     // A start that is the same along a row goes into the registers; any other is added when the row is stored.
     starts_rows_ = task.init != nullptr && task.init_column_stride == 0 && task.init_dtype == kDtype<T> &&
                    task.alpha.real == 1.0 && task.beta.real == 1.0;
-    stores_c_ = task.c_dtype == kDtype<T> && task.c_column_stride == 1 && task.c_run == task.c_pitch &&
-                task.alpha.real == 1.0 && (task.init == nullptr || starts_rows_);
+    const bool is_dense = task.c_column_stride == 1 && task.c_run == task.c_pitch &&
+                          (task.c_pitch >= task.n || task.c_line_stride == task.c_run);
+    stores_c_ = task.c_dtype == kDtype<T> && is_dense && task.alpha.real == 1.0 &&
+                (task.init == nullptr || starts_rows_);
   }
 
   uint64_t run() {
@@ -293,7 +295,7 @@ class Gemm {
       const int64_t length = minimum(count - done, task_.c_pitch - at),
                     stored = minimum(length, task_.c_run - at);
       if (stored > 0) {
-        store_c_(row + (line * task_.c_run + at) * task_.c_column_stride * nbytes, sums + done,
+        store_c_(row + (line * task_.c_line_stride + at * task_.c_column_stride) * nbytes, sums + done,
                  task_.c_column_stride, stored);
       }
       done += length;

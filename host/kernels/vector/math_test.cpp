@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/kernels/cpu_features.hpp"
+#include "host/kernels/special_functions.hpp"
 
 namespace etb::host {
 namespace {
@@ -18,6 +19,9 @@ struct Row {
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
+double erfinv(double x) { return special::erfinv(x); }
+double lgamma(double x) { return special::lgamma(x); }
+
 double ulp_of(double value) {
   const auto rounded = static_cast<float>(std::fabs(value));
   return std::nextafter(rounded, INFINITY) - rounded;
@@ -26,7 +30,8 @@ double ulp_of(double value) {
 TEST(VectorMath, StaysWithinItsUlps) {
   const Row rows[] = {
       {UnaryOp::exp, std::exp, 1.5},    {UnaryOp::log, std::log, 1.5}, {UnaryOp::tanh, std::tanh, 2.5},
-      {UnaryOp::sigmoid, sigmoid, 3.0}, {UnaryOp::erf, std::erf, 2.0},
+      {UnaryOp::sigmoid, sigmoid, 3.0}, {UnaryOp::erf, std::erf, 2.0}, {UnaryOp::erfinv, erfinv, 3.5},
+      {UnaryOp::lgamma, lgamma, 1.5},
   };
   const CpuFeatures features = detect_cpu_features();
   const CpuFeatures variants[] = {{}, {features.has_avx2, false}, features};

@@ -99,11 +99,11 @@ struct GemmTask {
   int64_t b_row_stride, b_column_stride;
   const int64_t* b_offsets;
 
-  // Column j of C is at (j / c_pitch * c_run + j % c_pitch) * c_column_stride; columns with j % c_pitch >= c_run are not stored. For a
-  // plain matrix c_run = c_pitch = n. Convolutions compute rows of c_pitch columns of which c_run are outputs.
+  // Column j of C is at j / c_pitch * c_line_stride + j % c_pitch * c_column_stride; columns with j % c_pitch >= c_run are not stored.
+  // For a plain matrix c_run = c_pitch = n. Convolutions compute rows of c_pitch columns of which c_run are outputs.
   void* c;
   Dtype c_dtype;
-  int64_t c_row_stride, c_column_stride, c_run, c_pitch;
+  int64_t c_row_stride, c_column_stride, c_run, c_pitch, c_line_stride;
 
   const void* init;  // null means zero
   Dtype init_dtype;
