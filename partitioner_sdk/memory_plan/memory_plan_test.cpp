@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 
 namespace etb::plan {
@@ -59,6 +60,24 @@ TEST(MemoryPlan, AHundredThousandBlocksTakeLittleTime) {
   std::vector<Block> blocks;
   for (uint32_t i = 0; i < 100000; ++i) blocks.push_back({64 + i % 7 * 100, i, i + 1 + i % 5});
   good_plan(blocks);
+}
+
+// Many blocks live at the same time, as activations of a network in training do until their gradients. Each placement
+// looks at hundreds of others, so few orders are tried.
+TEST(MemoryPlan, ManyBlocksThatLiveAtOnceTakeLittleTime) {
+  const unsigned seed = 20261123;
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  std::vector<Block> blocks(4000);
+  for (Block& block : blocks) {
+    block.nbytes = random() % 30000;
+    block.first = static_cast<uint32_t>(random() % 2000);
+    block.last = block.first + static_cast<uint32_t>(random() % 1000);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const Plan plan = good_plan(blocks);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LE(plan.arena_nbytes, plan.lower_bound_nbytes / 100 * 120);
 }
 
 TEST(MemoryPlan, TheVerifierFindsWhatIsWrong) {

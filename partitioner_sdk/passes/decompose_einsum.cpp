@@ -224,7 +224,13 @@ ValueId multiply(Builder& b, const Operand& x, const Operand& y, const std::stri
     const ValueId value = align(b, operand.value, operand.letters, letters);
     return dims.empty() ? value : b.call("aten.sum.dim_IntList", {ValueRef{value}, Argument(dims), true});
   };
-  const ValueId first = summed_first(x, only_x), second = summed_first(y, only_y);
+  ValueId first = summed_first(x, only_x), second = summed_first(y, only_y);
+  // Operands of two types, such as integer positions and float frequencies, have the product's type.
+  const ir::Dtype type = b.spec(first).dtype, other = b.spec(second).dtype;
+  const auto both = infer::promote_dtypes(type, other);
+  if (both && type != *both) first = b.call("aten._to_copy.default", {ValueRef{first}}, {{"dtype", *both}});
+  if (both && other != *both)
+    second = b.call("aten._to_copy.default", {ValueRef{second}}, {{"dtype", *both}});
   return sum_of_products(b, first, second, is_summed);
 }
 

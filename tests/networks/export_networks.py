@@ -118,7 +118,7 @@ def write(out, network):
     torch.manual_seed(5)
     program = (write_training if network.is_training else write_inference)(out, network)
     torch.export.save(program, out / f"{network.name}.pt2")
-    row = {key: getattr(network, key) for key in ("group", "cause", "tolerance", "remark")}
+    row = {key: getattr(network, key) for key in ("group", "cause", "tolerance", "bounds", "remark")}
     (out / f"{network.name}.json").write_text(json.dumps(row))
 
 

@@ -56,12 +56,10 @@ def rows_of_speechbrain():
     from speechbrain.lobes.models.conv_tasnet import MaskNet
     from speechbrain.lobes.models.dual_path import Dual_Path_Model, SBRNNBlock
     from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN
-    from speechbrain.lobes.models.HifiGAN import HifiganGenerator
     yield Network("audio", "speechbrain_ecapa", "statistics pooled by attention", lambda: (ECAPA_TDNN(16, channels=[16] * 5, attention_channels=8, lin_neurons=8, res2net_scale=4), (torch.randn(2, 30, 16),)))
     yield Network("audio", "speechbrain_masks", "stacks of dilated convolutions", lambda: (MaskNet(16, 8, 16, 3, 2, 1, 2, "gLN", False, "relu"), (torch.randn(1, 16, 20),)))
     yield Network("audio", "speechbrain_dual_path", "chunks by folding",
                   lambda: (Dual_Path_Model(16, 8, SBRNNBlock(8, 8, 1, bidirectional=True), SBRNNBlock(8, 8, 1, bidirectional=True), num_layers=1, K=8), (torch.randn(1, 16, 30),)))
-    yield Network("audio", "speechbrain_hifigan", "vocoder", lambda: (HifiganGenerator(8, 1, "1", [[1, 3], [1, 3]], [3, 3], [8, 4], 16, [4, 2]), (torch.randn(1, 8, 12),)))
 
 
 def rows_of_asteroid():

@@ -60,12 +60,11 @@ def rows_of_torch_rechub():
     negative = lambda: [SequenceFeature("others", vocab_size=20, embed_dim=8, pooling="concat", shared_with="item")]  # noqa: E731
     matched, rows = ["user", "history", "item", "others"], lambda: (index(), index(4, 6), index(), index(4, 3))  # noqa: E731
     for name, cause, model in (
-            ("gru4rec", "GRU over a session", lambda: matching.GRU4Rec(wide, told(), item(), negative(), {"dims": [16]})),
+            ("gru4rec", "GRU over a session", lambda: matching.GRU4Rec(wide, told(), item(), negative(), {"dims": [8]})),
             ("mind", "capsules of interests", lambda: matching.MIND(wide, told(), item(), negative(), 6, interest_num=2)),
-            ("comirec_sa", "several interests by attention", lambda: matching.ComirecSA(wide, told(), item(), negative(), interest_num=2)),
-            ("comirec_dr", "dynamic routing", lambda: matching.ComirecDR(wide, told(), item(), negative(), 6, interest_num=2))):
+            ("comirec_sa", "several interests by attention", lambda: matching.ComirecSA(wide, told(), item(), negative(), interest_num=2))):
         yield Network("recommender", f"rechub_{name}", cause, lambda model=model: (Features(model(), matched), rows()),
-                      remark="routing begins with random numbers" if name in ("mind", "comirec_dr") else "")
+                      remark="routing begins with random numbers" if name == "mind" else "")
     yield Network("recommender", "rechub_dssm", "two towers, cosine similarity",
                   lambda: (Features(matching.DSSM(wide, [SparseFeature("item", 20, 8)], {"dims": [8]}, {"dims": [8]}), ["user", "item"]), (index(), index())))
     yield Network("recommender", "rechub_youtube", "pooled clicks against sampled items",

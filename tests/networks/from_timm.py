@@ -14,7 +14,7 @@ CHOSEN = (
     ("volo_d1_224", 224, "outlook attention: unfold and fold"), ("twins_svt_small", 224, "local and global attention"),
     ("gcvit_xxtiny", 224, "global queries"), ("focalnet_tiny_srf", 64, "gated contexts of growing size"),
     ("poolformerv2_s12", 64, "pooling instead of attention"), ("sequencer2d_s", 224, "LSTMs over rows and columns"),
-    ("lambda_resnet26t", 64, "lambda layers"), ("halonet26t", 64, "attention over overlapping blocks"),
+    ("lambda_resnet26t", 64, "lambda layers"), ("halonet26t", 256, "attention over overlapping blocks"),
     ("sebotnet33ts_256", 256, "relative positions by shifted products"), ("eca_botnext26ts_256", 256, "channel attention by 1-D convolution"),
     ("efficientvit_b0", 64, "linear attention"), ("hiera_tiny_224", 224, "masked units, pooled queries"),
     ("mambaout_femto", 64, "gated convolutions"), ("starnet_s1", 64, "products of two branches"),

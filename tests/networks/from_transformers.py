@@ -68,11 +68,9 @@ ENCODERS = (
     ("squeezebert", "SqueezeBertModel", "SqueezeBertConfig", dict(embedding_size=32), "grouped 1-D convolutions"),
     ("funnel", "FunnelModel", "FunnelConfig", dict(block_sizes=[1, 1], d_model=32, n_head=4, d_head=8, d_inner=64), "pooled sequence, relative shift"),
     ("fnet", "FNetModel", "FNetConfig", {}, "Fourier transform of tokens"),
-    ("nystromformer", "NystromformerModel", "NystromformerConfig", dict(segment_means_seq_len=8, num_landmarks=4, conv_kernel_size=3), "landmarks, iterative inverse"),
     ("yoso", "YosoModel", "YosoConfig", dict(use_expectation=True), "expected hash collisions (arc cosine)"),
     ("ibert", "IBertModel", "IBertConfig", {}, "integer arithmetic simulated in floats"),
     ("xlm", "**{**SMALL, **more})), pick, **fixed), tokens()LMModel", "**{**SMALL, **more})), pick, **fixed), tokens()LMConfig", dict(emb_dim=32, n_layers=2, n_heads=4), "masks from lengths"),
-    ("xlnet", "**{**SMALL, **more})), pick, **fixed), tokens()LNetModel", "**{**SMALL, **more})), pick, **fixed), tokens()LNetConfig", dict(d_model=32, n_layer=2, n_head=4, d_inner=64), "two streams, relative shift"),
     ("modernbert", "ModernBertModel", "ModernBertConfig", dict(pad_token_id=0, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2),
      "alternating local attention"),
     ("esm", "EsmModel", "EsmConfig", dict(pad_token_id=0, mask_token_id=1, position_embedding_type="rotary"), "a model of proteins"),
@@ -90,7 +88,7 @@ ENCODERS = (
     ("ernie", "ErnieModel", "ErnieConfig", {}, "task embeddings"),
 )
 # Configurations that name these sizes in their own way and reject the usual names.
-OWN_NAMES = ("FunnelModel", "XLNetModel", "ProphetNetForConditionalGeneration")
+OWN_NAMES = ("FunnelModel", "ProphetNetForConditionalGeneration")
 
 SEQUENCES = (
     ("t5", "T5ForConditionalGeneration", "T5Config", dict(d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0),

@@ -53,9 +53,6 @@ def rows_of_transformers_audio():
                   make("SpeechT5HifiGan", "SpeechT5HifiGanConfig", dict(model_in_dim=8, upsample_initial_channel=16, upsample_rates=[4, 2], upsample_kernel_sizes=[8, 4],
                                                                         resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1, 3]]),
                        lambda: (torch.randn(1, 12, 8),), lambda y: y))
-    yield Network("audio", "transformers_univnet", "kernels predicted for each position",
-                  make("UnivNetModel", "UnivNetConfig", dict(model_hidden_channels=8, kernel_predictor_hidden_channels=8, num_mel_bins=8, model_in_channels=4),
-                       lambda: (torch.randn(1, 6, 8), torch.randn(1, 6, 4)), lambda y: y.waveforms))
     yield Network("audio", "transformers_patchtst", "patches of a series", make("PatchTSTModel", "PatchTSTConfig", dict(
         SERIES, num_hidden_layers=1, num_attention_heads=2, ffn_dim=16), lambda: (torch.randn(1, 32, 2),)))
     yield Network("audio", "transformers_patchtsmixer", "mixing of channels and patches of a series",

@@ -78,7 +78,8 @@ def rows_of_transformers_vision():
 
     for name, kind, configuration, more, size, pick, cause in IMAGES:
         if hasattr(transformers, kind):
-            yield Network("vision", f"transformers_{name}", cause, make(kind, configuration, more, lambda size=size: image(size), pick))
+            yield Network("vision", f"transformers_{name}", cause, make(kind, configuration, more, lambda size=size: image(size), pick),
+                          remark="chooses among proposals whose scores are equal but for rounding" if name == "rt_detr" else "")
     yield Network("vision", "transformers_mae", "masked patches", make("ViTMAEModel", "ViTMAEConfig", dict(mask_ratio=0.0), lambda: image(32), hidden),
                   remark="draws the order of the patches at random")
     for name, kind, configuration, more, cause in CLIPS:

@@ -8,7 +8,7 @@ def rows_of_segmentation_models_pytorch():
     import segmentation_models_pytorch as smp
     for name, cause in (("Unet", "skips of a classifier"), ("UnetPlusPlus", "nested skips"), ("FPN", "feature pyramid"), ("PSPNet", "pyramid of pools"), ("DeepLabV3Plus", "dilated separable convolutions"),
                         ("Linknet", "sums of skips"), ("MAnet", "attention over positions"), ("PAN", "attention of a pyramid"), ("UPerNet", "pyramids of both kinds"), ("Segformer", "a perceptron over levels")):
-        yield Network("vision", f"smp_{name.lower()}", cause, lambda name=name: (getattr(smp, name)("resnet18", encoder_weights=None, classes=3), image(64)))
+        yield Network("vision", f"smp_{name.lower()}", cause, lambda name=name: (getattr(smp, name)("resnet18", encoder_weights=None, classes=3), image(128 if name == "PAN" else 64)))
 
 
 def rows_of_perceiver_pytorch():
@@ -53,7 +53,7 @@ def rows_of_timesformer_pytorch():
 
 def rows_of_pytorchvideo():
     from pytorchvideo.models import resnet, x3d
-    yield Network("video", "pytorchvideo_x3d", "depthwise convolutions over time", lambda: (x3d.create_x3d(input_clip_length=4, input_crop_size=32, model_num_class=5, stem_dim_out=8), (torch.randn(1, 3, 4, 32, 32),)))
+    yield Network("video", "pytorchvideo_x3d", "depthwise convolutions over time", lambda: (x3d.create_x3d(input_clip_length=4, input_crop_size=32, model_num_class=5, stem_dim_in=8), (torch.randn(1, 3, 4, 32, 32),)))
     yield Network("video", "pytorchvideo_slow", "one pathway", lambda: (resnet.create_resnet(model_depth=50, model_num_class=5, stem_dim_out=8, head_pool_kernel_size=(4, 2, 2)), (torch.randn(1, 3, 4, 64, 64),)))
 
 

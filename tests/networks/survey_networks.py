@@ -57,7 +57,7 @@ def survey_ours(etbackend, paths):
     with tempfile.TemporaryDirectory() as temporary:
         for backend in ("portable", "xnnpack"):
             program = pathlib.Path(temporary) / f"{backend}.pte"
-            found = steps.compile_here(etbackend, paths.archive, program, backend)
+            found = steps.compile_here(etbackend, paths.archive, program, backend, record.get("bounds", ()))
             if "error" not in found:
                 found["here"] = steps.run_here(paths.folder, paths.name, program, etbackend)
                 found["there"] = steps.in_child(steps.run_there, paths.folder, paths.name, program)

@@ -75,10 +75,11 @@ def run_command(command):
     return {}
 
 
-def compile_here(etbackend, archive, program, backend):
+def compile_here(etbackend, archive, program, backend, bounds=()):
     report = program.with_suffix(".report")
+    options = [option for bound in bounds for option in ("--bound", bound)]
     more = ["-b", backend, "--report-json", report] if backend != "portable" else []
-    found = run_command([etbackend, "compile", archive, "-o", program, *more])
+    found = run_command([etbackend, "compile", archive, "-o", program, *options, *more])
     if found or not more:
         return found
     report = json.loads(report.read_text())
