@@ -64,7 +64,7 @@ def rows_of_torch_rechub():
             ("mind", "capsules of interests", lambda: matching.MIND(wide, told(), item(), negative(), 6, interest_num=2)),
             ("comirec_sa", "several interests by attention", lambda: matching.ComirecSA(wide, told(), item(), negative(), interest_num=2))):
         yield Network("recommender", f"rechub_{name}", cause, lambda model=model: (Features(model(), matched), rows()),
-                      remark="routing begins with random numbers" if name == "mind" else "")
+                      remark="begins its routing with random numbers" if name == "mind" else "")
     yield Network("recommender", "rechub_dssm", "two towers, cosine similarity",
                   lambda: (Features(matching.DSSM(wide, [SparseFeature("item", 20, 8)], {"dims": [8]}, {"dims": [8]}), ["user", "item"]), (index(), index())))
     yield Network("recommender", "rechub_youtube", "pooled clicks against sampled items",

@@ -6,7 +6,7 @@ from torch import nn
 
 # PyTorch's own gradients differ from float64's by 0.019 in mobilenet_v2 and 0.007 in mnasnet. In shufflenet one ReLU has an input that
 # rounds to the other side of zero.
-LOSSY = {"mobilenet_v2": 5e-2, "mnasnet": 2e-2, "shufflenet": 2e-2}
+LOSSY = {"mobilenet_v2": 5e-2, "mnasnet": 2e-2, "shufflenet": 1e-1}
 
 
 class Loss(nn.Module):

@@ -40,7 +40,7 @@ def answer_into(pipe, function, arguments):
 
 def kernels_of(log):
     """Names the operators of which the official run time's log complains."""
-    names = re.findall(r"Missing operator: \[\d+\] (\S+)", log) + re.findall(r"KernelCall failed at instruction \S+ in operator (\S+?):", log)
+    names = re.findall(r"Missing operator: \[\d+\] (\S+)", log) + re.findall(r"KernelCall failed at instruction \S+ in operator (\S+): ", log)
     return f" ({', '.join(sorted(set(names)))})" if names else ""
 
 
