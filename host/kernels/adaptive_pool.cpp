@@ -1,241 +1,205 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::_adaptive_avg_pool2d/3d, their backward, avg_pool2d_backward and max_pool2d_with_indices_backward.
+// aten::_adaptive_avg_pool2d/3d and adaptive_max_pool2d/3d. Two spatial dims are treated as three.
 #include <algorithm>
-#include <cstring>
 
 #include "etb/cpp/fail.hpp"
+#include "host/kernels/adaptive_ranges.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/_adaptive_avg_pool2d.hpp"
-#include "ops/_adaptive_avg_pool2d_backward.hpp"
 #include "ops/_adaptive_avg_pool3d.hpp"
-#include "ops/avg_pool2d_backward.hpp"
-#include "ops/max_pool2d_with_indices_backward.hpp"
+#include "ops/adaptive_max_pool2d.hpp"
+#include "ops/adaptive_max_pool3d.hpp"
 
 namespace etb::host {
 namespace {
 
-// The source range of output i of `out`: [floor(i * in / out), ceil((i + 1) * in / out)).
-int64_t first_of(int64_t index, int64_t in, int64_t out) { return index * in / out; }
-int64_t end_of(int64_t index, int64_t in, int64_t out) { return ((index + 1) * in + out - 1) / out; }
+// Entries are depth, height, width.
+struct Geometry {
+  int rank;
+  int64_t in[3]{1, 1, 1}, out[3]{1, 1, 1};
 
-// Planes of up to three spatial dims (missing ones have size 1) of a tensor and the walk over its other dims.
-struct Planes {
-  int64_t size[3] = {1, 1, 1}, stride[3] = {};
-  RowWalk walk;
-
-  Planes(const Tensor& tensor, int spatial_rank) : walk(tensor, spatial_dims(tensor, spatial_rank)) {
-    for (int i = 0; i < spatial_rank; ++i) {
-      size[3 - spatial_rank + i] = tensor.size(tensor.rank() - spatial_rank + i);
-      stride[3 - spatial_rank + i] = tensor.stride(tensor.rank() - spatial_rank + i);
+  etb_status read(KernelContext& context, const Tensor& self, const IntList& wanted) {
+    constexpr int64_t kLargest = int64_t{1} << 31;  // so that no product overflows
+    if ((self.rank() != rank + 1 && self.rank() != rank + 2) || wanted.size() != static_cast<size_t>(rank)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "%zu output sizes for rank %d", wanted.size(), self.rank());
     }
+    for (int own = 0; own < rank; ++own) {
+      const int dim = own + 3 - rank;
+      in[dim] = self.size(self.rank() - rank + own);
+      out[dim] = wanted[static_cast<size_t>(own)];
+      if (out[dim] < 0 || in[dim] < 1 || out[dim] >= kLargest || in[dim] >= kLargest) {
+        return context.fail(ETB_INVALID_ARGUMENT, "%s into size %lld", SizesText(self.sizes()).text,
+                            static_cast<long long>(out[dim]));
+      }
+    }
+    return ETB_OK;
   }
-  static DimSet spatial_dims(const Tensor& tensor, int spatial_rank) {
+  etb_status resize(KernelContext& context, const Tensor& self, Tensor& result) const {
+    int64_t sizes[kMaxRank];
+    const int lead = self.rank() - rank;
+    for (int dim = 0; dim < self.rank(); ++dim)
+      sizes[dim] = dim < lead ? self.size(dim) : out[3 - rank + dim - lead];
+    return resize_output(context, result, {sizes, static_cast<size_t>(self.rank())});
+  }
+  DimSet spatial_dims(const Tensor& self) const {
     DimSet dims;
-    for (int i = 0; i < spatial_rank; ++i) dims.set(static_cast<size_t>(tensor.rank() - 1 - i));
+    for (int dim = self.rank() - rank; dim < self.rank(); ++dim) dims.set(static_cast<size_t>(dim));
     return dims;
   }
-  int64_t offset(int64_t d, int64_t r, int64_t c) const {
-    return walk.offset() + d * stride[0] + r * stride[1] + c * stride[2];
-  }
+  int64_t in_numel() const { return in[0] * in[1] * in[2]; }
+  int64_t out_numel() const { return out[0] * out[1] * out[2]; }
 };
 
-// Calls visit(d, r, c) for every position of a box of three ranges, until the run has to stop.
+struct Box {
+  int64_t first[3], end[3];
+
+  Box(const Geometry& g, const int64_t (&index)[3]) {
+    for (int dim = 0; dim < 3; ++dim) {
+      first[dim] = adaptive_first(index[dim], g.in[dim], g.out[dim]);
+      end[dim] = adaptive_end(index[dim], g.in[dim], g.out[dim]);
+    }
+  }
+  int64_t numel() const { return (end[0] - first[0]) * (end[1] - first[1]) * (end[2] - first[2]); }
+};
+
+// Calls visit(first position, count) for the dense runs of a box, until the run has to stop. Full rows of a plane are one run.
 template <class Visit>
-void for_each_in(KernelContext& context, const int64_t (&first)[3], const int64_t (&end)[3], Visit visit) {
-  for (int64_t d = first[0]; d < end[0]; ++d) {
-    for (int64_t r = first[1]; r < end[1]; ++r) {
-      for (int64_t c = first[2]; c < end[2]; ++c) {
-        if (context.should_stop(1)) return;
-        visit(d, r, c);
+void for_each_run(KernelContext& context, const Geometry& g, const Box& box, Visit visit) {
+  const int64_t width = box.end[2] - box.first[2];
+  const bool has_full_rows = width == g.in[2];
+  const int64_t step = has_full_rows ? box.end[1] - box.first[1] : 1;
+  for (int64_t i = box.first[0]; i < box.end[0]; ++i) {
+    for (int64_t j = box.first[1]; j < box.end[1]; j += step) {
+      const int64_t begin = (i * g.in[1] + j) * g.in[2] + box.first[2], count = step * width;
+      for (int64_t done = 0; done < count; done += KernelContext::kPiece) {
+        const int64_t length = std::min(count - done, KernelContext::kPiece);
+        if (context.should_stop(1 + length)) return;
+        visit(begin + done, length);
       }
     }
   }
 }
 
-template <int spatial_rank>
-etb_status adaptive_out(KernelContext& context, ops::_adaptive_avg_pool2d_out<KernelArguments> args) {
+template <class T>
+T mean_of(KernelContext& context, const Geometry& g, const Box& box, const T* x) {
+  constexpr int64_t kShort = 16;
+  const auto sum_of_run = vector_table(context).rows<T>().sum;
+  double sum = 0;
+  for_each_run(context, g, box, [&](int64_t begin, int64_t count) {
+    if (count > kShort) {
+      sum += sum_of_run(x + begin, count);
+      return;
+    }
+    for (int64_t k = begin; k < begin + count; ++k) sum += static_cast<double>(x[k]);
+  });
+  return static_cast<T>(sum / static_cast<double>(box.numel()));
+}
+
+// The largest element and its position. A NaN is larger than all numbers, and a later one than an earlier one.
+template <class T>
+T maximum_of(KernelContext& context, const Geometry& g, const Box& box, const T* x, int64_t* out_position) {
+  int64_t best = (box.first[0] * g.in[1] + box.first[1]) * g.in[2] + box.first[2];
+  T largest = x[best];
+  for_each_run(context, g, box, [&](int64_t begin, int64_t count) {
+    for (int64_t k = begin; k < begin + count; ++k) {
+      const T value = x[k];
+      if (value <= largest) continue;  // true for most, and false beside a NaN
+      if (value > largest || value != value) largest = value, best = k;
+    }
+  });
+  *out_position = best;
+  return largest;
+}
+
+// Computes y[i] = pool(box, x, &indices[i]) for all outputs of all planes; `indices` may be null.
+template <class T, class Pool>
+etb_status pool_planes(KernelContext& context, const Geometry& g, const Tensor& self, Tensor& out,
+                       Tensor* indices, Pool pool) {
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  const DimSet dims = g.spatial_dims(self);
+  RowWalk from(self, dims), to(out, dims), to_indices(indices != nullptr ? *indices : out, dims);
+  const bool is_dense = self.dtype() == kDtypeOf<T> && from.template dense<T>(kDtypeOf<T>) != nullptr;
+  T* copied = context.allocate_array<T>(is_dense ? 0 : g.in_numel());
+  T* y = context.allocate_array<T>(g.out_numel());
+  int64_t* places = context.allocate_array<int64_t>(g.out_numel());
+  if (copied == nullptr || y == nullptr || places == nullptr)
+    return context.fail_scratch(static_cast<uint64_t>(g.in_numel() + 2 * g.out_numel()) * 8);
+  for (int64_t plane = 0; plane < to.row_count(); ++plane) {
+    if (!is_dense) from.load(context, loops, kComputeOf<T>, copied, g.in_numel());
+    const T* x = is_dense ? from.template dense<T>(kDtypeOf<T>) : copied;
+    int64_t at = 0, index[3];
+    for (index[0] = 0; index[0] < g.out[0]; ++index[0]) {
+      for (index[1] = 0; index[1] < g.out[1]; ++index[1]) {
+        for (index[2] = 0; index[2] < g.out[2]; ++index[2], ++at) {
+          if (context.should_stop(1)) return context.stopped();
+          y[at] = pool(Box(g, index), x, &places[at]);
+        }
+      }
+    }
+    to.store(context, loops, kComputeOf<T>, y, g.out_numel());
+    if (indices != nullptr) to_indices.store(context, loops, Compute::kInt64, places, g.out_numel());
+    from.advance();
+    to.advance();
+    to_indices.advance();
+  }
+  return context.stopped();
+}
+
+etb_status expect_float(KernelContext& context, const Tensor& self) {
+  if (is_floating(self.dtype())) return ETB_OK;
+  return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
+}
+
+// Calls f(T{}) with the computing type of a float dtype.
+template <class F>
+etb_status with_real(Dtype dtype, F f) {
+  return dtype == Dtype::FLOAT64 ? f(0.0) : f(0.0F);
+}
+
+template <int rank>
+etb_status average_out(KernelContext& context, ops::_adaptive_avg_pool2d_out<KernelArguments> args) {
   const Tensor& self = args.self();
-  const IntList wanted = args.output_size();
   Tensor& out = args.out();
-  if ((self.rank() != spatial_rank + 1 && self.rank() != spatial_rank + 2) || wanted.size() != spatial_rank) {
-    return context.fail(ETB_INVALID_ARGUMENT, "%zu output sizes for rank %d", wanted.size(), self.rank());
-  }
-  if (!is_floating(self.dtype()))
-    return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
+  Geometry g{rank};
+  ETB_CHECK(g.read(context, self, args.output_size()));
+  ETB_CHECK(expect_float(context, self));
   ETB_CHECK(expect_same_dtype(context, self, out));
-  int64_t sizes[kMaxRank];
-  std::copy(self.sizes().begin(), self.sizes().end(), sizes);
-  for (size_t i = 0; i < spatial_rank; ++i) {
-    const size_t dim = static_cast<size_t>(self.rank() - spatial_rank) + i;
-    if (wanted[i] < 0 || self.size(static_cast<int>(dim)) < 1 || wanted[i] >= int64_t{1} << 31) {
-      return context.fail(ETB_INVALID_ARGUMENT, "%s into size %lld", SizesText(self.sizes()).text,
-                          static_cast<long long>(wanted[i]));
-    }
-    sizes[dim] = wanted[i];
-  }
-  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(self.rank())}));
+  ETB_CHECK(g.resize(context, self, out));
   if (out.numel() == 0) return ETB_OK;
-  const ConvertLoops& loops = *vector_table(context).conversions;
-  Planes from(self, spatial_rank), to(out, spatial_rank);
-  for (int64_t plane = 0; plane < to.walk.row_count() && !context.should_stop(1);
-       ++plane, from.walk.advance(), to.walk.advance()) {
-    for_each_in(context, {0, 0, 0}, to.size, [&](int64_t d, int64_t r, int64_t c) {
-      const int64_t index[3] = {d, r, c};
-      int64_t first[3], end[3], count = 1;
-      for (int i = 0; i < 3; ++i) {
-        first[i] = first_of(index[i], from.size[i], to.size[i]);
-        end[i] = end_of(index[i], from.size[i], to.size[i]);
-        count *= end[i] - first[i];
-      }
-      double sum = 0.0;
-      for_each_in(context, first, end, [&](int64_t x, int64_t y, int64_t z) {
-        sum += load_element<double>(loops, self, from.offset(x, y, z));
-      });
-      store_element(loops, out, to.offset(d, r, c), sum / static_cast<double>(count));
-    });
-  }
-  return ETB_OK;
+  return with_real(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return pool_planes<T>(context, g, self, out, nullptr,
+                          [&](const Box& box, const T* x, int64_t*) { return mean_of(context, g, box, x); });
+  });
 }
 
-// Adds `value` to an element; sums of 16-bit floats are rounded at every step, as PyTorch's are.
-void add_to(const ConvertLoops& loops, const Tensor& tensor, int64_t offset, double value) {
-  store_element(loops, tensor, offset, load_element<double>(loops, tensor, offset) + value);
-}
-
-// A number as the dtype holds it.
-double rounded(const ConvertLoops& loops, Dtype dtype, double value) {
-  alignas(8) char element[8];
-  loops.store[static_cast<int>(dtype)][static_cast<int>(Compute::kDouble)](element, &value, 1, 1);
-  loops.load[static_cast<int>(dtype)][static_cast<int>(Compute::kDouble)](&value, element, 1, 1);
-  return value;
-}
-
-etb_status start_gradient(KernelContext& context, const Tensor& grad, const Tensor& self, Tensor& out) {
-  if (!is_floating(self.dtype()))
-    return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
+template <int rank>
+etb_status maximum_out(KernelContext& context, ops::adaptive_max_pool2d_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor &out = args.out(), &indices = args.indices();
+  Geometry g{rank};
+  ETB_CHECK(g.read(context, self, args.output_size()));
+  ETB_CHECK(expect_float(context, self));
   ETB_CHECK(expect_same_dtype(context, self, out));
-  ETB_CHECK(expect_same_dtype(context, self, grad));
-  bool fits = grad.rank() == self.rank() && (self.rank() == 3 || self.rank() == 4);
-  for (int dim = 0; fits && dim < self.rank() - 2; ++dim) fits = grad.size(dim) == self.size(dim);
-  if (!fits)
-    return context.fail(ETB_INVALID_ARGUMENT, "a gradient of %s for %s", SizesText(grad.sizes()).text,
-                        SizesText(self.sizes()).text);
-  ETB_CHECK(resize_output(context, out, self.sizes()));
-  return clear_bytes(context, out.data(), out.nbytes());
-}
-
-etb_status adaptive_backward_out(KernelContext& context,
-                                 ops::_adaptive_avg_pool2d_backward_out<KernelArguments> args) {
-  const Tensor &grad = args.grad_output(), &self = args.self();
-  Tensor& out = args.out();
-  ETB_CHECK(start_gradient(context, grad, self, out));
-  if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
-  const ConvertLoops& loops = *vector_table(context).conversions;
-  Planes from(grad, 2), to(out, 2);
-  for (int64_t plane = 0; plane < from.walk.row_count() && !context.should_stop(1);
-       ++plane, from.walk.advance(), to.walk.advance()) {
-    for_each_in(context, {0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
-      const int64_t first[3] = {0, first_of(r, to.size[1], from.size[1]),
-                                first_of(c, to.size[2], from.size[2])};
-      const int64_t end[3] = {1, end_of(r, to.size[1], from.size[1]), end_of(c, to.size[2], from.size[2])};
-      const double share = load_element<double>(loops, grad, from.offset(d, r, c)) /
-                           static_cast<double>((end[1] - first[1]) * (end[2] - first[2]));
-      for_each_in(context, first, end,
-                  [&](int64_t x, int64_t y, int64_t z) { add_to(loops, out, to.offset(x, y, z), share); });
+  if (indices.dtype() != Dtype::INT64)
+    return context.fail(ETB_INVALID_TYPE, "indices are %s, expected int64", to_text(indices.dtype()));
+  ETB_CHECK(g.resize(context, self, out));
+  ETB_CHECK(g.resize(context, self, indices));
+  if (out.numel() == 0) return ETB_OK;
+  return with_real(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return pool_planes<T>(context, g, self, out, &indices, [&](const Box& box, const T* x, int64_t* place) {
+      return maximum_of(context, g, box, x, place);
     });
-  }
-  return ETB_OK;
-}
-
-bool read_pair(const IntList& list, const IntList& fallback, int64_t (&out_pair)[2]) {
-  const IntList& used = list.empty() ? fallback : list;
-  if (used.empty() || used.size() > 2) return false;
-  out_pair[0] = used[0];
-  out_pair[1] = used.size() == 2 ? used[1] : used[0];
-  return out_pair[0] >= 0 && out_pair[1] >= 0 && out_pair[0] < int64_t{1} << 31 &&
-         out_pair[1] < int64_t{1} << 31;
-}
-
-etb_status avg_pool_backward_out(KernelContext& context,
-                                 ops::avg_pool2d_backward_grad_input<KernelArguments> args) {
-  const Tensor &grad = args.grad_output(), &self = args.self();
-  Tensor& out = args.grad_input();
-  int64_t kernel[2], stride[2], padding[2];
-  const bool is_valid = read_pair(args.kernel_size(), {}, kernel) &&
-                        read_pair(args.stride(), args.kernel_size(), stride) &&
-                        read_pair(args.padding(), {}, padding) && kernel[0] > 0 && kernel[1] > 0 &&
-                        stride[0] > 0 && stride[1] > 0;
-  const int64_t given = args.divisor_override().value_or(0);
-  if (!is_valid || (args.divisor_override().has_value() && given == 0))
-    return context.fail(ETB_INVALID_ARGUMENT, "kernel, stride, padding or divisor is out of range");
-  ETB_CHECK(start_gradient(context, grad, self, out));
-  if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
-  const bool counts_padding = args.count_include_pad();
-  const ConvertLoops& loops = *vector_table(context).conversions;
-  Planes from(grad, 2), to(out, 2);
-  for (int64_t plane = 0; plane < from.walk.row_count() && !context.should_stop(1);
-       ++plane, from.walk.advance(), to.walk.advance()) {
-    for_each_in(context, {0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
-      const int64_t index[2] = {r, c};
-      int64_t first[3] = {0, 0, 0}, end[3] = {1, 0, 0}, padded = 1, inside = 1;
-      for (int i = 0; i < 2; ++i) {
-        const int64_t begin = index[i] * stride[i] - padding[i],
-                      stop = std::min(begin + kernel[i], to.size[i + 1] + padding[i]);
-        // Windows of a gradient that is larger than it should be are outside.
-        padded *= std::max<int64_t>(stop - begin, 0);
-        first[i + 1] = std::max<int64_t>(begin, 0);
-        end[i + 1] = std::min(stop, to.size[i + 1]);
-        inside *= std::max<int64_t>(end[i + 1] - first[i + 1], 0);
-      }
-      const int64_t divisor = given != 0 ? given : counts_padding ? padded : inside;
-      if (divisor == 0) return;
-      const double share =
-          rounded(loops, out.dtype(),
-                  load_element<double>(loops, grad, from.offset(d, r, c)) / static_cast<double>(divisor));
-      for_each_in(context, first, end,
-                  [&](int64_t x, int64_t y, int64_t z) { add_to(loops, out, to.offset(x, y, z), share); });
-    });
-  }
-  return ETB_OK;
-}
-
-etb_status max_pool_backward_out(KernelContext& context,
-                                 ops::max_pool2d_with_indices_backward_grad_input<KernelArguments> args) {
-  const Tensor &grad = args.grad_output(), &self = args.self(), &indices = args.indices();
-  Tensor& out = args.grad_input();
-  ETB_CHECK(start_gradient(context, grad, self, out));
-  if (indices.dtype() != Dtype::INT64 || indices.rank() != grad.rank() ||
-      !std::equal(indices.sizes().begin(), indices.sizes().end(), grad.sizes().begin())) {
-    return context.fail(ETB_INVALID_ARGUMENT, "indices are %s %s", to_text(indices.dtype()),
-                        SizesText(indices.sizes()).text);
-  }
-  if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
-  const ConvertLoops& loops = *vector_table(context).conversions;
-  Planes from(grad, 2), at(indices, 2), to(out, 2);
-  const int64_t plane_numel = to.size[1] * to.size[2];
-  etb_status status = ETB_OK;
-  for (int64_t plane = 0; plane < from.walk.row_count() && !context.should_stop(1);
-       ++plane, from.walk.advance(), at.walk.advance(), to.walk.advance()) {
-    for_each_in(context, {0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
-      const int64_t index = index_at(indices, at.offset(d, r, c));
-      if (index < 0 || index >= plane_numel) {
-        status = fail_index(context, index, plane_numel);
-        return;
-      }
-      add_to(loops, out, to.offset(0, index / to.size[2], index % to.size[2]),
-             load_element<double>(loops, grad, from.offset(d, r, c)));
-    });
-  }
-  return status;
+  });
 }
 
 constexpr Kernel kRows[] = {
-    kernel_row<ops::_adaptive_avg_pool2d_out, adaptive_out<2>>(),
-    kernel_row<ops::_adaptive_avg_pool3d_out, adaptive_out<3>>(),
-    kernel_row<ops::_adaptive_avg_pool2d_backward_out, adaptive_backward_out>(),
-    kernel_row<ops::avg_pool2d_backward_grad_input, avg_pool_backward_out>(),
-    kernel_row<ops::max_pool2d_with_indices_backward_grad_input, max_pool_backward_out>(),
+    kernel_row<ops::_adaptive_avg_pool2d_out, average_out<2>>(),
+    kernel_row<ops::_adaptive_avg_pool3d_out, average_out<3>>(),
+    kernel_row<ops::adaptive_max_pool2d_out, maximum_out<2>>(),
+    kernel_row<ops::adaptive_max_pool3d_out, maximum_out<3>>(),
 };
 
 }  // namespace

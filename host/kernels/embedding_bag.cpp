@@ -31,7 +31,7 @@ class EmbeddingBag {
   etb_status run() {
     ETB_CHECK(check());
     ETB_CHECK(resize());
-    return with_compute(weight_.dtype(), [&](auto zero) { return add_bags(zero); });
+    return weight_.dtype() == Dtype::FLOAT64 ? add_bags(0.0) : add_bags(0.0F);
   }
 
  private:
@@ -133,6 +133,8 @@ class EmbeddingBag {
     const int64_t width = weight_.size(1);
     const ConvertLoops& loops = *vector_table(context_).conversions;
     const ConvertLoop load = loops.load[static_cast<int>(weight_.dtype())][static_cast<int>(kComputeOf<T>)];
+    const auto add_rows = vector_table(context_).linear<T>().add_rows;
+    const bool is_dense = weight_.dtype() == kDtypeOf<T> && weight_.stride(1) == 1 && width != 0;
     std::fill_n(sums, width, T(0));
     int64_t used = 0;
     for (int64_t i = begin; i < end; ++i) {
@@ -141,12 +143,17 @@ class EmbeddingBag {
       const int64_t index = index_at(indices_, i);
       if (index < 0 || index >= weight_.size(0)) return fail_index(context_, index, weight_.size(0));
       if (index == padding_index_) continue;
-      if (width != 0) load(row, element_at(weight_, index * weight_.stride(0)), weight_.stride(1), width);
+      const T* values = row;
+      if (is_dense) {
+        values = weight_.data_as<T>() + index * weight_.stride(0);
+      } else if (width != 0) {
+        load(row, element_at(weight_, index * weight_.stride(0)), weight_.stride(1), width);
+      }
       if (mode_ == kMax) {
-        take_largest(bag, index, used == 0, sums, row);
+        take_largest(bag, index, used == 0, sums, values);
       } else {
         const T scale = scales_ != nullptr ? load_element<T>(loops, *scales_, i) : T(1);
-        for (int64_t column = 0; column < width; ++column) sums[column] += row[column] * scale;
+        add_rows(sums, values, 0, 1, width, &scale, 0, T(1));
       }
       ++used;
     }

@@ -324,9 +324,18 @@ etb_status add_values(KernelContext& context, const Indexing& indexing, const Te
   const auto store = vector_table(context).conversions->store[static_cast<int>(out.dtype())];
   const int dtype = static_cast<int>(out.dtype()), compute = static_cast<int>(kComputeOf<T>);
   constexpr int64_t kPart = 256;
+  const bool is_own = out.dtype() == kDtypeOf<T> && placed.step() == 1;
   return indexing.for_each_run(context, [&](const Indexing::Run& run) {
     T sums[kPart], added[kPart];
     return for_each_piece_of(context, run, [&](int64_t offset, int64_t position, int64_t length) {
+      if constexpr (kComputeOf<T> != Compute::kInt64) {
+        if (is_own && run.stride == 1) {
+          const T one = 1;
+          vector_table(context).linear<T>().add_rows(
+              out.data_as<T>() + offset, values.data_as<T>() + position, 0, 1, length, &one, 0, one);
+          return;
+        }
+      }
       int64_t count = 0;
       for (int64_t begin = 0; begin < length; begin += count) {
         count = std::min(placed.step() < 0 ? 1 : kPart, length - begin);

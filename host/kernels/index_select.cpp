@@ -32,6 +32,51 @@ etb_status copy_slice(KernelContext& context, const Tensor& from, int from_dim, 
   return copy.run(context);
 }
 
+// Dense rows picked one after the other: for each of `outer` blocks of `size` rows, the rows that a dense index names.
+struct DenseRows {
+  int64_t outer, size, numel;  // numel: elements of a row
+  size_t row_nbytes;
+  const char* from;
+  char* to;
+
+  // Rows along `dim` of contiguous tensors.
+  static DenseRows along(const Tensor& from, const Tensor& to, int dim) {
+    DenseRows rows = {1, from.size(dim), 1, 0, from.data_as<char>(), to.data_as<char>()};
+    for (int i = 0; i < from.rank(); ++i) {
+      if (i < dim) rows.outer *= from.size(i);
+      if (i > dim) rows.numel *= from.size(i);
+    }
+    rows.row_nbytes = static_cast<size_t>(rows.numel) * element_nbytes(from.dtype());
+    return rows;
+  }
+
+  etb_status copy(KernelContext& context, const Tensor& index) const {
+    return with_element_copy(row_nbytes, [&](auto copy_row) { return copy_each(context, index, copy_row); });
+  }
+
+ private:
+  template <class Copy>
+  etb_status copy_each(KernelContext& context, const Tensor& index, Copy copy_row) const {
+    const bool is_long = numel > KernelContext::kPiece;
+    char* target = to;
+    for (int64_t block = 0; block < outer; ++block) {
+      const char* source = from + static_cast<size_t>(block * size) * row_nbytes;
+      for (int64_t i = 0; i < index.numel(); ++i, target += row_nbytes) {
+        const int64_t at = index_at(index, i);
+        if (at < 0 || at >= size) return fail_index(context, at, size);
+        if (context.should_stop(is_long ? 1 : 1 + numel)) return context.stopped();
+        const char* row = source + static_cast<size_t>(at) * row_nbytes;
+        if (is_long) {
+          ETB_CHECK(move_bytes(context, target, row, row_nbytes));
+        } else {
+          copy_row(target, row);
+        }
+      }
+    }
+    return ETB_OK;
+  }
+};
+
 // embedding(weight [n, d], indices, padding_idx, scale_grad_by_freq, sparse, out [..., d])
 etb_status embedding_out(KernelContext& context, ops::embedding_out<KernelArguments> args) {
   const Tensor &weight = args.weight(), &indices = args.indices();
@@ -47,6 +92,8 @@ etb_status embedding_out(KernelContext& context, ops::embedding_out<KernelArgume
   sizes[indices.rank()] = weight.size(1);
   ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(indices.rank()) + 1}));
   if (out.numel() == 0) return ETB_OK;
+  if (weight.is_contiguous() && indices.is_contiguous() && out.is_contiguous())
+    return DenseRows::along(weight, out, 0).copy(context, indices);
   const int last = out.rank() - 1;
   RowWalk to(out, DimSet().set(static_cast<size_t>(last)));
   StridedCopy copy;
@@ -79,6 +126,8 @@ etb_status index_select_out(KernelContext& context, ops::index_select_out<Kernel
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
   if (self.rank() > 0) sizes[dim] = index.numel();
   ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(self.rank())}));
+  if (out.numel() != 0 && self.rank() > 0 && self.is_contiguous() && out.is_contiguous())
+    return DenseRows::along(self, out, dim).copy(context, index);
   const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
   for (int64_t i = 0; i < index.numel(); ++i) {
     const int64_t at = index_at(index, i);
@@ -111,19 +160,18 @@ etb_status gather_out(KernelContext& context, ops::gather_out<KernelArguments> a
     }
   }
   const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
-  return for_each_element(context, index, [&](int64_t position, int64_t offset) {
-    const int64_t at = index_at(index, offset);
-    if (at < 0 || at >= size) return fail_index(context, at, size);
-    int64_t from = 0, to = 0, rest = position;
-    for (int i = rank - 1; i >= 0; --i) {
-      const int64_t own = rest % index.size(i);
-      rest /= index.size(i);
-      to += own * out.stride(i);
-      if (i != dim && self.rank() > 0) from += own * self.stride(i);
-    }
-    if (self.rank() > 0) from += at * self.stride(dim);
-    copy_element(self, from, out, to);
-    return static_cast<etb_status>(ETB_OK);
+  int64_t from_strides[kMaxRank], to_strides[kMaxRank];
+  fill_index_strides(self, rank, dim, from_strides);
+  fill_index_strides(out, rank, -1, to_strides);
+  const int64_t step = self.rank() == 0 ? 0 : self.stride(dim);
+  const auto nbytes = static_cast<int64_t>(element_nbytes(self.dtype()));
+  const char* const source = self.data_as<char>();
+  char* const target = out.data_as<char>();
+  return with_element_copy(static_cast<size_t>(nbytes), [&](auto copy) {
+    return for_each_index(context, index, size, from_strides, to_strides,
+                          [=](int64_t at, int64_t from, int64_t to) {
+                            copy(target + to * nbytes, source + (from + at * step) * nbytes);
+                          });
   });
 }
 

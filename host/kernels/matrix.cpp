@@ -201,7 +201,7 @@ constexpr Kernel kRows[] = {
 
 uint64_t gemm_scratch_nbytes(const GemmTask& task, Compute compute) noexcept {
   constexpr int64_t kMostRows = 12,
-                    kMostColumns = 32;           // columns of a tile, in float; wider types have narrower tiles
+                    kMostColumns = 32;  // columns of a tile, in float; wider types have narrower tiles
   constexpr uint64_t kMostPanels = (512 << 10);  // more does not stay in the L2 cache
   const auto value_nbytes = static_cast<uint64_t>(compute == Compute::kFloat ? 4 : 8);
   const uint64_t row_nbytes = static_cast<uint64_t>(task.k) * value_nbytes;
@@ -302,6 +302,51 @@ bool run_parts(KernelContext& context, const GemmTask& task, Compute compute, et
   return true;
 }
 
+constexpr int64_t kMostDots = 1 << 18;  // a longer row would not ask for a stop in time
+
+// A product with a vector, whose other factor lies in memory row by row: a dot product for each element of the result.
+struct Dots {
+  const void *rows, *vector;
+  int64_t row_stride, count;
+  const void* init;
+  int64_t init_stride;
+};
+
+// True if a task is that: one column, or one row with a transposed B, as a linear layer of one token has it.
+bool read_dots(const GemmTask& task, Dots* out_dots) {
+  const bool has_one_dtype = task.a_dtype == task.b_dtype && task.b_dtype == task.c_dtype &&
+                             (task.init == nullptr || task.init_dtype == task.c_dtype);
+  if (!has_one_dtype || task.a_offsets != nullptr || task.b_offsets != nullptr || task.alpha.real != 1.0 ||
+      task.beta.real != 1.0 || task.k < 2)
+    return false;
+  if (task.a_column_stride != 1 || task.b_row_stride != 1) return false;
+  if (task.n == 1 && task.c_row_stride == 1) {
+    *out_dots = {task.a, task.b, task.a_row_stride, task.m, task.init, task.init_row_stride};
+    return true;
+  }
+  if (task.m != 1 || task.c_column_stride != 1 || task.c_run < task.n) return false;
+  *out_dots = {task.b, task.a, task.b_column_stride, task.n, task.init, task.init_column_stride};
+  return true;
+}
+
+template <class T>
+etb_status run_dots(KernelContext& context, const GemmTask& task, const Dots& dots) {
+  const auto* rows = static_cast<const T*>(dots.rows);
+  const auto* init = static_cast<const T*>(dots.init);
+  auto* out = static_cast<T*>(task.c);
+  const auto& loops = vector_table(context).linear<T>();
+  const int64_t piece = std::max<int64_t>(1, 4 * KernelContext::kPiece / task.k);
+  for (int64_t begin = 0; begin < dots.count; begin += piece) {
+    const int64_t count = std::min(piece, dots.count - begin);
+    if (context.should_stop(1 + count * std::min(task.k, KernelContext::kPiece) / 4))
+      return context.stopped();
+    loops.dot_rows(out + begin, rows + begin * dots.row_stride, dots.row_stride, count, task.k,
+                   static_cast<const T*>(dots.vector));
+    for (int64_t i = begin; init != nullptr && i < begin + count; ++i) out[i] += init[i * dots.init_stride];
+  }
+  return ETB_OK;
+}
+
 }  // namespace
 
 etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noexcept {
@@ -310,6 +355,11 @@ etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noe
   const double work = static_cast<double>(task.m) * static_cast<double>(task.n) * static_cast<double>(task.k);
   if (context.should_stop(32 + static_cast<int64_t>(std::min(work, 1.0 * (1 << 18)) / 32)))
     return context.stopped();
+  Dots dots;
+  if (task.k <= kMostDots && read_dots(task, &dots)) {
+    if (task.c_dtype == Dtype::FLOAT32) return run_dots<float>(context, task, dots);
+    if (task.c_dtype == Dtype::FLOAT64) return run_dots<double>(context, task, dots);
+  }
   etb_status status = ETB_OK;
   if (run_parts(context, task, compute, &status)) return status;
   const uint64_t wanted = gemm_scratch_nbytes(task, compute);

@@ -39,27 +39,23 @@ etb_status scatter(KernelContext& context, const Tensor& self, int64_t wanted_di
     }
   }
   const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
-  return for_each_element(context, index, [&](int64_t position, int64_t offset) {
-    const int64_t at = index_at(index, offset);
-    if (at < 0 || at >= size) return fail_index(context, at, size);
-    int64_t to = 0, from = 0, rest = position;
-    for (int i = rank - 1; i >= 0; --i) {
-      const int64_t own = rest % index.size(i);
-      rest /= index.size(i);
-      if (src != nullptr && src->rank() > 0) from += own * src->stride(i);
-      if (i != dim && out.rank() > 0) to += own * out.stride(i);
-    }
-    if (out.rank() > 0) to += at * out.stride(dim);
-    visit(to, from);
-    return static_cast<etb_status>(ETB_OK);
-  });
+  int64_t to_strides[kMaxRank], from_strides[kMaxRank] = {};
+  fill_index_strides(out, rank, dim, to_strides);
+  if (src != nullptr) fill_index_strides(*src, rank, -1, from_strides);
+  const int64_t step = out.rank() == 0 ? 0 : out.stride(dim);
+  return for_each_index(context, index, size, to_strides, from_strides,
+                        [&](int64_t at, int64_t to, int64_t from) { visit(to + at * step, from); });
 }
 
 etb_status scatter_src_out(KernelContext& context, ops::scatter_src_out<KernelArguments> args) {
   const Tensor& src = args.src();
   Tensor& out = args.out();
-  return scatter(context, args.self(), args.dim(), args.index(), &src, out,
-                 [&](int64_t to, int64_t from) { copy_element(src, from, out, to); });
+  const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
+  return with_element_copy(static_cast<size_t>(nbytes), [&](auto copy) {
+    return scatter(context, args.self(), args.dim(), args.index(), &src, out, [&](int64_t to, int64_t from) {
+      copy(out.data_as<char>() + to * nbytes, src.data_as<char>() + from * nbytes);
+    });
+  });
 }
 
 etb_status scatter_value_out(KernelContext& context, ops::scatter_value_out<KernelArguments> args) {
@@ -98,18 +94,42 @@ T combine(Reduction reduction, T a, T b) {
   return a;
 }
 
+// Reads and writes elements as T; those of T's own dtype without a call.
+template <class T>
+class Elements {
+ public:
+  Elements(KernelContext& context, const Tensor& tensor)
+      : loops_(*vector_table(context).conversions),
+        tensor_(tensor),
+        own_(tensor.dtype() == kDtypeOf<T> ? tensor.data_as<T>() : nullptr) {}
+
+  T load(int64_t offset) const {
+    return own_ != nullptr ? own_[offset] : load_element<T>(loops_, tensor_, offset);
+  }
+  void store(int64_t offset, T value) const {
+    if (own_ != nullptr) {
+      own_[offset] = value;
+    } else {
+      store_element(loops_, tensor_, offset, value);
+    }
+  }
+
+ private:
+  const ConvertLoops& loops_;
+  const Tensor& tensor_;
+  T* const own_;
+};
+
 etb_status scatter_add_out(KernelContext& context, ops::scatter_add_out<KernelArguments> args) {
   const Tensor& src = args.src();
   Tensor& out = args.out();
   if (!is_arithmetic(out.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
-  const ConvertLoops& loops = *vector_table(context).conversions;
   return with_compute(out.dtype(), [&](auto type) {
     using T = decltype(type);
+    const Elements<T> sums(context, out), added(context, src);
     return scatter(context, args.self(), args.dim(), args.index(), &src, out, [&](int64_t to, int64_t from) {
-      store_element(
-          loops, out, to,
-          combine(Reduction::kSum, load_element<T>(loops, out, to), load_element<T>(loops, src, from)));
+      sums.store(to, combine(Reduction::kSum, sums.load(to), added.load(from)));
     });
   });
 }
@@ -138,7 +158,6 @@ etb_status scatter_reduce_out(KernelContext& context, ops::scatter_reduce_two_ou
   if (!is_arithmetic(out.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
   const bool includes_self = args.include_self();
-  const ConvertLoops& loops = *vector_table(context).conversions;
   int64_t* counts = context.allocate_array<int64_t>(self.numel());
   if (counts == nullptr) return context.fail_scratch(static_cast<uint64_t>(self.numel()) * 8);
   const etb_status started = for_each_piece(context, self.numel(), [&](int64_t begin, int64_t length) {
@@ -147,22 +166,21 @@ etb_status scatter_reduce_out(KernelContext& context, ops::scatter_reduce_two_ou
   if (started != ETB_OK) return started;
   return with_compute(out.dtype(), [&](auto type) {
     using T = decltype(type);
+    const Elements<T> results(context, out), added(context, src);
     const etb_status status =
         scatter(context, self, args.dim(), args.index(), &src, out, [&](int64_t to, int64_t from) {
-          const T value = load_element<T>(loops, src, from);
-          store_element(
-              loops, out, to,
-              counts[to]++ == 0 ? value : combine(reduction, load_element<T>(loops, out, to), value));
+          const T value = added.load(from);
+          results.store(to, counts[to]++ == 0 ? value : combine(reduction, results.load(to), value));
         });
     if (status != ETB_OK || reduction != Reduction::kMean) return status;
     for (int64_t i = 0; i < out.numel(); ++i) {
       if (context.should_stop(1)) return context.stopped();
       if (counts[i] <= 1) continue;
-      const T sum = load_element<T>(loops, out, i), count = static_cast<T>(counts[i]);
+      const T sum = results.load(i), count = static_cast<T>(counts[i]);
       T mean = sum / count;
       if constexpr (kComputeOf<T> == Compute::kInt64)
         mean -= sum % count != 0 && sum < 0 ? 1 : 0;  // rounds down
-      store_element(loops, out, i, mean);
+      results.store(i, mean);
     }
     return status;
   });

@@ -8,6 +8,7 @@
 #include "ops/_adaptive_avg_pool2d.hpp"
 #include "ops/_native_batch_norm_legit.hpp"
 #include "ops/_native_batch_norm_legit_no_training.hpp"
+#include "ops/adaptive_max_pool2d.hpp"
 #include "ops/avg_pool2d.hpp"
 #include "ops/constant_pad_nd.hpp"
 #include "ops/convolution.hpp"
@@ -101,7 +102,8 @@ Specs avg_pool2d(const ops::avg_pool2d_default<Call>& call) { return {pool2d(cal
 Specs max_pool2d_with_indices(const ops::max_pool2d_with_indices_default<Call>& call) {
   return Specs(2, pool2d(call, call.dilation().dims()));
 }
-Specs adaptive_pool2d(const ops::_adaptive_avg_pool2d_default<Call>& call) {
+template <class A>
+Specs adaptive_pool2d(const A& call) {
   TensorSpec out = call.self().spec();
   const Dims sizes = call.output_size().dims();
   if (out.rank() < 3 || sizes.size() != 2) {
@@ -112,6 +114,9 @@ Specs adaptive_pool2d(const ops::_adaptive_avg_pool2d_default<Call>& call) {
   out.sizes[out.rank() - 2] = sizes[0];
   out.sizes[out.rank() - 1] = sizes[1];
   return {out};
+}
+Specs adaptive_max_pool2d(const ops::adaptive_max_pool2d_default<Call>& call) {
+  return Specs(2, adaptive_pool2d(call).at(0));
 }
 Specs padded(const Call& call, TensorSpec out, const Dims& pad) {
   if (pad.size() % 2 != 0 || pad.size() / 2 > out.rank()) {
@@ -163,9 +168,10 @@ Specs group_norm(const ops::native_group_norm_default<Call>& call) {
 constexpr ResultLayout kDense = ResultLayout::kContiguous, kFirst = ResultLayout::kLikeFirst;
 
 constexpr Rule kRows[] = {
-    row<ops::_adaptive_avg_pool2d_default, adaptive_pool2d>(kFirst),
+    row<ops::_adaptive_avg_pool2d_default, adaptive_pool2d<ops::_adaptive_avg_pool2d_default<Call>>>(kFirst),
     row<ops::_native_batch_norm_legit_no_stats, batch_norm_without_stats>(kFirst),
     row<ops::_native_batch_norm_legit_no_training_default, batch_norm_inference>(kFirst),
+    row<ops::adaptive_max_pool2d_default, adaptive_max_pool2d>(kFirst),
     row<ops::avg_pool2d_default, avg_pool2d>(kFirst),
     row<ops::constant_pad_nd_default, constant_pad>(kFirst),
     row<ops::convolution_default, convolution>(kFirst),

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools over volumes, as a pool over planes and one over depth: a maximum of maxima, or a mean of means, whose
-// window is a product of ranges. Adaptive maximum pools gather their windows, whose ranges are constants.
+// window is a product of ranges.
 #include <algorithm>
 
 #include "ops/_adaptive_avg_pool3d.hpp"
 #include "ops/adaptive_avg_pool3d.hpp"
 #include "ops/adaptive_max_pool1d.hpp"
-#include "ops/adaptive_max_pool2d.hpp"
-#include "ops/adaptive_max_pool3d.hpp"
 #include "ops/avg_pool3d.hpp"
 #include "ops/max_pool3d.hpp"
 #include "ops/max_pool3d_with_indices.hpp"
@@ -139,86 +137,13 @@ Values adaptive_avg_pool3d(Builder& b, const A& a) {
       });
 }
 
-// The elements of each window along an axis of `in` elements, windows of equal length: a shorter window repeats its last
-// element, which changes no maximum.
-struct Windows {
-  std::vector<int64_t> elements;  // [out, length]
-  int64_t length = 0;
-};
-Windows adaptive_windows(int64_t in, int64_t out) {
-  const auto begin = [&](int64_t o) { return o * in / out; };
-  const auto end = [&](int64_t o) { return ((o + 1) * in + out - 1) / out; };
-  Windows windows;
-  for (int64_t o = 0; o < out; ++o) windows.length = std::max(windows.length, end(o) - begin(o));
-  for (int64_t o = 0; o < out; ++o)
-    for (int64_t i = 0; i < windows.length; ++i)
-      windows.elements.push_back(std::min(begin(o) + i, end(o) - 1));
-  return windows;
-}
-
-// The index in the image of each element of each window.
-struct WindowTable {
-  std::vector<int64_t> places = {0};  // [outputs, elements]
-  int64_t outputs = 1, elements = 1;
-
-  // Splits each output into the windows of a further axis, and each element into theirs.
-  void add_axis(const Windows& axis, int64_t in) {
-    const int64_t count = static_cast<int64_t>(axis.elements.size()) / axis.length;
-    std::vector<int64_t> finer;
-    for (int64_t o = 0; o < outputs * count; ++o)
-      for (int64_t e = 0; e < elements * axis.length; ++e)
-        finer.push_back(places[static_cast<size_t>(o / count * elements + e / axis.length)] * in +
-                        axis.elements[static_cast<size_t>(o % count * axis.length + e % axis.length)]);
-    places = std::move(finer);
-    outputs *= count;
-    elements *= axis.length;
-  }
-};
-
-// Returns the maxima and the index of each in its image, as PyTorch counts: row-major over the pooled axes.
-template <size_t kAxes, class A>
-Values adaptive_max_pool(Builder& b, const A& a) {
-  const TensorSpec in = a.self().spec();
-  const Dims wanted = a.output_size().dims();
-  constexpr int64_t kMaxElements = 1 << 24;
-  if (in.rank() <= kAxes || wanted.size() != kAxes) return {};
-  const size_t lead = in.rank() - kAxes;
-  const Dims lead_sizes(in.sizes.begin(), in.sizes.begin() + static_cast<std::ptrdiff_t>(lead));
-  ValueId x = a.self();
-  WindowTable table;
-  Dims split_sizes = lead_sizes, out_sizes = lead_sizes, lines = lead_sizes, order;
-  for (size_t i = 0; i < kAxes; ++i) {
-    const Dim from = in.sizes[lead + i];
-    if (!from.is_static() || !wanted[i].is_static() || from.value() < 1 || wanted[i].value() < 1 ||
-        from.value() > kMaxElements || wanted[i].value() > kMaxElements) {
-      a.fail("the size of the image or of the result is known only at run time, or 0");
-      return {};
-    }
-    const Windows axis = adaptive_windows(from.value(), wanted[i].value());
-    const auto elements = static_cast<int64_t>(axis.elements.size());
-    if (table.outputs * table.elements * elements > kMaxElements) {
-      a.fail("windows of more than " + std::to_string(kMaxElements) + " elements together");
-      return {};
-    }
-    const ValueId index = add_elements(b, Dtype::INT64, {elements}, axis.elements);
-    x = b.call("aten.index_select.default",
-               {ValueRef{x}, Dim(static_cast<int64_t>(lead + i)), ValueRef{index}});
-    table.add_axis(axis, from.value());
-    split_sizes.insert(split_sizes.end(), {wanted[i], Dim(axis.length)});
-    out_sizes.push_back(wanted[i]);
-  }
-  for (size_t i = 0; i < lead; ++i) order.emplace_back(static_cast<int64_t>(i));
-  for (const size_t part : {0, 1})
-    for (size_t i = 0; i < kAxes; ++i) order.emplace_back(static_cast<int64_t>(lead + 2 * i + part));
-  const ValueId cut = reshape(b, x, std::move(split_sizes));
-  const ValueId turned = b.call("aten.permute.default", {ValueRef{cut}, std::move(order)});
-  lines.insert(lines.end(), {Dim(table.outputs), Dim(table.elements)});
-  const std::vector<ValueId> largest =
-      b.call_all("aten.max.dim", {ValueRef{reshape(b, turned, lines)}, Dim(-1), true});
-  const ValueId places = add_elements(b, Dtype::INT64, {table.outputs, table.elements}, table.places);
-  const ValueId spread = b.call("aten.expand.default", {ValueRef{places}, Argument(lines)});
-  const ValueId found = b.call("aten.gather.default", {ValueRef{spread}, Dim(-1), ValueRef{largest[1]}});
-  return {reshape(b, largest[0], out_sizes), reshape(b, found, out_sizes)};
+Values adaptive_max_pool1d(Builder& b, const ops::adaptive_max_pool1d_default<Call>& a) {
+  const Dims sizes = a.output_size().dims();
+  if (sizes.size() != 1) return {};
+  const ValueId image = b.call("aten.unsqueeze.default", {a.self(), Dim(-2)});
+  Values out = b.call_all("aten.adaptive_max_pool2d.default", {ValueRef{image}, Dims{Dim(1), sizes[0]}});
+  for (ValueId& value : out) value = b.call("aten.squeeze.dims", {ValueRef{value}, Dims{-2}});
+  return out;
 }
 
 }  // namespace
@@ -227,9 +152,7 @@ std::span<const Decomposition> pool_decompositions() {
   static constexpr Decomposition kRows[] = {
       row<ops::_adaptive_avg_pool3d_default, adaptive_avg_pool3d>(),
       row<ops::adaptive_avg_pool3d_default, adaptive_avg_pool3d>(),
-      row<ops::adaptive_max_pool1d_default, adaptive_max_pool<1>>(),
-      row<ops::adaptive_max_pool2d_default, adaptive_max_pool<2>>(),
-      row<ops::adaptive_max_pool3d_default, adaptive_max_pool<3>>(),
+      row<ops::adaptive_max_pool1d_default, adaptive_max_pool1d>(),
       row<ops::avg_pool3d_default, avg_pool3d>(),
       row<ops::max_pool3d_default, max_pool3d>(),
       row<ops::max_pool3d_with_indices_default, max_pool3d>(),

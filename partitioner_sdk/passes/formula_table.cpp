@@ -207,7 +207,7 @@ std::span<const Formula> formula_table() {
        "mul(mul(averaged(grad_output, self, reduction), sub(self, target)), 2.0)"},
       {"aten.multiply.Scalar", "mul(self, other)"},
       {"aten.multiply.Tensor", "mul(self, other)"},
-      {"aten.mv.default", "sum.dim_IntList(mul(self, vec), [1], dtype=dtype_of(self, vec))"},
+      {"aten.mv.default", "squeeze.dims(mm(self, unsqueeze(vec, 1)), [1])"},
       {"aten.nanmean.default",
        "div(nansum.default(self, dim, keepdim, dtype=dtype), sum.dim_IntList(logical_not(isnan(self)), dim, "
        "keepdim))"},

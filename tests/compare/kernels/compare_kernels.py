@@ -101,6 +101,9 @@ def cases():
     yield "indexing", "index_select, 4096 rows of 64", lambda x, i: torch.index_select(x, 0, i), (randn(1024, 64), index)
     yield "indexing", "index_add, 4096 rows of 64", lambda x, i, s: torch.index_add(x, 0, i, s), (randn(1024, 64), index, randn(4096, 64))
     yield "indexing", "embedding_bag, 256 bags of 16", lambda w, i: F.embedding_bag(i, w, mode="sum"), (randn(1024, 64), index.reshape(256, 16))
+    yield "indexing", "embedding, 4096 rows of 64", lambda w, i: F.embedding(i, w), (randn(1024, 64), index)
+    yield "indexing", "gather, 4096x64", lambda x, i: torch.gather(x, 1, i), (randn(4096, 64), index.reshape(4096, 1).expand(4096, 64).contiguous() % 64)
+    yield "indexing", "scatter_add, 4096x64", lambda x, i, s: torch.scatter_add(x, 1, i, s), (randn(4096, 64), index.reshape(4096, 1).expand(4096, 64).contiguous() % 64, randn(4096, 64))
 
 
 class Case(torch.nn.Module):
