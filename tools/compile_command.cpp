@@ -148,6 +148,8 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
   const bool has_plugins = !options.delegation.backends.names.empty();
   if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   ETB_TRY(passes::to_edge(module, pipeline));
+  for (const std::string& assumption : pt2::bound_data_sizes(module))
+    job.err << "warning: " << format::made_printable(assumption) << '\n';
   if (!options.record.empty()) {
     record.name = name;
     record.edge_program = emit::edge_program_json(module);

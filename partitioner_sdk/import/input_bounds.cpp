@@ -87,4 +87,24 @@ Result<std::vector<std::string>> bound_inputs(ir::Module& module,
                                                                : "\nhint: the sizes of inputs are " + names));
 }
 
+std::vector<std::string> bound_data_sizes(ir::Module& module) {
+  constexpr int64_t kAssumption = 1024;
+  std::vector<std::string> assumptions;
+  for (const ir::Graph& graph : module.graphs) {
+    for (const ir::Value& value : graph.values) {
+      for (const ir::Dim size : value.spec.sizes) {
+        for (const uint32_t index : module.symbols.symbols_in(size)) {
+          const ir::Symbol& symbol = module.symbols.symbol(index);
+          if (symbol.max != ir::kUnbounded || symbol.min > kAssumption) continue;
+          assumptions.push_back("size " + symbol.name + " of '" + value.name +
+                                "' depends on data and has no upper bound; " + std::to_string(kAssumption) +
+                                " is assumed (--bound " + symbol.name + "=N sets another)");
+          module.symbols.set_max(index, kAssumption);
+        }
+      }
+    }
+  }
+  return assumptions;
+}
+
 }  // namespace etb::pt2

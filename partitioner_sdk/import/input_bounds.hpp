@@ -16,4 +16,8 @@ namespace etb::pt2 {
 [[nodiscard]] Result<std::vector<std::string>> bound_inputs(ir::Module& module,
                                                             const std::map<std::string, int64_t>& bounds);
 
+// Sets the largest value of sizes that depend on data and still have none after decomposition, which knows the bounds of most.
+// Returns one line for each.
+[[nodiscard]] std::vector<std::string> bound_data_sizes(ir::Module& module);
+
 }  // namespace etb::pt2

@@ -60,5 +60,21 @@ TEST(InputBounds, RejectsUnknownNamesAndBoundsOutsideTheRange) {
   EXPECT_THAT(large.error().message, HasSubstr("bound 65 for s1, expected 1 to 64"));
 }
 
+TEST(InputBounds, AssumesABoundOfSizesThatDependOnData) {
+  ir::Module module;
+  module.graphs.emplace_back();
+  ir::Value value;
+  value.name = "counts";
+  value.spec.sizes = {module.symbols.add_symbol({"u0", 0, ir::kUnbounded, {}}),
+                      module.symbols.add_symbol({"u1", 0, 9, {}})};
+  module.main().add_value(std::move(value));
+  EXPECT_THAT(
+      bound_data_sizes(module),
+      ElementsAre("size u0 of 'counts' depends on data and has no upper bound; 1024 is assumed (--bound "
+                  "u0=N sets another)"));
+  EXPECT_EQ(module.symbols.symbol(0).max, 1024);
+  EXPECT_EQ(module.symbols.symbol(1).max, 9);
+}
+
 }  // namespace
 }  // namespace etb::pt2
