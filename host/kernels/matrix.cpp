@@ -304,7 +304,7 @@ bool run_parts(KernelContext& context, const GemmTask& task, Compute compute, et
 
 constexpr int64_t kMostDots = 1 << 18;  // a longer row would not ask for a stop in time
 
-// A product with a vector, whose other factor lies in memory row by row: a dot product for each element of the result.
+// A product with a vector, whose other factor is stored row by row: a dot product for each element of the result.
 struct Dots {
   const void *rows, *vector;
   int64_t row_stride, count;
