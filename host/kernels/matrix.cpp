@@ -244,7 +244,7 @@ GemmTask rows_of(const GemmTask& task, int64_t begin, int64_t end) {
 
 constexpr int64_t kMostVector = 1 << 18;  // a longer row would not ask for a stop in time
 
-// A product with a vector, whose other factor lies in memory row by row: a dot product for each element of the result.
+// A product with a vector, whose other factor is stored row by row: a dot product for each element of the result.
 struct Dots {
   const void *rows, *vector;
   int64_t row_stride, count;
@@ -295,7 +295,7 @@ void add_rows(const LinearLoops<T>& loops, const GemmTask& task, StopCheck& chec
   }
 }
 
-// Runs a product with a vector; false if it is none, or not one of floats as they lie in memory.
+// Runs a product with a vector; false if it is none, or its dtypes differ or have to be converted.
 template <class T>
 bool run_with_vector(const LinearLoops<T>& loops, const GemmTask& task, StopCheck& check) {
   Dots dots;

@@ -90,7 +90,7 @@ struct RunningComplexLogSumExp {
   }
 };
 
-// Many neighbouring lines of contiguous tensors side by side, so that memory is read as it lies.
+// Many neighbouring lines of contiguous tensors side by side, so that memory is read in order.
 template <class T, class Running>
 etb_status scan_columns(KernelContext& context, const Tensor& self, int dim, Tensor& out) {
   const ConvertLoops& loops = *vector_table(context).conversions;
