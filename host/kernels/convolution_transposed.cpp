@@ -61,7 +61,7 @@ class Transposed {
     return false;
   }
 
-  // Returns the remainder of the taps `tap`, `tap` + tap_step ...
+  // Returns the convolution of the taps `tap`, `tap` + tap_step ...
   Remainder remainder(int dim, int64_t tap) const {
     const int64_t stride = shape_.stride[dim], position = tap * shape_.dilation[dim] - shape_.padding[dim];
     Remainder result = {};

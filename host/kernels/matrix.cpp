@@ -242,10 +242,84 @@ GemmTask rows_of(const GemmTask& task, int64_t begin, int64_t end) {
   return part;
 }
 
+constexpr int64_t kMostVector = 1 << 18;  // a longer row would not ask for a stop in time
+
+// A product with a vector, whose other factor is stored row by row: a dot product for each element of the result.
+struct Dots {
+  const void *rows, *vector;
+  int64_t row_stride, count;
+  const void* init;
+  int64_t init_stride;
+};
+
+// True if a task is that: one column, or one row with a transposed B.
+bool read_dots(const GemmTask& task, Dots* out_dots) {
+  if (task.a_column_stride != 1 || task.b_row_stride != 1) return false;
+  if (task.n == 1 && task.c_row_stride == 1) {
+    *out_dots = {task.a, task.b, task.a_row_stride, task.m, task.init, task.init_row_stride};
+    return true;
+  }
+  if (task.m != 1) return false;
+  *out_dots = {task.b, task.a, task.b_column_stride, task.n, task.init, task.init_column_stride};
+  return true;
+}
+
+template <class T>
+void run_dots(const LinearLoops<T>& loops, const GemmTask& task, const Dots& dots, StopCheck& check) {
+  const auto* rows = static_cast<const T*>(dots.rows);
+  const auto* init = static_cast<const T*>(dots.init);
+  auto* out = static_cast<T*>(task.c);
+  const int64_t piece = std::max<int64_t>(4, kMostVector / task.k / 4 * 4);
+  for (int64_t begin = 0; begin < dots.count; begin += piece) {
+    const int64_t count = std::min(piece, dots.count - begin);
+    if (check.should_stop(1 + count * task.k / 4)) return;
+    loops.dot_rows(out + begin, rows + begin * dots.row_stride, dots.row_stride, count, task.k,
+                   static_cast<const T*>(dots.vector));
+    for (int64_t i = begin; init != nullptr && i < begin + count; ++i) out[i] += init[i * dots.init_stride];
+  }
+}
+
+// One row times a B whose rows are dense, as a linear layer of one token has it: a sum of B's rows.
+template <class T>
+void add_rows(const LinearLoops<T>& loops, const GemmTask& task, StopCheck& check) {
+  const auto* init = static_cast<const T*>(task.init);
+  auto* out = static_cast<T*>(task.c);
+  for (int64_t j = 0; j < task.n; ++j) out[j] = init == nullptr ? T(0) : init[j * task.init_column_stride];
+  const int64_t piece = std::max<int64_t>(4, kMostVector / task.n / 4 * 4);
+  for (int64_t l = 0; l < task.k; l += piece) {
+    const int64_t count = std::min(piece, task.k - l);
+    if (check.should_stop(1 + count * task.n / 4)) return;
+    loops.add_rows(out, static_cast<const T*>(task.b) + l * task.b_row_stride, task.b_row_stride, count,
+                   task.n, static_cast<const T*>(task.a) + l * task.a_column_stride, task.a_column_stride,
+                   T(1));
+  }
+}
+
+// Runs a product with a vector; false if it is none, or its dtypes differ or have to be converted.
+template <class T>
+bool run_with_vector(const LinearLoops<T>& loops, const GemmTask& task, StopCheck& check) {
+  Dots dots;
+  if (read_dots(task, &dots)) return run_dots<T>(loops, task, dots, check), true;
+  if (task.m != 1 || task.b_column_stride != 1) return false;
+  return add_rows<T>(loops, task, check), true;
+}
+bool run_with_vector(const VectorTable& table, const GemmTask& task, StopCheck& check) {
+  const bool has_one_dtype = task.a_dtype == task.b_dtype && task.b_dtype == task.c_dtype &&
+                             (task.init == nullptr || task.init_dtype == task.c_dtype);
+  const bool is_scaled = task.alpha.real != 1.0 || task.beta.real != 1.0;
+  if (!has_one_dtype || is_scaled || task.a_offsets != nullptr || task.b_offsets != nullptr ||
+      task.c_column_stride != 1 || task.c_run < task.n || task.k < 2 || task.k > kMostVector ||
+      task.n > kMostVector)
+    return false;
+  if (task.c_dtype == Dtype::FLOAT32) return run_with_vector<float>(table.linear<float>(), task, check);
+  return task.c_dtype == Dtype::FLOAT64 && run_with_vector<double>(table.linear<double>(), task, check);
+}
+
 // Parts of one product that threads compute side by side; every element is summed as in the whole product, so results are the same.
 struct Parts {
   GemmTask tasks[kMostParts];
   int count = 1;
+  const VectorTable* table;
   GemmLoop loop;
   StopCheck check;  // each part counts its work in a copy
   std::atomic<uint64_t> missing_nbytes{0};
@@ -254,6 +328,7 @@ struct Parts {
     auto& parts = *static_cast<Parts*>(self);
     StopCheck check = parts.check;
     GemmTask task = parts.tasks[index];
+    if (run_with_vector(*parts.table, task, check)) return;
     task.stop = stop_hook(check);
     const uint64_t missing = parts.loop(task);
     if (missing != 0) parts.missing_nbytes = missing;
@@ -293,58 +368,14 @@ bool run_parts(KernelContext& context, const GemmTask& task, Compute compute, et
     parts.tasks[i].scratch = context.allocate(parts.tasks[i].scratch_nbytes);
     if (parts.tasks[i].scratch == nullptr) return false;
   }
-  parts.loop = vector_table(context).matrices->gemm[static_cast<int>(compute)];
+  parts.table = &vector_table(context);
+  parts.loop = parts.table->matrices->gemm[static_cast<int>(compute)];
   parts.check = context.stop_check();
   parallel->run(parallel->self, parts.count, &Parts::run, &parts);
   // The parts' copies are gone; this one looks for itself.
   if (context.should_stop(StopCheck::kPeriod)) return *out_status = context.stopped(), true;
   *out_status = parts.missing_nbytes == 0 ? ETB_OK : context.fail_scratch(parts.missing_nbytes);
   return true;
-}
-
-constexpr int64_t kMostDots = 1 << 18;  // a longer row would not ask for a stop in time
-
-// A product with a vector, whose other factor is stored row by row: a dot product for each element of the result.
-struct Dots {
-  const void *rows, *vector;
-  int64_t row_stride, count;
-  const void* init;
-  int64_t init_stride;
-};
-
-// True if a task is that: one column, or one row with a transposed B, as a linear layer of one token has it.
-bool read_dots(const GemmTask& task, Dots* out_dots) {
-  const bool has_one_dtype = task.a_dtype == task.b_dtype && task.b_dtype == task.c_dtype &&
-                             (task.init == nullptr || task.init_dtype == task.c_dtype);
-  if (!has_one_dtype || task.a_offsets != nullptr || task.b_offsets != nullptr || task.alpha.real != 1.0 ||
-      task.beta.real != 1.0 || task.k < 2)
-    return false;
-  if (task.a_column_stride != 1 || task.b_row_stride != 1) return false;
-  if (task.n == 1 && task.c_row_stride == 1) {
-    *out_dots = {task.a, task.b, task.a_row_stride, task.m, task.init, task.init_row_stride};
-    return true;
-  }
-  if (task.m != 1 || task.c_column_stride != 1 || task.c_run < task.n) return false;
-  *out_dots = {task.b, task.a, task.b_column_stride, task.n, task.init, task.init_column_stride};
-  return true;
-}
-
-template <class T>
-etb_status run_dots(KernelContext& context, const GemmTask& task, const Dots& dots) {
-  const auto* rows = static_cast<const T*>(dots.rows);
-  const auto* init = static_cast<const T*>(dots.init);
-  auto* out = static_cast<T*>(task.c);
-  const auto& loops = vector_table(context).linear<T>();
-  const int64_t piece = std::max<int64_t>(1, 4 * KernelContext::kPiece / task.k);
-  for (int64_t begin = 0; begin < dots.count; begin += piece) {
-    const int64_t count = std::min(piece, dots.count - begin);
-    if (context.should_stop(1 + count * std::min(task.k, KernelContext::kPiece) / 4))
-      return context.stopped();
-    loops.dot_rows(out + begin, rows + begin * dots.row_stride, dots.row_stride, count, task.k,
-                   static_cast<const T*>(dots.vector));
-    for (int64_t i = begin; init != nullptr && i < begin + count; ++i) out[i] += init[i * dots.init_stride];
-  }
-  return ETB_OK;
 }
 
 }  // namespace
@@ -355,13 +386,9 @@ etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noe
   const double work = static_cast<double>(task.m) * static_cast<double>(task.n) * static_cast<double>(task.k);
   if (context.should_stop(32 + static_cast<int64_t>(std::min(work, 1.0 * (1 << 18)) / 32)))
     return context.stopped();
-  Dots dots;
-  if (task.k <= kMostDots && read_dots(task, &dots)) {
-    if (task.c_dtype == Dtype::FLOAT32) return run_dots<float>(context, task, dots);
-    if (task.c_dtype == Dtype::FLOAT64) return run_dots<double>(context, task, dots);
-  }
   etb_status status = ETB_OK;
   if (run_parts(context, task, compute, &status)) return status;
+  if (run_with_vector(vector_table(context), task, context.stop_check())) return context.stopped();
   const uint64_t wanted = gemm_scratch_nbytes(task, compute);
   context.wish_for(wanted);
   const uint64_t left = context.scratch_left_bytes() & ~uint64_t{63};

@@ -90,8 +90,38 @@ struct RunningComplexLogSumExp {
   }
 };
 
+// Many neighbouring lines of contiguous tensors side by side, so that memory is read in order.
+template <class T, class Running>
+etb_status scan_columns(KernelContext& context, const Tensor& self, int dim, Tensor& out) {
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  const auto compute = static_cast<int>(kComputeOf<T>);
+  const ConvertLoop load = loops.load[static_cast<int>(self.dtype())][compute],
+                    store = loops.store[static_cast<int>(out.dtype())][compute];
+  const auto from_nbytes = static_cast<int64_t>(element_nbytes(self.dtype())),
+             to_nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
+  const int64_t length = self.size(dim), width = self.stride(dim), block = length * width;
+  for (int64_t outer = 0; outer < self.numel(); outer += block) {
+    for (int64_t column = 0; column < width; column += kChunk) {
+      const int64_t count = std::min(kChunk, width - column);
+      Running running[kChunk];
+      for (int64_t i = 0; i < length; ++i) {
+        if (context.should_stop(count)) return context.stopped();
+        const int64_t at = outer + i * width + column;
+        T items[kChunk];
+        load(items, self.data_as<char>() + at * from_nbytes, 1, count);
+        for (int64_t j = 0; j < count; ++j) items[j] = running[j].add(items[j]);
+        store(out.data_as<char>() + at * to_nbytes, items, 1, count);
+      }
+    }
+  }
+  return ETB_OK;
+}
+
 template <class T, class Running>
 etb_status scan_rows(KernelContext& context, const Tensor& self, int dim, Tensor& out) {
+  constexpr int64_t kFewColumns = 8;
+  if (self.rank() > 0 && self.is_contiguous() && out.is_contiguous() && self.stride(dim) >= kFewColumns)
+    return scan_columns<T, Running>(context, self, dim, out);
   const ConvertLoops& loops = *vector_table(context).conversions;
   const DimSet dims = one_dim(self, dim);
   RowWalk from(self, dims), to(out, dims);

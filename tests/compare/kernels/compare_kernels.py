@@ -64,6 +64,7 @@ def cases():
     yield "resampling", "grid_sample 3-D, 16x32x32", lambda x, g: F.grid_sample(x, g, align_corners=False), (volume, randn(1, 16, 32, 32, 3).clamp(-1, 1))
     yield "products", "mm 512x512x512", torch.mm, (randn(512, 512), randn(512, 512))
     yield "products", "mv 1024x1024", torch.mv, (randn(1024, 1024), randn(1024))
+    yield "products", "linear 1024x1024 of one row", lambda x, w: F.linear(x, w), (randn(1, 1024), randn(1024, 1024))
     yield "products", "bmm 16 of 128x128x128", torch.bmm, (randn(16, 128, 128), randn(16, 128, 128))
     yield "products", "attention, 8 heads, 256 tokens of 64", F.scaled_dot_product_attention, (randn(1, 8, 256, 64), randn(1, 8, 256, 64), randn(1, 8, 256, 64))
     yield "products", "cdist of 256 and 256 points of 64", torch.cdist, (randn(256, 64), randn(256, 64))
