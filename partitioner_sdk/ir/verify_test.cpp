@@ -48,6 +48,17 @@ TEST(Verify, AcceptsAGoodModule) {
   EXPECT_TRUE(verify(*module));
 }
 
+TEST(Verify, AListIsTheLastResult) {
+  const auto verified = [](const std::string& results) {
+    auto module = parse("etg 1\nmodule \"m\"\n\ngraph @forward {\n  user %x: float32[9, 2]\n  " + results +
+                        " = aten.histogramdd.default(%x, [2, 3])\n  return %x\n}\n");
+    return module ? static_cast<bool>(verify(*module)) : false;
+  };
+  EXPECT_TRUE(verified("[%h: float32[2, 3], %a: float32[3], %b: float32[4]]"));
+  EXPECT_TRUE(verified("%h: float32[2, 3]"));
+  EXPECT_FALSE(verified("[]"));
+}
+
 TEST(Verify, EachRuleFindsWhatBreaksIt) {
   ASSERT_EQ(breakers().size(), verifier_rules().size());
   for (size_t i = 0; i < breakers().size(); ++i) {
