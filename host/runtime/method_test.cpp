@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using TestFixture = AddFixture;
 
-constexpr uint8_t kKernel = 1, kDelegate = 2, kMove = 3, kFree = 5;
+constexpr uint8_t kKernel = 1, kDelegate = 2, kFree = 5;
 
 TEST(Method, AddsTwoVectors) {
   TestFixture fixture(format::add_program(3));
