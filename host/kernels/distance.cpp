@@ -54,7 +54,7 @@ class Distances {
   etb_status store_row(const Tensor& a, int64_t at, int64_t stride, int64_t first, const Tensor& out,
                        int64_t out_at, int64_t out_stride) {
     const int64_t count = count_ - first;
-    load_of(a)(row_, element_at(a, at), stride, length_);
+    if (length_ > 0) load_of(a)(row_, element_at(a, at), stride, length_);  // else `a` may have no memory
     std::fill_n(totals_, count, 0.0);
     for (int64_t begin = 0; begin < length_; begin += kTerms) {
       const int64_t end = std::min(begin + kTerms, length_);
