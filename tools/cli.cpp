@@ -148,6 +148,7 @@ int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& 
     std::ostream printable_out(&out_buffer), printable_err(&err_buffer);
     printable_err << std::unitbuf;
     Session session{printable_out, printable_err, {}, false, ExitCode::OK, nullptr};
+    for (int i = 0; i < argc; ++i) session.command_line += (i == 0 ? "" : " ") + std::string(argv[i]);
     const auto* descriptor = dynamic_cast<const DescriptorBuffer*>(out.rdbuf());
     if (descriptor != nullptr && descriptor->is_terminal()) session.screen = &out_buffer;
     exit = parse_and_run(argc, argv, session);

@@ -33,6 +33,7 @@ struct Session {
   bool secure = false;                    // --secure
   ExitCode exit = ExitCode::OK;
   PrintableBuffer* screen = nullptr;  // the buffer of `out` if that is a terminal
+  std::string command_line = {};      // as the user typed it, without quotes
 };
 
 // Runs `run` if `command` was given. Prints an Error as "etbackend <command>: <message>" and returns its exit

@@ -2,17 +2,16 @@
 #include "tools/evaluate_constants.hpp"
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 
 #include "host/module/module.hpp"
-#include "partitioner_sdk/emit/emit.hpp"
+#include "partitioner_sdk/emit/program_memory.hpp"
 
 namespace etb::tools {
 
 namespace {
 
-constexpr size_t kAlignment = 128;  // the runtime's alignment for programs
+constexpr size_t kAlignment = 128;  // of each result
 
 // The constants that `module` reads, as arguments of its method. Weights are read in place.
 class Operands {
@@ -57,35 +56,6 @@ class Operands {
   std::unique_ptr<Argument[]> tensors_;
 };
 
-// The program in memory.
-class Image {
- public:
-  static Result<Image> make(const emit::Program& program) {
-    Image image(format::make_program_head(program.parts).file_nbytes);
-    ETB_TRY(format::write_program(program.parts, program.segments,
-                                  [&](std::span<const std::byte> bytes) { return image.append(bytes); }));
-    return image;
-  }
-  std::span<const std::byte> bytes() const { return {begin_, nbytes_}; }
-
- private:
-  explicit Image(size_t capacity) : memory_(new std::byte[capacity + kAlignment]), capacity_(capacity) {
-    const size_t past = reinterpret_cast<uintptr_t>(memory_.get()) % kAlignment;
-    begin_ = memory_.get() + (kAlignment - past) % kAlignment;
-  }
-  Status append(std::span<const std::byte> bytes) {
-    if (bytes.size() > capacity_ - nbytes_)
-      return make_error(Code::INTERNAL, "program longer than announced");
-    if (!bytes.empty()) std::memcpy(begin_ + nbytes_, bytes.data(), bytes.size());
-    nbytes_ += bytes.size();
-    return {};
-  }
-
-  std::unique_ptr<std::byte[]> memory_;
-  std::byte* begin_ = nullptr;
-  size_t capacity_ = 0, nbytes_ = 0;
-};
-
 size_t nbytes_of(const ir::Module& module, const ir::Output& output) {
   const ir::TensorSpec& spec = module.main().values[std::get<ir::ValueRef>(output.value).id].spec;
   size_t nbytes = ops::element_nbytes(spec.dtype);
@@ -100,7 +70,7 @@ Result<std::vector<ir::OwnedBytes>> evaluate_constants(ir::Module& module) {
   emit::EmitOptions options;
   options.plans_inputs = options.plans_outputs = false;
   ETB_ASSIGN(const emit::Program program, emit::emit({&module, 1}, options));
-  ETB_ASSIGN(const Image image, Image::make(program));
+  ETB_ASSIGN(const emit::ProgramMemory image, emit::ProgramMemory::make(program));
   ETB_ASSIGN(host::Module runner, host::Module::from_bytes(image.bytes(), {.brings_outputs = false}));
   // One allocation: large ones get huge pages.
   const auto round_up = [](size_t nbytes) { return (nbytes + kAlignment - 1) / kAlignment * kAlignment; };

@@ -46,6 +46,8 @@ void keep_standard_descriptors() noexcept {
 
 }  // namespace
 
+bool is_program() noexcept { return is_main_process(); }
+
 void prepare_process() noexcept {
   keep_standard_descriptors();
   main_process = ::getpid();

@@ -13,4 +13,7 @@ namespace etb::tools {
 // handlers.
 void prepare_process() noexcept;
 
+// True in the process that main() prepared: not in a child, nor in a test that runs commands.
+bool is_program() noexcept;
+
 }  // namespace etb::tools

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <ctime>
 #include <memory>
 #include <set>
@@ -12,6 +13,8 @@
 #include "conformance/process/confinement.hpp"
 #include "conformance/process/in_process.hpp"
 #include "conformance/process/replay.hpp"
+#include "conformance/report/circumstances.hpp"
+#include "conformance/report/coverage.hpp"
 #include "conformance/report/html.hpp"
 #include "conformance/report/junit.hpp"
 #include "conformance/report/precision_rows.hpp"
@@ -27,18 +30,21 @@
 #include "tools/verify/find_subject.hpp"
 #include "tools/verify/interruptible.hpp"
 #include "tools/verify/options.hpp"
+#include "tools/verify/sanitizer_host.hpp"
 
 namespace etb::tools {
 namespace {
 
 using namespace etb::conformance;  // NOLINT(google-build-using-namespace): this file is about nothing else
 
-std::string today() {
-  const std::time_t now = std::time(nullptr);
+std::string now() {
+  const std::time_t seconds = std::time(nullptr);
   std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+  ::gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
+std::string today() { return now().substr(0, std::string_view("2026-01-31").size()); }
 
 // Limit for waivers and saved failures, whose tensors are hexadecimal text.
 constexpr uint64_t kMostInputBytes = uint64_t{256} << 20;
@@ -63,6 +69,7 @@ Invocation invocation_of(const VerifyOptions& options, const Session& session) {
   if (!options.backend.empty()) out.command += " --backend " + quoted(options.backend);
   if (options.contract != "f32") out.command += " --contract " + quoted(options.contract);
   if (options.has_network) out.command += " --network";
+  if (!options.sanitizer_host.empty()) out.command += " --sanitizer-host " + quoted(options.sanitizer_host);
   out.saved_in = options.save_folder;
   return out;
 }
@@ -70,13 +77,15 @@ Invocation invocation_of(const VerifyOptions& options, const Session& session) {
 Status write_reports(const VerifyOptions& options, const Results& results, const Invocation& by) {
   if (!options.junit_file.empty()) ETB_TRY(write_file(options.junit_file, to_junit(results, by)));
   if (!options.sarif_file.empty()) ETB_TRY(write_file(options.sarif_file, to_sarif(results, by)));
+  if (!options.coverage_file.empty()) ETB_TRY(write_file(options.coverage_file, coverage_json(results)));
   if (!options.html_file.empty()) ETB_TRY(write_file(options.html_file, to_html(results, by)));
   return {};
 }
 
 // Checks that reports can be written, before hours of work instead of after.
 Status expect_writable(const VerifyOptions& options) {
-  for (const std::string* path : {&options.junit_file, &options.sarif_file, &options.html_file})
+  for (const std::string* path :
+       {&options.junit_file, &options.sarif_file, &options.html_file, &options.coverage_file})
     if (!path->empty()) ETB_TRY(format::expect_writable(*path));
   if (!options.save_folder.empty()) ETB_TRY(make_folder(options.save_folder));
   return {};
@@ -130,7 +139,7 @@ ExitCode run_list(const std::vector<Item>& items, Session& session) {
   return ExitCode::OK;
 }
 
-Header make_header(const VerifyOptions& options, const Plan& plan) {
+Header make_header(const VerifyOptions& options, const Plan& plan, const Session& session) {
   Header header;
   header.suite_version = kSuiteVersion;
   header.profile = options.profile;
@@ -139,6 +148,11 @@ Header make_header(const VerifyOptions& options, const Plan& plan) {
   header.plugin_path = plan.subject.entry.library_path;
   header.library_sha256 = digest_of(plan.subject.entry);
   header.backend_id = plan.subject.backend_id;
+  header.date = now();
+  header.host = describe_host();
+  header.command = session.command_line;
+  header.suite_digest = suite_digest();
+  header.seed = options.seed;
   header.contract = to_text(plan.contract);
   for (const PrecisionRow& row : plan.contract.rows) header.contract += "; " + to_text(row);
   header.item_count = plan.items.size();
@@ -155,9 +169,10 @@ Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, c
                       "--resume needs --results FILE, the file of the run to continue");
   ETB_ASSIGN(Results before, read_results(options.results_file));
   if (before.header.plugin_id != header.plugin_id || before.header.library_sha256 != header.library_sha256 ||
-      before.header.suite_version != header.suite_version || before.header.contract != header.contract)
+      before.header.suite_version != header.suite_version || before.header.contract != header.contract ||
+      before.header.seed != header.seed)
     return make_error(Code::INCOMPATIBLE, "--resume: '" + options.results_file +
-                                              "' belongs to another plugin, build, suite or contract");
+                                              "' belongs to another plugin, build, suite, contract or seed");
   std::set<std::string> done;
   // A failure that was not examined runs again for that.
   for (Outcome& outcome : before.outcomes) {
@@ -187,7 +202,7 @@ Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Col
   const uint64_t deadline_ns = plan.deadline_ns;
   size_t repeated = 0;
   for (bool is_first = true;; ++round, is_first = false) {
-    plan.items = soak_round(items, round);
+    plan.items = soak_round(items, round == 0 ? 0 : options.seed + round);
     // Even if the time is short, the first round is complete: a part of it would prove little about the
     // plugin.
     plan.deadline_ns = is_first ? 0 : deadline_ns;
@@ -208,11 +223,12 @@ Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Col
 
 Result<ExitCode> run_plugin(const VerifyOptions& options, Plan plan, Session& session) {
   ETB_ASSIGN(std::vector<Waiver> waivers, load_waivers(options));
-  const Header header = make_header(options, plan);
+  const Header header = make_header(options, plan, session);
   ETB_ASSIGN(std::vector<Outcome> kept, take_up(options, plan, header));
   uint32_t first_round = 0;  // round at which a resumed soak run continues
   for (const Outcome& outcome : kept)
-    if (plan.deadline_ns != 0) first_round = std::max(first_round, round_of(outcome.name) + 1);
+    if (plan.deadline_ns != 0 && round_of(outcome.name) >= options.seed)
+      first_round = std::max(first_round, round_of(outcome.name) - options.seed + 1);
   ETB_TRY(expect_writable(options));
   if (!options.compare_file.empty()) ETB_TRY(as_status(read_results(options.compare_file)));
   Collector collector(header, std::move(waivers), session);
@@ -256,6 +272,10 @@ Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Cas
   return out;
 }
 
+std::string runtime_of(const VerifyOptions& options, const SubjectSpec& subject) {
+  return options.sanitizer_host.empty() ? sanitizer_of(subject.entry.library_path) : options.sanitizer_host;
+}
+
 Result<ExitCode> run_replay(VerifyOptions options, Session& session) {
   ETB_ASSIGN(const std::string text, format::read_file_text(options.replay_file, kMostInputBytes));
   Result<Repro> repro_read = parse_repro(text);
@@ -268,6 +288,7 @@ Result<ExitCode> run_replay(VerifyOptions options, Session& session) {
   if (options.target.empty()) options.target = repro.plugin_id;
   options.patterns = {repro.name};
   ETB_ASSIGN(plan.subject, find_subject(options.target, options.backend, session));
+  ETB_TRY(enter_sanitizer_host(runtime_of(options, plan.subject)));
   ETB_ASSIGN(plan.contract, parse_contract(repro.contract.substr(0, repro.contract.find(';'))));
   ETB_ASSIGN(plan.contract.rows, read_precision_rows(plan.subject.entry.manifest_path));
   plan.batch_size = static_cast<uint32_t>(plan.items.size());
@@ -285,7 +306,7 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   ETB_ASSIGN(const Profile profile, parse_profile(options.profile));
   ETB_ASSIGN(const Shard shard, parse_shard(options.shard));
   Plan plan;
-  plan.items = select_items(profile, options.patterns, shard);
+  plan.items = with_seed(select_items(profile, options.patterns, shard), options.seed);
   if (shard.count > 1) options.shard = fmt::format("{}/{}", shard.index + 1, shard.count);
   // A shard may be empty, but not all shards together.
   if (plan.items.empty() && (shard.count == 1 || select_items(profile, options.patterns, {}).empty()))
@@ -296,6 +317,7 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
     return make_error(Code::INVALID_ARGUMENT,
                       "no plugin is named\nhint: give a name, a manifest or a library");
   ETB_ASSIGN(plan.subject, find_subject(options.target, options.backend, session));
+  ETB_TRY(enter_sanitizer_host(runtime_of(options, plan.subject)));
   ETB_ASSIGN(plan.contract, parse_contract(options.contract));
   ETB_ASSIGN(plan.contract.rows, read_precision_rows(plan.subject.entry.manifest_path));
   plan.worker_count =
@@ -303,8 +325,15 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   plan.case_timeout_ms = options.case_timeout_ms;
   plan.check_timeout_ms = options.check_timeout_ms;
   plan.confirms = !options.no_confirm;
+  plan.fail_fast = options.fail_fast;
+  // Cases first: thousands of them cost as much as a few checks.
+  if (plan.fail_fast)
+    std::stable_partition(plan.items.begin(), plan.items.end(),
+                          [](const Item& item) { return item.check == nullptr; });
   ETB_ASSIGN(const uint32_t minimise_seconds, parse_duration(options.minimise_time));
   plan.minimise_ms = std::min(minimise_seconds, 1000000u) * 1000;
+  if (options.fail_fast && (!options.waiver_file.empty() || options.in_process))
+    return make_error(Code::INVALID_ARGUMENT, "--fail-fast excludes --waivers and --in-process");
   if (profile != Profile::kSoak && !options.soak_time.empty())
     return make_error(Code::INVALID_ARGUMENT, "--time needs --profile soak");
   if (profile == Profile::kSoak && options.in_process)

@@ -10,19 +10,6 @@
 namespace etb::conformance {
 namespace {
 
-enum class Second { kAny, kNotZero, kPositive, kShift };
-
-struct BinaryRow {
-  const char* op;
-  Rule rule;
-  double ulps;
-  Gives gives;
-  unsigned takes;
-  double alpha = 0;  // factor of add and sub; 0: the op has none
-  Second second = Second::kAny;
-  bool has_special = true;
-};
-
 const BinaryRow kBinary[] = {
     {"aten.add.Tensor", Rule::kRounded, kHalf, Gives::kSame, kTakesNumbers},
     {"aten.sub.Tensor", Rule::kRounded, kHalf, Gives::kSame, kTakesNumbers},
@@ -50,20 +37,6 @@ const BinaryRow kBinary[] = {
     {"aten.pow.Tensor_Tensor", Rule::kRounded, 16, Gives::kSame, kTakesFloat, 0, Second::kPositive, false},
     {"aten.atan2.default", Rule::kRounded, 6, Gives::kSame, kTakesFloat, 0, Second::kNotZero, false},
 };
-
-// Removes zeros for division and similar ops, and limits shift counts to the width.
-void restrict_second(TensorData& data, Second second, Random& random) {
-  if (second == Second::kAny) return;
-  for (int64_t i = 0; i < data.shape.numel(); ++i) {
-    double value = load_element(data.shape.dtype, data.bytes.data(), i);
-    if (second == Second::kShift)
-      value = static_cast<double>(
-          random.between(0, static_cast<int64_t>(element_nbytes(data.shape.dtype)) * 8 - 1));
-    if (second == Second::kNotZero && value == 0) value = 3;
-    if (second == Second::kPositive) value = std::abs(value) + 0.5;
-    store_element(data.shape.dtype, data.bytes.data(), i, value);
-  }
-}
 
 std::vector<graph::ArgumentDesc> binary_args(const BinaryRow& row, uint32_t a, uint32_t b, etb_dtype dtype,
                                              double alpha) {
@@ -130,15 +103,6 @@ void add_rows(CaseList& out) {
   }
 }
 
-struct ScalarRow {
-  const char* op;
-  Rule rule;
-  Gives gives;
-  unsigned takes;
-  const char* argument;
-  double value;
-};
-
 const ScalarRow kScalar[] = {
     {"aten.add.Scalar", Rule::kRounded, Gives::kSame, kTakesNumbers, "other", 3},
     {"aten.sub.Scalar", Rule::kRounded, Gives::kSame, kTakesNumbers, "other", 3},
@@ -182,6 +146,22 @@ void add_scalar_rows(CaseList& out) {
 }
 
 }  // namespace
+
+std::span<const BinaryRow> binary_rows() { return kBinary; }
+std::span<const ScalarRow> scalar_rows() { return kScalar; }
+
+void restrict_second(TensorData& data, Second second, Random& random) {
+  if (second == Second::kAny) return;
+  for (int64_t i = 0; i < data.shape.numel(); ++i) {
+    double value = load_element(data.shape.dtype, data.bytes.data(), i);
+    if (second == Second::kShift)
+      value = static_cast<double>(
+          random.between(0, static_cast<int64_t>(element_nbytes(data.shape.dtype)) * 8 - 1));
+    if (second == Second::kNotZero && value == 0) value = 3;
+    if (second == Second::kPositive) value = std::abs(value) + 0.5;
+    store_element(data.shape.dtype, data.bytes.data(), i, value);
+  }
+}
 
 void add_binary(CaseList& out) {
   add_rows(out);

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "conformance/cases/designs.hpp"
 #include "conformance/cases/generators.hpp"
 
 namespace etb::conformance {
@@ -22,7 +23,11 @@ std::vector<Case> make_all() {
   add_dynamic(list);
   add_composite(list);
   add_whole(list);
+  add_sampled(list);
+  add_view_chains(list);
   add_models(list);
+  add_sum_designs(list);
+  add_designs(list);
   std::vector<Case> cases = list.take();
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
   return cases;

@@ -2,6 +2,7 @@
 // Shared by elementwise generators: accepted inputs, sizes, names, the rule.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,43 @@ enum AcceptedTypes : unsigned {
 };
 
 inline constexpr double kHalf = 0.5;
+
+// Ops of one tensor, of two, and of a tensor and a number.
+struct UnaryRow {
+  const char* op;
+  Rule rule;
+  double
+      ulps;  // OpenCL C's full profile (table 66) where it has the function, else twice its largest sibling
+  Gives gives;
+  unsigned takes;
+  Domain domain = {-4, 4};
+  bool has_special = true;
+};
+enum class Second { kAny, kNotZero, kPositive, kShift };
+struct BinaryRow {
+  const char* op;
+  Rule rule;
+  double ulps;
+  Gives gives;
+  unsigned takes;
+  double alpha = 0;  // factor of add and sub; 0: the op has none
+  Second second = Second::kAny;
+  bool has_special = true;
+};
+struct ScalarRow {
+  const char* op;
+  Rule rule;
+  Gives gives;
+  unsigned takes;
+  const char* argument;
+  double value;
+};
+std::span<const UnaryRow> unary_rows();
+std::span<const BinaryRow> binary_rows();
+std::span<const ScalarRow> scalar_rows();
+
+// Removes zeros for division and similar ops, and limits shift counts to the width.
+void restrict_second(TensorData& data, Second second, Random& random);
 
 bool takes(unsigned taken, etb_dtype dtype);
 etb_dtype result_dtype(Gives gives, etb_dtype dtype);

@@ -21,6 +21,9 @@ void add_quantized(CaseList& out);
 void add_dynamic(CaseList& out);
 void add_composite(CaseList& out);
 void add_whole(CaseList& out);
+void add_sampled(CaseList& out);
+void add_view_chains(CaseList& out);
 void add_models(CaseList& out);
+void add_sum_designs(CaseList& out);  // ops with sums, windows and quantisation: sum_designs.hpp
 
 }  // namespace etb::conformance

@@ -7,17 +7,6 @@
 namespace etb::conformance {
 namespace {
 
-struct UnaryRow {
-  const char* op;
-  Rule rule;
-  double
-      ulps;  // OpenCL C's full profile (table 66) where it has the function, else twice its largest sibling
-  Gives gives;
-  unsigned takes;
-  Domain domain = {-4, 4};
-  bool has_special = true;
-};
-
 const UnaryRow kUnary[] = {
     {"aten.abs.default", Rule::kExact, 0, Gives::kSame, kTakesNumbers},
     {"aten.neg.default", Rule::kExact, 0, Gives::kSame, kTakesNumbers},
@@ -95,6 +84,8 @@ void add_rows(CaseList& out) {
 }
 
 }  // namespace
+
+std::span<const UnaryRow> unary_rows() { return kUnary; }
 
 void add_unary(CaseList& out) { add_rows(out); }
 

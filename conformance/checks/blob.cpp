@@ -11,6 +11,8 @@
 #include "conformance/checks/groups.hpp"
 #include "conformance/outcome/outcome.hpp"
 #include "conformance/subject/process_facts.hpp"
+#include "conformance/subject/sanitizer.hpp"
+#include "etb/ext/draft/resign.h"
 
 namespace etb::conformance {
 namespace {
@@ -20,11 +22,6 @@ constexpr size_t kMaxAllocation = size_t{64} << 20;
 // A damaged payload may still be valid and describe larger tensors: a flipped bit of a size doubles them
 // several times.
 constexpr size_t kMaxAllocationOfATaken = size_t{512} << 20;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kCountsMemory = false;  // the sanitizer reserves address space
-#else
-constexpr bool kCountsMemory = true;
-#endif
 
 // Returns the number after the last dot of the check's name.
 size_t row_of(CheckContext& context) {
@@ -32,48 +29,107 @@ size_t row_of(CheckContext& context) {
   return std::strtoul(name.c_str() + name.rfind('.') + 1, nullptr, 10);
 }
 
-// Passes a damaged payload to the plugin. It must be rejected or run, without a crash, an access outside, or
-// much memory.
-void offer(CheckContext& context, Subject& subject, const ClaimedCase& item, std::vector<std::byte> bytes,
-           const std::string& damage) {
-  const size_t before = peak_address_bytes();
-  Payload payload = item.payload;
-  payload.bytes = std::move(bytes);
-  context.progress().at(damage.c_str());
-  context.progress().restart();
-  const Result<std::unique_ptr<CaseSession>> session =
-      CaseSession::make(subject, item.built, std::move(payload));
-  if (session) (void)(*session)->run(item.built.runs[0]);
-  const size_t most = session ? kMaxAllocationOfATaken : kMaxAllocation;
-  if (const size_t grown = peak_address_bytes() - before; kCountsMemory && grown > most)
-    context.fail(fmt::format("{}: create {} it and used {} MiB more address space, expected at most {}",
-                             damage, session ? "accepts" : "rejects", grown >> 20, most >> 20));
-  context.take_violations(subject);
-}
+// Mends the digest of a damaged payload with the plugin's own code (etb/ext/draft/resign.h), from an instance
+// without layers, which extensions do not pass.
+class Resigner {
+ public:
+  Resigner(CheckContext& context, Subject& subject) {
+    if ((subject.library().table().caps & ETB_PLUGIN_CAP_GET_EXTENSION) == 0) return;
+    subject_ = context.open(bare());
+    if (subject_)
+      table_ = static_cast<const etb_resign_table*>(subject_->table().get_extension(
+          subject_->handle(), ETB_OBJECT_PLUGIN, subject_->handle(), ETB_EXT_RESIGN));
+  }
 
+  bool exists() const { return table_ != nullptr; }
+
+  // Returns the mended bytes; nothing if they have no room for a digest.
+  std::optional<std::vector<std::byte>> resign(std::span<const std::byte> bytes) const {
+    std::vector<std::byte> out;
+    const etb_blob_writer writer = {ETB_INIT_SIZE(etb_blob_writer), 0, &out,
+                                    [](void* ctx, uint64_t offset, const void* data, uint64_t nbytes) {
+                                      auto& to = *static_cast<std::vector<std::byte>*>(ctx);
+                                      if (offset > kMaxAllocation || nbytes > kMaxAllocation)
+                                        return etb_status{ETB_OUT_OF_RESOURCES};
+                                      to.resize(std::max<size_t>(to.size(), offset + nbytes));
+                                      if (nbytes != 0) std::memcpy(to.data() + offset, data, nbytes);
+                                      return etb_status{ETB_OK};
+                                    }};
+    etb_error error = ETB_ERROR_INIT;
+    const etb_status status =
+        table_->resign(subject_->handle(), {bytes.data(), bytes.size()}, &writer, &error);
+    return status == ETB_OK ? std::optional(std::move(out)) : std::nullopt;
+  }
+
+ private:
+  std::unique_ptr<Subject> subject_;
+  const etb_resign_table* table_ = nullptr;
+};
+
+// Passes damaged payloads of one case to the plugin. Each must be rejected or run, without a crash, an access
+// outside, or much memory.
+class Offering {
+ public:
+  Offering(CheckContext& context, Subject& subject, const Resigner& resigner, const ClaimedCase& item)
+      : context_(context), subject_(subject), resigner_(resigner), item_(item) {}
+
+  void operator()(std::vector<std::byte> bytes, const std::string& damage) {
+    std::optional<std::vector<std::byte>> mended;
+    if (resigner_.exists()) mended = resigner_.resign(bytes);
+    if (mended && *mended != bytes) offer(std::move(*mended), damage + ", digest mended");
+    offer(std::move(bytes), damage);
+  }
+
+ private:
+  void offer(std::vector<std::byte> bytes, const std::string& damage) {
+    const size_t before = peak_address_bytes();
+    Payload payload = item_.payload;
+    payload.bytes = std::move(bytes);
+    context_.progress().at(damage.c_str());
+    context_.progress().restart();
+    const Result<std::unique_ptr<CaseSession>> session =
+        CaseSession::make(subject_, item_.built, std::move(payload));
+    if (session) (void)(*session)->run(item_.built.runs[0]);
+    const size_t most = session ? kMaxAllocationOfATaken : kMaxAllocation;
+    if (const size_t grown = peak_address_bytes() - before; !has_sanitizer() && grown > most)
+      context_.fail(fmt::format("{}: create {} it and used {} MiB more address space, expected at most {}",
+                                damage, session ? "accepts" : "rejects", grown >> 20, most >> 20));
+    context_.take_violations(subject_);
+  }
+
+  CheckContext& context_;
+  Subject& subject_;
+  const Resigner& resigner_;
+  const ClaimedCase& item_;
+};
+
+// Calls body(offering, case, row) for each case.
 template <class Body>
 void with_payload(CheckContext& context, Body body) {
   const auto subject = context.open();
   if (!subject) return;
   std::vector<ClaimedCase> items = context.find_claimed_like(*subject, "model.*");
   if (items.empty()) items = context.claimed(*subject);
-  for (const ClaimedCase& item : items)
-    if (!item.payload.bytes.empty()) body(*subject, item, row_of(context));
+  const Resigner resigner(context, *subject);
+  for (const ClaimedCase& item : items) {
+    if (item.payload.bytes.empty()) continue;
+    Offering offer(context, *subject, resigner, item);
+    body(offer, item, row_of(context));
+  }
 }
 
 void truncated(CheckContext& context) {
-  with_payload(context, [&](Subject& subject, const ClaimedCase& item, size_t row) {
+  with_payload(context, [&](Offering& offer, const ClaimedCase& item, size_t row) {
     for (size_t i = 0; i < 4; ++i) {
       const size_t length = item.payload.bytes.size() * (row * 4 + i) / (kRowsOfAKind * 4);
-      offer(context, subject, item,
-            {item.payload.bytes.begin(), item.payload.bytes.begin() + static_cast<long>(length)},
+      offer({item.payload.bytes.begin(), item.payload.bytes.begin() + static_cast<long>(length)},
             fmt::format("cut to {} bytes", length));
     }
   });
 }
 
 void bits_flipped(CheckContext& context) {
-  with_payload(context, [&](Subject& subject, const ClaimedCase& item, size_t row) {
+  with_payload(context, [&](Offering& offer, const ClaimedCase& item, size_t row) {
     Random random(context.outcome().name);
     for (size_t i = 0; i < 16; ++i) {
       std::vector<std::byte> bytes = item.payload.bytes;
@@ -81,7 +137,7 @@ void bits_flipped(CheckContext& context) {
       const size_t span = (row + i) % 2 == 0 ? std::min<size_t>(bytes.size(), 96) : bytes.size();
       const auto at = static_cast<size_t>(random.between(0, static_cast<int64_t>(span) - 1));
       bytes[at] ^= static_cast<std::byte>(1u << random.between(0, 7));
-      offer(context, subject, item, std::move(bytes), fmt::format("a bit of byte {} flipped", at));
+      offer(std::move(bytes), fmt::format("a bit of byte {} flipped", at));
     }
   });
 }
@@ -89,41 +145,126 @@ void bits_flipped(CheckContext& context) {
 // Offsets, lengths and counts are words. Replaces each by zero, all ones, the sign bit, and a little more
 // than the payload's size.
 void words_replaced(CheckContext& context) {
-  with_payload(context, [&](Subject& subject, const ClaimedCase& item, size_t row) {
+  with_payload(context, [&](Offering& offer, const ClaimedCase& item, size_t row) {
     const size_t words = item.payload.bytes.size() / 4;
     for (size_t word = row; word < std::min<size_t>(words, kRowsOfAKind * 12); word += kRowsOfAKind)
       for (const uint32_t value : {0u, 0xffffffffu, 0x80000000u, 0x7fffffffu,
                                    static_cast<uint32_t>(item.payload.bytes.size()) + 1, 8u}) {
         std::vector<std::byte> bytes = item.payload.bytes;
         std::memcpy(bytes.data() + word * 4, &value, 4);
-        offer(context, subject, item, std::move(bytes), fmt::format("word {} is {:#x}", word, value));
+        offer(std::move(bytes), fmt::format("word {} is {:#x}", word, value));
       }
   });
 }
 
 void foreign(CheckContext& context) {
-  with_payload(context, [&](Subject& subject, const ClaimedCase& item, size_t) {
-    offer(context, subject, item, {}, "no bytes");
-    offer(context, subject, item, std::vector<std::byte>(1), "one byte");
-    offer(context, subject, item, std::vector<std::byte>(4096), "zeros");
-    offer(context, subject, item, std::vector<std::byte>(4096, std::byte{0xff}), "ones");
+  with_payload(context, [&](Offering& offer, const ClaimedCase& item, size_t) {
+    offer({}, "no bytes");
+    offer(std::vector<std::byte>(1), "one byte");
+    offer(std::vector<std::byte>(4096), "zeros");
+    offer(std::vector<std::byte>(4096, std::byte{0xff}), "ones");
     std::vector<std::byte> twice = item.payload.bytes;
     twice.insert(twice.end(), item.payload.bytes.begin(), item.payload.bytes.end());
-    offer(context, subject, item, std::move(twice), "twice");
+    offer(std::move(twice), "twice");
     const auto image = item.built.image.span();
     const auto* begin = reinterpret_cast<const std::byte*>(image.data());
-    offer(context, subject, item, {begin, begin + image.size()}, "a graph image");
+    offer({begin, begin + image.size()}, "a graph image");
     Random random("foreign");
     for (int i = 0; i < 20; ++i) {
       std::vector<std::byte> noise(static_cast<size_t>(random.between(1, 600)));
       for (std::byte& byte : noise) byte = static_cast<std::byte>(random.next());
-      offer(context, subject, item, std::move(noise), "noise");
+      offer(std::move(noise), "noise");
     }
   });
 }
 
+// Numbers whose products or sums with others wrap at 32 or 64 bits.
+constexpr uint64_t kWrapping[] = {
+    UINT64_MAX,         UINT64_MAX - 7,     uint64_t{1} << 63, (uint64_t{1} << 63) - 1,
+    uint64_t{1} << 62,  uint64_t{1} << 61,  uint64_t{1} << 32, (uint64_t{1} << 32) + 1,
+    UINT64_MAX / 4 + 1, UINT64_MAX / 8 + 2, 0x5555555555555556};
+
+// Sizes of 64 bits, at each word: alone, added to what is there, and its complement, so that an offset and a
+// length together wrap to a small number.
+void sizes_wrap(CheckContext& context) {
+  with_payload(context, [&](Offering& offer, const ClaimedCase& item, size_t row) {
+    const std::vector<std::byte>& good = item.payload.bytes;
+    for (size_t at = row * 4; at + 8 <= std::min<size_t>(good.size(), kRowsOfAKind * 32);
+         at += kRowsOfAKind * 4) {
+      uint64_t old = 0;
+      std::memcpy(&old, good.data() + at, 8);
+      const auto put = [&](uint64_t value) {
+        std::vector<std::byte> bytes = good;
+        std::memcpy(bytes.data() + at, &value, 8);
+        offer(std::move(bytes), fmt::format("8 bytes at {} are {:#x}", at, value));
+      };
+      for (const uint64_t value : kWrapping) put(value);
+      put(old + (uint64_t{1} << 32));
+      put(~old);
+      put(0 - old);
+    }
+  });
+}
+
+// Two neighbours whose sum or product wraps at 32 bits: offset and length, rows and columns.
+void pairs_wrap(CheckContext& context) {
+  constexpr std::pair<uint32_t, uint32_t> kPairs[] = {{0xfffffff0u, 0x20u},       {0x20u, 0xfffffff0u},
+                                                      {0x80000000u, 0x80000000u}, {0x10000u, 0x10000u},
+                                                      {0x40000000u, 4u},          {0xffffffffu, 0xffffffffu}};
+  with_payload(context, [&](Offering& offer, const ClaimedCase& item, size_t row) {
+    const std::vector<std::byte>& good = item.payload.bytes;
+    for (size_t at = row * 4; at + 12 <= std::min<size_t>(good.size(), kRowsOfAKind * 32);
+         at += kRowsOfAKind * 4)
+      for (const auto& [first, second] : kPairs)
+        for (const size_t distance : {size_t{4}, size_t{8}}) {
+          std::vector<std::byte> bytes = good;
+          std::memcpy(bytes.data() + at, &first, 4);
+          std::memcpy(bytes.data() + at + distance, &second, 4);
+          offer(std::move(bytes),
+                fmt::format("words at {} and {} are {:#x} and {:#x}", at, at + distance, first, second));
+        }
+  });
+}
+
+// Bytes after the payload. A plugin may ignore them; then its results are right.
+void trailing_bytes(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 6))
+    for (const size_t more : {1, 3, 4, 8, 16, 4096})
+      for (const std::byte fill : {std::byte{0}, std::byte{0xff}, std::byte{'X'}}) {
+        Payload payload = item.payload;
+        payload.bytes.resize(payload.bytes.size() + more, fill);
+        context.progress().at(fmt::format("{} bytes more", more).c_str());
+        context.progress().restart();
+        const auto session = CaseSession::make(*subject, item.built, std::move(payload));
+        if (!session) continue;
+        const RunResult result = (*session)->run(item.built.runs[0]);
+        if (result.status == ETB_OK && !context.is_right(item, result))
+          return context.fail(
+              fmt::format("{}: with {} bytes after its payload the result is wrong", item.item->name, more));
+      }
+  context.take_violations(*subject);
+}
+
+// Mends the digest of a good payload, which must change no byte.
+void resigned_payloads(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  const Resigner resigner(context, *subject);
+  if (!resigner.exists()) return context.skip(std::string("the plugin does not offer ") + ETB_EXT_RESIGN);
+  for (const ClaimedCase& item : context.claimed(*subject, 4)) {
+    context.progress().at("resign");
+    const auto mended = resigner.resign(item.payload.bytes);
+    if (!mended) return context.fail(item.item->name + ": resign rejects a payload that compile wrote");
+    if (*mended != item.payload.bytes)
+      return context.fail(item.item->name + ": resign changes a payload that compile wrote");
+    (void)resigner.resign({});
+  }
+}
+
 // Returns the verdict of check_payload on the first bytes of `payload`.
-uint32_t verdict_of(ReadyCase& ready, std::span<const std::byte> payload) {
+uint32_t verdict_of(ReadyCase& ready, std::span<const std::byte> payload, etb_status* out_status = nullptr) {
   etb_verdict verdict{};
   verdict.struct_size = sizeof(verdict);
   etb_payload_check check{};
@@ -134,6 +275,7 @@ uint32_t verdict_of(ReadyCase& ready, std::span<const std::byte> payload) {
   etb_error error = ETB_ERROR_INIT;
   const etb_status status =
       ready.subject.table().delegate->check_payload(ready.subject.handle(), &check, &verdict, &error);
+  if (out_status != nullptr) *out_status = status;
   return status == ETB_OK ? verdict.kind : etb_verdict_kind{ETB_VERDICT_UNKNOWN};
 }
 
@@ -197,7 +339,11 @@ void other_versions(CheckContext& context) {
 
 void own_payload(CheckContext& context) {
   context.each_session({}, 8, [&](ReadyCase& ready) {
-    if (verdict_of(ready, ready.item.payload.bytes) == ETB_VERDICT_UNSUPPORTED)
+    etb_status status = ETB_OK;
+    const uint32_t verdict = verdict_of(ready, ready.item.payload.bytes, &status);
+    if (status != ETB_OK)
+      context.fail(fmt::format("{}: check_payload returns {} for a payload that runs", ready.name(), status));
+    if (verdict == ETB_VERDICT_UNSUPPORTED)
       context.fail(ready.name() + ": check_payload reports the payload as unsupported, although it runs");
   });
 }
@@ -227,6 +373,12 @@ std::vector<Check> make_rows() {
   add("bits-flipped", "A payload with a flipped bit is rejected or runs.", bits_flipped);
   add("words-replaced", "A payload with a wrong offset, length or count is rejected or runs.",
       words_replaced);
+  add("sizes-wrap", "A payload with a size that wraps at 64 bits is rejected or runs.", sizes_wrap);
+  add("pairs-wrap", "A payload with numbers whose sum or product wraps is rejected or runs.", pairs_wrap);
+  rows.push_back({"blob.trailing-bytes", "Bytes after a payload are rejected, or change no result.",
+                  "ABI-BLOB-01", trailing_bytes});
+  rows.push_back({"blob.resigned-payloads", "The extension etb.resign/0 changes no good payload.",
+                  "ABI-BLOB-01", resigned_payloads});
   rows.push_back({"blob.foreign", "Bytes that are not a payload are rejected.", "ABI-BLOB-01", foreign});
   rows.push_back({"blob.other-versions-are-rejected",
                   "Payloads of newer and older versions than the manifest names are rejected.", "ABI-BLOB-01",

@@ -158,11 +158,29 @@ void foreign_nodes_are_rejected(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// Copies the op table into the outcome: the report compares it with the cases that ran.
+void record_claims(CheckContext& context, Subject& subject) {
+  const etb_op_sink sink = {ETB_INIT_SIZE(etb_op_sink), 0, &context.outcome().claims,
+                            [](void* ctx, const etb_op_capability* op) {
+                              constexpr size_t kMostRows = 20000;
+                              constexpr uint32_t kMostRank = 16;
+                              auto& rows = *static_cast<std::vector<ClaimRow>*>(ctx);
+                              for (uint32_t i = 0; i < op->dtype_count && rows.size() < kMostRows; ++i)
+                                rows.push_back({op->op, short_name(op->dtypes[i]), op->min_rank,
+                                                std::min<uint32_t>(op->max_rank, kMostRank), op->layouts,
+                                                (op->flags & ETB_OP_DYNAMIC_SIZES) != 0});
+                              return etb_status{ETB_OK};
+                            }};
+  etb_error error = ETB_ERROR_INIT;
+  (void)subject.table().aot->op_table(subject.handle(), &sink, &error);
+}
+
 // Reports op table entries that no case of the suite reaches: they were not tested.
 void claims_are_tested(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
+  record_claims(context, *subject);
   std::set<std::string> rows = subject->claimed_rows();
   for (const Case& item : all_cases()) {
     const auto row = rows.find(item.op + " " + std::to_string(item.dtype));

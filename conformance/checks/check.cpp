@@ -108,6 +108,18 @@ int CheckContext::repeats(int wanted, double others) const {
   return affordable >= wanted ? wanted : std::min(wanted, std::max(kLeast, static_cast<int>(affordable)));
 }
 
+std::chrono::milliseconds CheckContext::patience() const {
+  constexpr double kLeastMs = 5000, kRuns = 100;
+  return std::chrono::milliseconds(static_cast<int64_t>(kLeastMs + kRuns * latency_.run_ms));
+}
+
+int CheckContext::opens(int wanted) const {
+  constexpr double kBudgetMs = 20000;
+  constexpr int kLeast = 3;
+  const double affordable = kBudgetMs / std::max(latency_.open_ms, 1e-9);
+  return affordable >= wanted ? wanted : std::min(wanted, std::max(kLeast, static_cast<int>(affordable)));
+}
+
 void CheckContext::fail(const std::string& text) {
   out_.findings.push_back({std::string(without_round(out_.name)), text, ""});
 }
@@ -122,9 +134,12 @@ void CheckContext::skip(const std::string& reason) {
 
 std::vector<Check> all_checks() {
   std::vector<Check> out;
-  for (const auto group : {abi_checks, ver_checks, life_checks, cap_checks, dyn_checks, mem_checks,
-                           hyg_checks, leak_checks, conc_checks, det_checks, blob_checks, opt_checks,
-                           err_checks, unload_checks, prof_checks, perf_checks})
+  for (const auto group :
+       {abi_checks,     ver_checks,       life_checks,       cap_checks,     dyn_checks,         mem_checks,
+        hyg_checks,     leak_checks,      leak_loop_checks,  conc_checks,    det_checks,         blob_checks,
+        opt_checks,     err_checks,       unload_checks,     net_checks,     prof_checks,        perf_checks,
+        device_checks,  reserve_checks,   cancel_checks,     async_checks,   info_checks,        aot_checks,
+        compile_checks, extension_checks, named_data_checks, promise_checks, option_life_checks, sink_checks})
     for (const Check& check : group()) out.push_back(check);
   return out;
 }

@@ -2,6 +2,7 @@
 // A check: one statement about a plugin that is not about one op. To add one, add a row in its group's file.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
@@ -65,6 +66,10 @@ class CheckContext {
   // Returns how often a check repeats a run: `wanted`, or fewer times on a slow device, at least 4. The limit
   // keeps `others` times as many sequential runs within about half a minute.
   int repeats(int wanted, double others = 1) const;
+  // Returns how long a check waits for an event that one run causes.
+  std::chrono::milliseconds patience() const;
+  // As repeats(), for opening the plugin.
+  int opens(int wanted) const;
 
   // True if the outputs of a run with the case's own inputs are right.
   bool is_right(const ClaimedCase& item, const RunResult& result) const;

@@ -4,7 +4,15 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
+#include <cstdlib>
+#include <set>
+#include <thread>
+
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/option_trial.hpp"
+#include "conformance/subject/file_watch.hpp"
+#include "conformance/subject/process_attributes.hpp"
+#include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -46,6 +54,106 @@ void limits_are_unchanged(CheckContext& context) {
     context.fail("the plugin changed the limit of open files");
 }
 
+// Compares attributes after each step of a plugin's life. Reports the first step that changes some.
+class AttributeWatch {
+ public:
+  explicit AttributeWatch(CheckContext& context) : context_(context), before_(read_process_attributes()) {}
+
+  void after(const std::string& step) {
+    ProcessAttributes now = read_process_attributes();
+    if (const std::string difference = find_difference(before_, now); !difference.empty())
+      context_.fail(step + " changes: " + difference);
+    before_ = std::move(now);
+  }
+  bool has_failed() const { return !context_.outcome().findings.empty(); }
+
+ private:
+  CheckContext& context_;
+  ProcessAttributes before_;
+};
+
+// Calls that succeed and calls that fail, on one case.
+void watch_calls(CheckContext& context, Subject& subject, const ClaimedCase& item, AttributeWatch& watch) {
+  const std::string name = item.item->name + ": ";
+  std::string error;
+  (void)partition(subject, item.built.image);
+  (void)dry_check(subject, item.built.image, error);
+  watch.after(name + "partition");
+  (void)compile(subject, item.built.image);
+  watch.after(name + "compile");
+  const etb_option unknown = make_option("no-plugin-has-this-option", ETB_OPTION_I64);
+  Payload cut = item.payload;
+  cut.bytes.resize(cut.bytes.size() / 2);
+  (void)CaseSession::make(subject, item.built, std::move(cut));
+  (void)CaseSession::make(subject, item.built, item.payload, {unknown});
+  watch.after(name + "a create that fails");
+  std::unique_ptr<CaseSession> session = context.make_session(subject, item);
+  watch.after(name + "create");
+  if (!session) return;
+  for (const std::vector<TensorData>& inputs : item.built.runs) (void)session->run(inputs);
+  watch.after(name + "execute");
+  (void)session->run_damaged(item.built.runs[0], Damage::kRank);
+  (void)session->run(item.built.runs[0], {.options = {unknown}});
+  const etb_cancel_token stop = {ETB_INIT_SIZE(etb_cancel_token), 0, nullptr, [](void*) { return 1u; }};
+  (void)session->run(item.built.runs[0], {.cancel = &stop});
+  watch.after(name + "a run that fails");
+  session.reset();
+  watch.after(name + "destroy");
+}
+
+void attributes_are_unchanged(CheckContext& context) {
+  AttributeWatch watch(context);
+  const size_t children = child_count();
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  watch.after("loading or init");
+  constexpr size_t kItems = 24;
+  for (const ClaimedCase& item : context.claimed(*subject, kItems)) {
+    watch_calls(context, *subject, item, watch);
+    if (watch.has_failed()) return;
+  }
+  subject->close();
+  watch.after("deinit");
+  if (const size_t left = child_count(); left > children)
+    context.fail(std::to_string(left - children) + " child processes, or their remains, after deinit");
+}
+
+// Some attributes belong to a thread: a run may happen on any.
+void attributes_of_threads_are_unchanged(CheckContext& context) {
+  context.each_session(bare(), 4, [&](ReadyCase& ready) {
+    std::string difference;
+    std::thread([&] {
+      const ProcessAttributes before = read_process_attributes();
+      (void)ready.run();
+      difference = find_difference(before, read_process_attributes());
+    }).join();
+    if (!difference.empty()) context.fail(ready.name() + ": a run on another thread changes: " + difference);
+  });
+}
+
+bool begins_with(const std::string& path, const char* folder) {
+  return folder != nullptr && *folder != '\0' && path.rfind(std::string(folder) + "/", 0) == 0;
+}
+
+// Devices, what the kernel shows of processes, temporary files, and the user's folder of caches.
+bool may_be_written(const std::string& path) {
+  const char* const home = std::getenv("HOME");
+  const std::string cache = home != nullptr ? std::string(home) + "/.cache" : "";
+  return begins_with(path, "/dev") || begins_with(path, "/proc") || begins_with(path, "/sys") ||
+         begins_with(path, std::getenv("TMPDIR")) || begins_with(path, std::getenv("XDG_CACHE_HOME")) ||
+         begins_with(path, cache.c_str());
+}
+
+void files_are_temporary(CheckContext& context) {
+  constexpr uint64_t kMostMs = 20000;
+  const std::optional<std::set<std::string>> paths = watch_files(
+      [&] { context.each_session(bare(), 12, [](ReadyCase& ready) { (void)ready.run(); }); }, kMostMs);
+  if (!paths)
+    return context.skip("the kernel cannot report the files that a process opens, or the runs take long");
+  for (const std::string& path : *paths)
+    if (!may_be_written(path)) context.fail("opens for writing, creates or removes '" + path + "'");
+}
+
 constexpr Check kChecks[] = {
     {"hyg.process-state-is-unchanged",
      "Floating-point control, signal mask and handlers, locale, directory, environment and threads are as "
@@ -53,6 +161,14 @@ constexpr Check kChecks[] = {
      "ABI-HYG-01", process_state_is_unchanged},
     {"hyg.limits-are-unchanged", "The umask and the limits of the process are as before.", "ABI-HYG-01",
      limits_are_unchanged},
+    {"hyg.attributes-are-unchanged",
+     "Limits, priorities, affinity, timers, signals, streams, process settings, locale, environment and "
+     "arithmetic are as before after every call, also one that fails.",
+     "ABI-HYG-01", attributes_are_unchanged},
+    {"hyg.attributes-of-threads-are-unchanged", "A run leaves the attributes of its thread as they are.",
+     "ABI-HYG-01", attributes_of_threads_are_unchanged},
+    {"hyg.files-are-temporary", "Files are written only below TMPDIR and in the user's folder of caches.", "",
+     files_are_temporary},
     {"hyg.no-timers", "No timer of the process runs afterwards.", "ABI-HYG-01", no_timers},
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -37,7 +38,7 @@ void many_times(CheckContext& context) {
 }
 
 void init_again(CheckContext& context) {
-  for (int i = 0; i < 20; ++i) {
+  for (int i = context.opens(20); i > 0; --i) {
     const auto subject = context.open();
     if (!subject) return;
     subject->close();
@@ -87,7 +88,61 @@ void early_deinit_is_busy(CheckContext& context) {
   }
 }
 
+// Deinit after use returns ETB_OK and frees what init made.
+void deinit_after_use(CheckContext& context) {
+  constexpr int kWarmUp = 10, kLoops = 60;
+  const auto loaded = context.open(bare());
+  if (!loaded) return;
+  const etb_plugin_table& table = loaded->library().table();
+  const etb_host& host = loaded->library().host();
+  size_t heap = 0;
+  for (int i = 0; i < kWarmUp + kLoops; ++i) {
+    if (i == kWarmUp) heap = heap_bytes();
+    etb_plugin* plugin = nullptr;
+    etb_error error = ETB_ERROR_INIT;
+    context.progress().at("init");
+    if (table.init(&host, nullptr, 0, &plugin, &error) != ETB_OK || plugin == nullptr)
+      return context.fail(std::string("init fails again: ") + error.text);
+    context.progress().at("deinit");
+    if (const etb_status status = table.deinit(plugin, &error); status != ETB_OK)
+      return context.fail(fmt::format("deinit of an unused instance returns {}: {}", status, error.text));
+  }
+  if (const double grown = (static_cast<double>(heap_bytes()) - static_cast<double>(heap)) / kLoops;
+      grown > 8)
+    context.fail(fmt::format("{:.1f} more heap bytes for each init and deinit", grown));
+  // An instance of its own, because deinit ends it.
+  etb_plugin* used = nullptr;
+  etb_error error = ETB_ERROR_INIT;
+  if (table.init(&host, nullptr, 0, &used, &error) != ETB_OK) return;
+  const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, nullptr,
+                                [](void*, const etb_device_info*) { return etb_status{ETB_OK}; }};
+  (void)table.device->enumerate(used, &sink, &error);
+  if (const etb_status status = table.deinit(used, &error); status != ETB_OK)
+    context.fail(fmt::format("deinit after enumerate returns {}: {}", status, error.text));
+}
+
+// Every call that ends an object returns ETB_OK, in the right order, and then the plugin ends too.
+void ends_succeed(CheckContext& context) {
+  auto subject = context.open(bare());
+  if (!subject) return;
+  context.each_session(*subject, context.claimed(*subject, 6), [&](ReadyCase& ready) {
+    if (const RunResult result = ready.run(); result.status != ETB_OK)
+      return context.fail(ready.name() + ": execute fails: " + result.error.text);
+    if (const Status ended = ready.session.end(); !ended)
+      context.fail(ready.name() + ": the end of a context or delegate fails: " + ended.error().message);
+  });
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("deinit after all objects ended");
+  if (const etb_status status = subject->table().deinit(subject->handle(), &error); status != ETB_OK)
+    return context.fail(fmt::format("deinit after all objects ended returns {}: {}", status, error.text));
+  (void)subject.release();  // its handle is gone
+}
+
 constexpr Check kChecks[] = {
+    {"life.deinit-after-use", "Deinit returns ETB_OK, and init and deinit leave no heap memory.",
+     "ABI-LIFE-01", deinit_after_use},
+    {"life.ends-succeed", "Contexts and delegates are destroyed without an error.", "ABI-LIFE-01",
+     ends_succeed},
     {"life.early-destroy-is-busy",
      "Destroying a delegate with a live context returns ETB_BUSY, and everything stays usable.",
      "ABI-LIFE-01", early_destroy_is_busy},

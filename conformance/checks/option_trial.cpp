@@ -95,7 +95,8 @@ OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option&
 }
 
 std::string to_text(const etb_option& option) {
-  if (option.type == ETB_OPTION_TEXT) return fmt::format("{} = '{}'", option.key, option.text);
+  if (option.type == ETB_OPTION_TEXT)
+    return fmt::format("{} = '{}'", option.key, option.text != nullptr ? option.text : "NULL");
   if (option.type == ETB_OPTION_F64) return fmt::format("{} = {}", option.key, option.f64);
   return fmt::format("{} = {}", option.key, option.i64);
 }

@@ -2,6 +2,11 @@
 // unload: closing the plugin.
 #include <fmt/format.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <future>
@@ -22,7 +27,7 @@ bool is_mapped(const std::string& path) {
 void twenty_times(CheckContext& context) {
   const std::string& path = context.spec().entry.library_path;
   bool may_unload = false;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = context.opens(20); i > 0; --i) {
     const auto subject = context.open(bare());
     if (!subject) return;
     may_unload = (subject->library().ident().flags & ETB_PLUGIN_UNLOADABLE) != 0;
@@ -115,6 +120,39 @@ void threads_end_later(CheckContext& context) {
         fmt::format("{} calls of host services when a thread ended after deinit", late_log.late_count));
 }
 
+// The application ends normally: exit handlers, destructors of static objects, handlers of quick_exit. A handler
+// that the plugin left runs code that is gone.
+void program_ends_later(CheckContext& context) {
+  constexpr int kMostTenthMs = 100000;
+  for (const bool is_quick : {false, true}) {
+    const char* const call = is_quick ? "quick_exit" : "exit";
+    context.progress().at((std::string(call) + " after unloading").c_str());
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (const auto subject = context.open(bare())) {
+        context.each_session(*subject, context.claimed(*subject, 4),
+                             [](ReadyCase& ready) { (void)ready.run(); });
+        subject->close();
+      }
+      is_quick ? std::quick_exit(0) : std::exit(0);
+    }
+    int status = 0;
+    bool has_ended = false;
+    for (int i = 0; i < kMostTenthMs && !has_ended; ++i) {
+      has_ended = ::waitpid(child, &status, WNOHANG) != 0;
+      if (!has_ended) ::usleep(100);
+    }
+    if (!has_ended) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      context.fail(fmt::format("{} after unloading does not end the process", call));
+    } else if (WIFSIGNALED(status)) {
+      context.fail(fmt::format("{} after unloading ends with signal {} ({})", call, WTERMSIG(status),
+                               ::strsignal(WTERMSIG(status))));
+    }
+  }
+}
+
 constexpr Check kChecks[] = {
     {"unload.twenty-times",
      "The library is loaded, used and unloaded twenty times; an unloadable one is then unmapped.",
@@ -123,6 +161,8 @@ constexpr Check kChecks[] = {
      "ABI-SYM-02", no_calls_after_deinit},
     {"unload.threads-end-later", "A thread that ran the plugin may end after deinit and unloading.",
      "ABI-LOAD-05", threads_end_later},
+    {"unload.program-ends-later", "After unloading the program can end by exit and by quick_exit.",
+     "ABI-LOAD-05", program_ends_later},
 };
 
 }  // namespace

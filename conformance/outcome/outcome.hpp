@@ -36,6 +36,14 @@ struct Finding {
   std::string rule;  // rule of the ABI, "" for numbers
 };
 
+// A row of the plugin's op table, for one dtype.
+struct ClaimRow {
+  std::string op, dtype;
+  uint32_t min_rank = 0, max_rank = 0;
+  uint32_t layouts = 0;  // ETB_LAYOUT_*
+  bool is_dynamic = false;
+};
+
 struct Outcome {
   std::string name;
   State state = State::kNotRun;
@@ -48,6 +56,7 @@ struct Outcome {
   bool is_executed = false;
   uint64_t duration_us = 0;
   std::vector<std::pair<std::string, double>> measured;  // times by a check: "op.mm...stat.first_run_us"
+  std::vector<ClaimRow> claims;                          // of the check that reads the op table
   std::string smallest;                                  // ops and inputs of the minimised case
   std::shared_ptr<const SmallCase> small;  // the minimised case; stored in replay files, not in reports
   std::string sequence;  // if state-dependent: the cases that must run before it, one per line

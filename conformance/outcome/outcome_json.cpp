@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/outcome/outcome_json.hpp"
 
+#include <algorithm>
+
 namespace etb::conformance {
 namespace {
 
@@ -38,6 +40,13 @@ ordered_json to_json(const Outcome& outcome) {
   if (!outcome.smallest.empty()) out["smallest"] = outcome.smallest;
   if (!outcome.sequence.empty()) out["sequence"] = outcome.sequence;
   for (const auto& [what, value] : outcome.measured) out["measured"][what] = value;
+  for (const ClaimRow& row : outcome.claims)
+    out["claims"].push_back({{"op", row.op},
+                             {"dtype", row.dtype},
+                             {"min_rank", row.min_rank},
+                             {"max_rank", row.max_rank},
+                             {"layouts", row.layouts},
+                             {"dynamic", row.is_dynamic}});
   out["us"] = outcome.duration_us;
   return out;
 }
@@ -59,6 +68,14 @@ std::optional<Outcome> outcome_from_json(const json& object) {
   if (const auto list = object.find("measured"); list != object.end() && list->is_object())
     for (const auto& [what, value] : list->items())
       if (value.is_number()) out.measured.emplace_back(what, value.get<double>());
+  if (const auto list = object.find("claims"); list != object.end() && list->is_array())
+    for (const json& item : *list)
+      if (item.is_object())
+        out.claims.push_back({text_in(item, "op"), text_in(item, "dtype"),
+                              static_cast<uint32_t>(std::max(0.0, number_in(item, "min_rank"))),
+                              static_cast<uint32_t>(std::clamp(number_in(item, "max_rank"), 0.0, 64.0)),
+                              static_cast<uint32_t>(std::clamp(number_in(item, "layouts"), 0.0, 1e9)),
+                              flag_in(item, "dynamic")});
   if (const auto list = object.find("findings"); list != object.end() && list->is_array())
     for (const json& item : *list)
       if (item.is_object())

@@ -7,7 +7,9 @@
 
 #include <cstring>
 
+#include "conformance/process/symbols.hpp"
 #include "conformance/subject/assess.hpp"
+#include "conformance/subject/sanitizer.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -58,8 +60,13 @@ void add_death(LinkState state, SubjectLink& link, Outcome& out) {
                                 ? group_of(out.name) + (cause.state == State::kHang ? ".hang" : ".crash")
                                 : cause.check;
   out.findings.push_back({check, cause.text, cause.check.rfind("hyg.", 0) == 0 ? "ABI-HYG-01" : ""});
+  constexpr uint64_t kMostPrinted = 65536;
+  if (cause.state == State::kCrash)
+    if (const std::string report = find_sanitizer_report(link.take_printed(kMostPrinted)); !report.empty())
+      out.findings.back().text = out.reason = report + "\n" + cause.text;
   if (cause.state != State::kHang) return;
-  if (const std::string stacks = link.stacks(); !stacks.empty()) out.findings.back().text += "\n" + stacks;
+  if (const std::string stacks = link.stacks(); !stacks.empty())
+    out.findings.back().text += "\n" + with_symbols(stacks);
 }
 
 void add_end(const GuardianReport& report, const SubjectLink& link, Outcome& out) {

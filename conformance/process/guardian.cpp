@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "conformance/subject/sanitizer.hpp"
 #include "conformance/subject/wire.hpp"
 
 namespace etb::conformance {
@@ -73,9 +74,7 @@ class Guardian {
     ::setenv("TMPDIR", args_.folder.c_str(), 1);
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_FSIZE, args_.limits.file_bytes);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    if (args_.limits.address_bytes != 0) set_limit(RLIMIT_AS, args_.limits.address_bytes);
-#endif
+    if (args_.limits.address_bytes != 0 && !has_sanitizer()) set_limit(RLIMIT_AS, args_.limits.address_bytes);
     std::vector<pid_t> pids = args_.confinement.has_namespaces ? std::vector<pid_t>{} : args_.pids;
     pids.push_back(guardian);
     const bool is_ready = give_up_privileges() && forbid_reaching_others(pids);

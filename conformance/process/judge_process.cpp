@@ -25,6 +25,7 @@ constexpr uint32_t kLeastBlobMs = 1000;
 constexpr uint64_t kMostTimesOfRestarts =
     5;  // limit of an item with several tries, in multiples of its time limit
 constexpr uint64_t kMostCheckBytes = uint64_t{1} << 24;
+constexpr const char* kChangedPage = "wrote into memory that the suite shares with its process";
 constexpr size_t kMostAhead = 8;  // requests queued in the plugin's process: keeps both processes busy
 
 uint64_t limit_ms(const Plan& plan, const Item& item) {
@@ -98,11 +99,11 @@ class Judging {
   }
 
   SubjectLink::Limits limits_of(const Pending& pending) const {
-    const uint64_t time = limit_ms(plan_, *pending.item) * kMillisecond * kTimeScale;
+    const uint64_t time = limit_ms(plan_, *pending.item) * kMillisecond * time_scale();
     const bool is_check = pending.item->check != nullptr;
     return {time,
             is_check ? kMostTimesOfRestarts * scaled_ms(plan_.latency, plan_.check_timeout_ms) *
-                           kMillisecond * kTimeScale
+                           kMillisecond * time_scale()
                      : time,
             is_check ? kMostCheckBytes : most_answer_bytes(*pending.built)};
   }
@@ -126,7 +127,9 @@ class Judging {
       return true;
     }
     out.findings.clear();
+    const bool has_changed_page = link_->has_changed_page();  // which may be why the process ended
     add_death(state == LinkState::kAnswered ? LinkState::kTampered : state, *link_, out);
+    if (has_changed_page) out.findings.push_back({kTampering, kChangedPage, ""});
     return false;
   }
 
@@ -157,8 +160,7 @@ class Judging {
     if (const std::string printed = link_->take_printed(); !printed.empty())
       out.findings.push_back(
           {"hyg.prints-nothing", "wrote to standard output or error: '" + printed + "'", "ABI-HYG-01"});
-    if (link_->has_changed_page())
-      out.findings.push_back({kTampering, "wrote into memory that the suite shares with its process", ""});
+    if (link_->has_changed_page()) out.findings.push_back({kTampering, kChangedPage, ""});
     if (out.findings.size() == before) return;
     out.state = State::kNotRun;
     conclude(out);
@@ -197,7 +199,7 @@ class Judging {
     link_->look();
     link_->send(RequestKind::kClose, {});
     std::vector<std::byte> answer;
-    const uint64_t time = limit_ms(plan_, plan_.items[items_.back()]) * kMillisecond * kTimeScale;
+    const uint64_t time = limit_ms(plan_, plan_.items[items_.back()]) * kMillisecond * time_scale();
     const LinkState state = link_->receive({time, time, kMostCheckBytes}, answer);
     const std::optional<Outcome> seen = state == LinkState::kAnswered ? read_outcome(answer) : std::nullopt;
     if (seen) {

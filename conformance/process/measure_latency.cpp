@@ -36,7 +36,7 @@ Latency measure_latency(const Plan& plan) {
   Result<std::unique_ptr<SubjectLink>> link = SubjectLink::start(plan);
   if (!link) return out;
   SubjectLink::Limits limits;
-  limits.time_ns = limits.whole_time_ns = uint64_t{plan.case_timeout_ms} * kTimeScale * 1000000u;
+  limits.time_ns = limits.whole_time_ns = uint64_t{plan.case_timeout_ms} * time_scale() * 1000000u;
   limits.most_bytes = uint64_t{1} << 28;
   std::vector<std::byte> answer;
   const uint64_t begin = monotonic_ns();

@@ -8,6 +8,7 @@
 #include "conformance/checks/check.hpp"
 #include "conformance/process/confinement.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
+#include "conformance/subject/sanitizer.hpp"
 #include "conformance/subject/usage.hpp"
 
 namespace etb::conformance {
@@ -21,13 +22,6 @@ struct Item {
 };
 
 class CleanupProcess;
-
-// Factor for time limits under a sanitizer, which slows down the suite and the plugins in it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr uint32_t kTimeScale = 10;
-#else
-inline constexpr uint32_t kTimeScale = 1;
-#endif
 
 struct Plan {
   SubjectSpec subject;
@@ -44,6 +38,7 @@ struct Plan {
   Latency latency;                    // the plugin's latency, as measured before the first check
   pid_t main_pid = 0;                 // process that the user started
   bool confirms = true;               // repeats and minimises failures
+  bool fail_fast = false;             // the first failure ends the run; later items are not run
   uint32_t minimise_ms = 120000;      // limit for all of that
   CleanupProcess* cleanup = nullptr;  // for this run's processes and temporary files
 

@@ -245,14 +245,13 @@ const GuardianReport& SubjectLink::end(uint64_t limit_ns) {
   return *report_;
 }
 
-std::string SubjectLink::take_printed() {
+std::string SubjectLink::take_printed(uint64_t most_bytes) {
   struct stat info {};
   if (::fstat(streams_fd_, &info) != 0) return "";
   uint64_t end = static_cast<uint64_t>(info.st_size);
   if (guardian_ > 0) end = std::min(end, answered_printed_bytes_);
   if (end <= printed_bytes_) return "";
-  constexpr uint64_t kMostBytes = 200;
-  std::string text(std::min(end - printed_bytes_, kMostBytes), '\0');
+  std::string text(std::min(end - printed_bytes_, most_bytes), '\0');
   if (::pread(streams_fd_, text.data(), text.size(), static_cast<off_t>(printed_bytes_)) < 0) text.clear();
   printed_bytes_ = end;
   return text;
@@ -271,7 +270,7 @@ std::string SubjectLink::phase() const {
 }
 
 std::string SubjectLink::stacks() const {
-  std::string text(16384, '\0');
+  std::string text(131072, '\0');
   const ssize_t count = ::pread(stacks_fd_, text.data(), text.size(), 0);
   text.resize(count > 0 ? static_cast<size_t>(count) : 0);
   return text;

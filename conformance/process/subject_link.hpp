@@ -40,8 +40,8 @@ class SubjectLink {
   LinkState receive(const Limits& limits, std::vector<std::byte>& out_answer);
 
   // Returns text that the process printed since the last call: up to its last answer, or all of it after its
-  // end.
-  std::string take_printed();
+  // end. The text has at most `most_bytes`.
+  std::string take_printed(uint64_t most_bytes = 200);
   // True if the process wrote into the part of shared memory that only the judge writes.
   bool has_changed_page() const;
   // Returns the current call, as the process reports it.

@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "conformance/outcome/outcome_json.hpp"
 #include "conformance/process/in_process.hpp"
+#include "conformance/process/symbols.hpp"
 #include "conformance/subject/case_flow.hpp"
 #include "conformance/subject/observe.hpp"
 #include "conformance/subject/process_facts.hpp"
@@ -26,6 +28,25 @@ constexpr uint64_t kMostRequestBytes = uint64_t{1} << 32;
 
 int quit_fd = -1;
 
+// Copies the lines of executable memory from /proc/self/maps, for with_symbols(). Async-signal-safe. Each line
+// is one write: other threads print their stacks meanwhile.
+void print_map() {
+  const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const size_t begin = std::strlen(kMapLine);
+  char piece[1024], line[1024];
+  std::memcpy(line, kMapLine, begin);
+  size_t length = begin;
+  for (ssize_t count; maps >= 0 && (count = ::read(maps, piece, sizeof(piece))) > 0;)
+    for (ssize_t i = 0; i < count; ++i) {
+      if (length < sizeof(line) - 1) line[length++] = piece[i];
+      if (piece[i] != '\n') continue;
+      line[length] = '\0';
+      if (std::strstr(line, " r-xp ") != nullptr) (void)!::write(quit_fd, line, length);
+      length = begin;
+    }
+  if (maps >= 0) ::close(maps);
+}
+
 // SIGQUIT precedes the kill of a process that hangs. The handler makes only async-signal-safe calls, except
 // for the first backtrace() of a process, which loads a library: prepare() calls it in advance.
 void print_stacks(int) {
@@ -34,6 +55,9 @@ void print_stacks(int) {
   void* frames[64];
   const int count = ::backtrace(frames, 64);
   ::backtrace_symbols_fd(frames, count, quit_fd);
+  static volatile sig_atomic_t has_map = 0;
+  if (has_map == 0) print_map();
+  has_map = 1;
 }
 
 // Closes all descriptors but the channel, the stacks and the streams.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "conformance/report/coverage.hpp"
 #include "conformance/report/junit.hpp"
 
 namespace etb::conformance {
@@ -88,6 +89,37 @@ std::string margin_bars(const Results& results) {
   return out + "</table>\n";
 }
 
+// Leads the page: what was claimed and not tested.
+std::string gap_list(const Coverage& coverage) {
+  const std::vector<Gap> gaps = find_gaps(coverage);
+  if (gaps.empty()) return "";
+  std::string out = "<h2>Claimed, and not tested in this run</h2><ul>\n";
+  for (const Gap& gap : gaps) {
+    out += "<li><details><summary>" + escape_markup(to_text(gap)) + "</summary><p>";
+    for (const std::string& row : gap.rows) out += escape_markup(row) + "<br>";
+    out += "</p></details></li>\n";
+  }
+  return out + "</ul>\n";
+}
+
+// One row for an op and a dtype: what it claims, and executed of all cases by rank, layout and attribute.
+std::string coverage_table(const Coverage& coverage) {
+  std::string out =
+      "<h2>Coverage</h2><details><summary>executed / cases of each op and dtype</summary><table><tr><th>op"
+      "</th><th>dtype</th><th>claims</th><th>by rank</th><th>by layout</th><th>by attribute</th></tr>\n";
+  const auto cell = [](const std::map<std::string, CoverageCount>& counts) {
+    std::string text;
+    for (const auto& [name, count] : counts)
+      text += fmt::format("{}{} {}/{}", text.empty() ? "" : ", ", name, count.executed, count.cases);
+    return "<td>" + escape_markup(text) + "</td>";
+  };
+  for (const auto& [key, row] : coverage)
+    out += "<tr><td>" + escape_markup(key.first) + "</td><td>" + escape_markup(key.second) + "</td><td>" +
+           escape_markup(row.claim ? to_text(*row.claim) : "") + "</td>" + cell(row.by_rank) +
+           cell(row.by_layout) + cell(row.by_attribute) + "</tr>\n";
+  return out + "</table></details>\n";
+}
+
 std::string group_table(const Totals& totals) {
   std::string out =
       "<h2>Groups</h2><table><tr><th>group</th><th>pass</th><th>fail</th><th>unsupported</th><th>warning</"
@@ -153,8 +185,13 @@ std::string to_html(const Results& results, const Invocation& by) {
   out += fmt::format("<p>profile {}, precision {}, suite version {}, library <code>{}</code></p>\n",
                      escape_markup(header.profile), escape_markup(header.contract), header.suite_version,
                      escape_markup(header.library_sha256));
+  out += fmt::format("<p>{}, on {}<br><code>{}</code><br>suite digest <code>{}</code>, seed {}</p>\n",
+                     escape_markup(header.date), escape_markup(header.host), escape_markup(header.command),
+                     escape_markup(header.suite_digest), header.seed);
+  const Coverage coverage = cover(results);
+  out += gap_list(coverage);
   return out + group_table(totals) + failure_list(results, by) + coverage_picture(results) +
-         margin_bars(results) + "</html>\n";
+         coverage_table(coverage) + margin_bars(results) + "</html>\n";
 }
 
 }  // namespace etb::conformance

@@ -33,6 +33,12 @@ std::optional<Header> header_from_json(const json& object) {
   out.backend_id = text_in(object, "backend");
   out.contract = text_in(object, "contract");
   out.shard = text_in(object, "shard");
+  out.date = text_in(object, "date");
+  out.host = text_in(object, "host");
+  out.command = text_in(object, "command");
+  out.suite_digest = text_in(object, "suite_digest");
+  const auto seed = object.find("seed");
+  if (seed != object.end() && seed->is_number_unsigned()) out.seed = seed->get<uint32_t>();
   return out;
 }
 
@@ -47,6 +53,11 @@ nlohmann::ordered_json to_json(const Header& header) {
                                 {"sha256", header.library_sha256},  {"backend", header.backend_id},
                                 {"contract", header.contract},      {"items", header.item_count}};
   if (!header.shard.empty()) out["shard"] = header.shard;
+  out["date"] = header.date;
+  out["host"] = header.host;
+  out["command"] = header.command;
+  out["suite_digest"] = header.suite_digest;
+  out["seed"] = header.seed;
   return out;
 }
 
@@ -174,7 +185,7 @@ Result<Results> merge(const std::vector<Results>& shards) {
     const Header& b = shard.header;
     if (a.suite_version != b.suite_version || a.plugin_id != b.plugin_id ||
         a.library_sha256 != b.library_sha256 || a.contract != b.contract || a.profile != b.profile ||
-        a.backend_id != b.backend_id)
+        a.backend_id != b.backend_id || a.suite_digest != b.suite_digest || a.seed != b.seed)
       return make_error(Code::INCOMPATIBLE,
                         "shards of " + a.plugin_id + " " + a.library_sha256.substr(0, 12) + " (" + a.profile +
                             ") and of " + b.plugin_id + " " + b.library_sha256.substr(0, 12) + " (" +

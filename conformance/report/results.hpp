@@ -25,6 +25,11 @@ struct Header {
   std::string contract;
   size_t item_count = 0;
   std::string shard;  // "2/8", "" for all items
+  std::string date;   // beginning of the run, "2026-11-23T17:00:00Z"
+  std::string host;   // processor, kernel and system
+  std::string command;
+  std::string suite_digest;  // names of all cases and checks, and the suite version, in hex
+  uint32_t seed = 0;         // 0: the suite's own random numbers
 };
 nlohmann::ordered_json to_json(const Header& header);
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "conformance/report/coverage.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 
 namespace etb::conformance {
@@ -52,6 +53,29 @@ void print_groups(const Totals& totals, std::ostream& out) {
     out << fmt::format("{:<8} {:>7} {:>7} {:>12} {:>8} {:>8}\n", group, count_in(states, State::kPass),
                        failures_in(states), count_in(states, State::kUnsupported),
                        count_in(states, State::kWarning), count_in(states, State::kWaived));
+}
+
+// Prints the most important of what the plugin claims and no case ran.
+void print_untested(const Results& results, std::ostream& out) {
+  constexpr size_t kMostGaps = 6;
+  const std::vector<Gap> gaps = find_gaps(cover(results));
+  if (gaps.empty()) return;
+  out << "claimed, and not tested in this run:\n";
+  for (size_t i = 0; i < gaps.size() && i < kMostGaps; ++i)
+    out << "  " << printable(to_text(gaps[i]), 200) << '\n';
+  if (gaps.size() > kMostGaps)
+    out << fmt::format("  and {} more: --coverage FILE or --html FILE\n", gaps.size() - kMostGaps);
+  out << '\n';
+}
+
+// Prints the circumstances that a reader needs to judge or to repeat the run.
+void print_run(const Header& header, std::ostream& out) {
+  constexpr size_t kShownDigits = 12;
+  if (header.date.empty()) return;
+  out << fmt::format("run: {}, on {}\n", header.date, printable(header.host, 200));
+  out << fmt::format("run: {}\n", printable(header.command, 300));
+  out << fmt::format("run: suite {} {}, seed {}\n", header.suite_version,
+                     header.suite_digest.substr(0, kShownDigits), header.seed);
 }
 
 void print_kind(const Kind& kind, const Invocation& by, std::ostream& out) {
@@ -141,12 +165,14 @@ void print_summary(const Results& results, const Invocation& by, std::ostream& o
   const Header& header = results.header;
   out << fmt::format("{} {}: executed on the plugin / claimed: {} / {} of {} cases\n", header.plugin_id,
                      header.plugin_version, totals.executed, totals.claimed, totals.case_count);
+  print_run(header, out);
   const size_t rows = static_cast<size_t>(std::count(header.contract.begin(), header.contract.end(), ';'));
   out << fmt::format("profile {}{}, precision {}{}{}\n\n", header.profile,
                      header.profile == "cert" ? "" : " (no certificate: only cert gives one)",
                      header.contract.substr(0, header.contract.find(';')),
                      rows != 0 ? fmt::format(" with {} declared exceptions", rows) : "",
                      header.contract == "f32" ? "" : " (reduced precision)");
+  print_untested(results, out);
   print_groups(totals, out);
   print_failures(results, by, out);
   out << '\n'

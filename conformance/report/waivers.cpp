@@ -61,7 +61,9 @@ Result<std::vector<Waiver>> parse_waivers(const std::string& text, const std::st
 
 void apply_waivers(const std::vector<Waiver>& waivers, const std::string& plugin_id, Outcome& outcome) {
   for (const Waiver& waiver : waivers) {
-    if (waiver.plugin != plugin_id || !matches_pattern(outcome.name, waiver.pattern)) continue;
+    if (waiver.plugin != plugin_id || !(matches_pattern(outcome.name, waiver.pattern) ||
+                                        matches_pattern(without_round(outcome.name), waiver.pattern)))
+      continue;
     if (outcome.state == State::kPass) {
       outcome.state = State::kXpass;
       outcome.findings.push_back({"suite.waiver",

@@ -54,18 +54,20 @@ class PlanRun {
     const Undumpable undumpable;
     if (has_checks()) plan_.latency = measure_latency(plan_);
     cut_batches();
-    while (!stop_.load() && !plan_.is_late() && (!jobs_.empty() || !children_.empty())) {
+    while (!is_over() && !plan_.is_late() && (!jobs_.empty() || !children_.empty())) {
       ETB_TRY(start_children());
       wait();
       step();
     }
-    if (stop_.load()) report_not_run();
+    if (is_over()) report_not_run();
     children_.clear();
     if (!failures_.empty() && !stop_.load()) refine(plan_, std::move(failures_), on_refined_, stop_);
     return {};
   }
 
  private:
+  bool is_over() const { return stop_.load() || (plan_.fail_fast && has_failed_); }
+
   bool has_checks() const {
     return std::any_of(plan_.items.begin(), plan_.items.end(),
                        [](const Item& item) { return item.check != nullptr; });
@@ -129,6 +131,7 @@ class PlanRun {
   }
 
   void take(const Running& running, const Outcome& outcome) {
+    has_failed_ |= is_failure(outcome.state);
     if (is_failure(outcome.state) && plan_.confirms) note_failure(running.batch, outcome);
     on_outcome_(outcome);
   }
@@ -171,6 +174,7 @@ class PlanRun {
   std::deque<Job> jobs_;
   std::vector<Running> children_;
   std::vector<Failure> failures_;
+  bool has_failed_ = false;
 };
 
 }  // namespace

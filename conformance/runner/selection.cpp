@@ -32,6 +32,9 @@ bool is_slow(const std::string& id) {
   return group == "leak" || group == "perf" || group == "unload" || group == "conc";
 }
 
+// True for cases of large tensors, which take long: only whole profiles have them.
+bool is_large(std::string_view name) { return name.find(".large.") != std::string_view::npos; }
+
 Result<Shard> make_shard(const std::string& index, const std::string& count, uint32_t first) {
   const auto number = [](const std::string& text) -> int64_t {
     int64_t value = -1;
@@ -93,8 +96,8 @@ std::vector<Item> select_items(Profile profile, const std::vector<std::string>& 
   for (const Case* item : plain_cases())
     if (item->dtype == ETB_DTYPE_FLOAT32 || profile != Profile::kSmoke) plain.insert(item);
   for (const Case& item : all_cases())
-    add({item.name, &item, nullptr},
-        plain.count(&item) != 0 || wanted >= all || hash_text(item.name) % all < wanted);
+    add({item.name, &item, nullptr}, plain.count(&item) != 0 || wanted >= all ||
+                                         (hash_text(item.name) % all < wanted && !is_large(item.name)));
   // Names with a round are not in any list.
   for (const std::string& pattern : patterns)
     if (round_of(pattern) != 0 && (find_case(pattern) != nullptr || find_check(pattern) != nullptr))

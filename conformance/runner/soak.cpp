@@ -16,13 +16,22 @@ bool is_worth_repeating(const std::string& id) {
 
 }  // namespace
 
+std::vector<Item> with_seed(std::vector<Item> items, uint32_t seed) {
+  if (seed == 0) return items;
+  for (Item& item : items)
+    if (round_of(item.name) == 0 && (item.check == nullptr || is_worth_repeating(item.name)))
+      item.name += "@" + std::to_string(seed);
+  return items;
+}
+
 std::vector<Item> soak_round(const std::vector<Item>& items, uint32_t round) {
   if (round == 0) return items;
   std::vector<Item> checks, cases;
   for (const Item& item : items) {
     if (item.check != nullptr && !is_worth_repeating(item.name)) continue;
     (item.check != nullptr ? checks : cases)
-        .push_back({item.name + "@" + std::to_string(round), item.item, item.check});
+        .push_back(
+            {std::string(without_round(item.name)) + "@" + std::to_string(round), item.item, item.check});
   }
   Random random("soak@" + std::to_string(round));
   for (size_t i = cases.size(); i > 1; --i)

@@ -6,6 +6,9 @@
 
 namespace etb::conformance {
 
+// Returns the items with the random numbers of a seed: names end in @SEED, as those of a round. 0: unchanged.
+std::vector<Item> with_seed(std::vector<Item> items, uint32_t seed);
+
 // Round 0 has `items` themselves. Later rounds have each case under its name of that round, in an order of
 // that round. They include the checks that depend on chance or time.
 std::vector<Item> soak_round(const std::vector<Item>& items, uint32_t round);

@@ -2,16 +2,21 @@
 #include "conformance/subject/aot_calls.hpp"
 
 #include <cstring>
+#include <deque>
 
 #include "etb/cpp/graph_view.hpp"
 
 namespace etb::conformance {
 namespace {
 
-etb_partition_args partition_args(const Subject& subject, const etb_graph_image& image) {
+etb_partition_args partition_args(const Subject& subject, const etb_graph_image& image,
+                                  const AotOptions& options) {
   etb_partition_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_partition_args);
   args.graph = &image;
+  args.target = options.target;
+  args.options = options.options.data();
+  args.option_count = options.options.size();
   args.backend_id = subject.backend_id().c_str();
   return args;
 }
@@ -33,7 +38,8 @@ etb_status ETB_CALL take_reject(void* ctx, const etb_reject* reject) {
 // Collects one payload. Reads constants from the image.
 class Sink {
  public:
-  Sink(const graph::ImageBytes& image, Payload& out) : view_(graph::View::open(image.span())), out_(out) {
+  Sink(const graph::ImageBytes& image, const CompileOptions& options, Payload& out)
+      : view_(graph::View::open(image.span())), options_(options), out_(out) {
     writer_ = {ETB_INIT_SIZE(etb_blob_writer), 0, this, &write};
     sink_ = {ETB_INIT_SIZE(etb_artifact_sink), 0, this, &begin_payload, &named_blob, &end_payload};
     reader_ = {ETB_INIT_SIZE(etb_constant_reader), 0, this, &read_constant};
@@ -73,8 +79,14 @@ class Sink {
       const auto* data = static_cast<const std::byte*>(spec.value.data);
       out.specs.emplace_back(spec.key, std::vector<std::byte>(data, data + spec.value.nbytes));
     }
+    out.format_version = artifact->format_version;
+    for (uint64_t i = 0; i < artifact->named_key_count; ++i)
+      out.named_keys.emplace_back(artifact->named_keys[i]);
     for (uint64_t i = 0; i < artifact->debug_entry_count; ++i) {
       const etb_debug_entry& entry = *ETB_AT(etb_debug_entry, artifact->debug_map, i);
+      out.debug_map.push_back({entry.debug_id,
+                               entry.name != nullptr ? entry.name : "",
+                               {entry.handles, entry.handles + entry.handle_count}});
       out.debug_ids.push_back(entry.debug_id);
       out.debug_handles.insert(out.debug_handles.end(), entry.handles, entry.handles + entry.handle_count);
     }
@@ -83,11 +95,19 @@ class Sink {
   static etb_status ETB_CALL read_constant(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
     const std::byte* data = nullptr;
     uint64_t nbytes = 0;
-    if (!static_cast<Sink*>(ctx)->find(key, data, nbytes)) return ETB_NOT_FOUND;
+    auto& self = *static_cast<Sink*>(ctx);
+    if (!self.find(key, data, nbytes)) return ETB_NOT_FOUND;
+    if (self.options_.change_constant) {
+      std::vector<std::byte>& changed = self.changed_.emplace_back(data, data + nbytes);
+      if (!self.options_.change_constant(changed)) return ETB_NOT_FOUND;
+      data = changed.data();
+      nbytes = changed.size();
+    }
     out->data = data;
     out->nbytes = nbytes;
     out->alignment = 16;
     out->fd = -1;
+    out->release = [](void*) {};  // nothing to release, but the validate layer protects released memory
     return ETB_OK;
   }
   bool find(const char* key, const std::byte*& data, uint64_t& nbytes) const {
@@ -103,6 +123,8 @@ class Sink {
   }
 
   Result<graph::View> view_;
+  const CompileOptions& options_;
+  std::deque<std::vector<std::byte>> changed_;
   Payload& out_;
   etb_blob_writer writer_{};
   etb_artifact_sink sink_{};
@@ -111,10 +133,10 @@ class Sink {
 
 }  // namespace
 
-Answers partition(Subject& subject, const graph::ImageBytes& image) {
+Answers partition(Subject& subject, const graph::ImageBytes& image, const AotOptions& options) {
   Answers answers;
   const etb_graph_image raw = image.to_c();
-  const etb_partition_args args = partition_args(subject, raw);
+  const etb_partition_args args = partition_args(subject, raw, options);
   const etb_partition_sink sink = {ETB_INIT_SIZE(etb_partition_sink), 0, &answers, take_claim, take_reject};
   etb_error error = ETB_ERROR_INIT;
   answers.status = subject.table().aot->partition(subject.handle(), &args, &sink, &error);
@@ -124,9 +146,20 @@ Answers partition(Subject& subject, const graph::ImageBytes& image) {
   return answers;
 }
 
-etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::string& out_error) {
+etb_status estimate(Subject& subject, const graph::ImageBytes& image, etb_estimate& out,
+                    const AotOptions& options) {
   const etb_graph_image raw = image.to_c();
-  const etb_partition_args args = partition_args(subject, raw);
+  const etb_partition_args args = partition_args(subject, raw, options);
+  etb_error error = ETB_ERROR_INIT;
+  out = {};
+  out.struct_size = ETB_INIT_SIZE(etb_estimate);
+  return subject.table().aot->estimate(subject.handle(), &args, &out, &error);
+}
+
+etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::string& out_error,
+                     const AotOptions& options) {
+  const etb_graph_image raw = image.to_c();
+  const etb_partition_args args = partition_args(subject, raw, options);
   etb_error error = ETB_ERROR_INIT;
   const etb_status status = subject.table().aot->dry_check(subject.handle(), &args, &error);
   if (status != ETB_OK) out_error = error.text;
@@ -135,7 +168,7 @@ etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::stri
 
 Compiled compile(Subject& subject, const graph::ImageBytes& image, const CompileOptions& options) {
   Compiled out;
-  Sink sink(image, out.payload);
+  Sink sink(image, options, out.payload);
   const etb_graph_image raw = image.to_c();
   std::vector<etb_compile_spec> specs;
   for (const auto& [key, value] : options.specs)
@@ -149,6 +182,10 @@ Compiled compile(Subject& subject, const graph::ImageBytes& image, const Compile
   args.spec_count = specs.size();
   args.constants = sink.reader();
   args.sink = sink.sink();
+  args.target = options.aot.target;
+  args.options = options.aot.options.data();
+  args.option_count = options.aot.options.size();
+  args.progress = options.progress;
   args.cancel = options.cancel;
   etb_error error = ETB_ERROR_INIT;
   out.status = subject.table().aot->compile(subject.handle(), &args, &error);

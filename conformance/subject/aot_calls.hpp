@@ -2,6 +2,7 @@
 // Ahead-of-time calls with all their arguments; they return answers as values.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,10 +29,27 @@ struct Answers {
     return a.status == b.status && a.reasons == b.reasons && a.claims == b.claims;
   }
 };
-Answers partition(Subject& subject, const graph::ImageBytes& image);
+
+// Arguments that the ahead-of-time functions have in common.
+struct AotOptions {
+  const etb_target* target = nullptr;
+  std::vector<etb_option> options = {};
+};
+Answers partition(Subject& subject, const graph::ImageBytes& image, const AotOptions& options = {});
 
 // Calls the plugin's dry check. Returns NOT_IMPLEMENTED if it has none.
-etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::string& out_error);
+etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::string& out_error,
+                     const AotOptions& options = {});
+// Likewise the estimate.
+etb_status estimate(Subject& subject, const graph::ImageBytes& image, etb_estimate& out,
+                    const AotOptions& options = {});
+
+// An entry of the debug map.
+struct DebugEntry {
+  int64_t id = -1;
+  std::string name;
+  std::vector<uint32_t> handles;
+};
 
 struct Payload {
   std::vector<std::byte> bytes;
@@ -39,6 +57,9 @@ struct Payload {
   std::vector<std::pair<std::string, std::vector<std::byte>>> specs;
   std::vector<uint32_t> debug_handles;
   std::vector<int64_t> debug_ids;
+  std::vector<DebugEntry> debug_map;
+  std::vector<std::string> named_keys;  // that the artifact lists
+  uint32_t format_version = 0;
   friend bool operator==(const Payload& a, const Payload& b) {
     return a.bytes == b.bytes && a.named == b.named && a.specs == b.specs;
   }
@@ -47,6 +68,10 @@ struct Payload {
 struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> specs;
   const etb_cancel_token* cancel = nullptr;
+  const etb_progress* progress = nullptr;
+  AotOptions aot = {};
+  // Changes what the reader of constants returns; false: there is no such constant.
+  std::function<bool(std::vector<std::byte>& bytes)> change_constant = {};
 };
 
 // Result of compiling one region into one payload.

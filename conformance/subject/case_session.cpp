@@ -55,9 +55,10 @@ void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tenso
 
 Result<std::unique_ptr<CaseSession>> CaseSession::make(Subject& subject, const BuiltCase& built,
                                                        Payload payload,
-                                                       const std::vector<etb_option>& options) {
+                                                       const std::vector<etb_option>& options,
+                                                       etb_device* device) {
   std::unique_ptr<CaseSession> session(new CaseSession(subject, std::move(payload)));
-  ETB_TRY(session->open(built, options));
+  ETB_TRY(session->open(built, options, device));
   return session;
 }
 
@@ -83,6 +84,7 @@ etb_status CaseSession::get_named(void* ctx, const char* key, etb_payload_view* 
   out->nbytes = found->second.size();
   out->alignment = kAlignment;
   out->fd = -1;
+  out->release = [](void*) {};  // as for the payload
   return ETB_OK;
 }
 
@@ -90,7 +92,7 @@ bool CaseSession::may_share_memory() const {
   return std::any_of(shared_inputs_.begin(), shared_inputs_.end(), [](uint32_t input) { return input != 0; });
 }
 
-Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& options) {
+Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& options, etb_device* device) {
   ETB_ASSIGN(const graph::View view, graph::View::open(built.image.span()));
   const graph::Graph method = view.method();
   for (uint32_t i = 0; i < method.inputs().size(); ++i)
@@ -111,6 +113,7 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
   args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
   args.backend_id = subject_.backend_id().c_str();
   args.method_name = "forward";
+  args.device = device;
   args.payload = &view_;
   args.named_data = &named_data_;
   args.specs = specs.data();
@@ -120,6 +123,7 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
   etb_error error = ETB_ERROR_INIT;
   const etb_delegate_table& table = *subject_.table().delegate;
   ETB_TRY(check(table.create(subject_.handle(), &args, &delegate_, &error), error));
+  if (delegate_ == nullptr) return make_error(Code::INTERNAL, "create returns ETB_OK and no delegate");
   info_.struct_size = ETB_INIT_SIZE(etb_delegate_info);
   ETB_TRY(check(table.query(delegate_, &info_, &error), error));
   if (info_.input_count != input_specs_.size() || info_.output_count != output_specs_.size())
@@ -142,7 +146,9 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
         return etb_status{ETB_OK};
       }};
   ETB_TRY(check(table.query_io(delegate_, &sink, &error), error));
-  return check(table.context_create(delegate_, nullptr, 0, &context_, &error), error);
+  ETB_TRY(check(table.context_create(delegate_, nullptr, 0, &context_, &error), error));
+  if (context_ == nullptr) return make_error(Code::INTERNAL, "context_create returns ETB_OK and no context");
+  return {};
 }
 
 void CaseSession::fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
@@ -166,7 +172,8 @@ void CaseSession::fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const 
     stride *= std::max<int64_t>(sizes[slot.dim_order[i]], 1);
   }
   tensor.dim_order = slot.dim_order.data();
-  tensor.strides = slot.strides.data();
+  // Without strides a tensor is packed at any size, so the callee may write other sizes of an output.
+  tensor.strides = is_dynamic ? nullptr : slot.strides.data();
 }
 
 std::vector<TensorSlot> CaseSession::make_slots(const std::vector<TensorData>& inputs,
@@ -215,8 +222,8 @@ RunResult CaseSession::run(const std::vector<TensorData>& inputs, const RunOptio
 
 RunResult CaseSession::run_on(etb_context* context, const std::vector<TensorData>& inputs,
                               const RunOptions& options) {
-  std::vector<TensorSlot> slots = make_slots(inputs, options, false);
-  return execute(context, slots, options);
+  const std::unique_ptr<PreparedRun> run = prepare(inputs, options);
+  return execute(context, *run);
 }
 
 const char* to_text(Damage damage) {
@@ -230,38 +237,61 @@ const char* to_text(Damage damage) {
 RunResult CaseSession::run_damaged(const std::vector<TensorData>& inputs, Damage damage) {
   std::vector<TensorSlot> slots = make_slots(inputs, {}, damage == Damage::kSize);
   damage_slots(damage, slots);
-  return execute(context_, slots, {});
+  const std::unique_ptr<PreparedRun> run = prepare(std::move(slots), {});
+  return execute(context_, *run);
 }
 
-RunResult CaseSession::execute(etb_context* context, std::vector<TensorSlot>& slots,
-                               const RunOptions& options) {
-  std::vector<etb_tensor> tensors;
-  for (const TensorSlot& slot : slots) tensors.push_back(slot.tensor);
-  std::vector<std::byte> scratch(info_.scratch_bytes + std::max<uint64_t>(info_.scratch_alignment, 1));
-  etb_exec_args args{};
+std::unique_ptr<PreparedRun> CaseSession::prepare(const std::vector<TensorData>& inputs,
+                                                  const RunOptions& options) const {
+  return prepare(make_slots(inputs, options, false), options);
+}
+
+std::unique_ptr<PreparedRun> CaseSession::prepare(std::vector<TensorSlot> slots,
+                                                  const RunOptions& options) const {
+  auto run = std::make_unique<PreparedRun>();
+  run->slots = std::move(slots);
+  run->options = options;
+  for (const TensorSlot& slot : run->slots) run->tensors.push_back(slot.tensor);
+  // Its content is undefined: the garbage of the outputs.
+  run->scratch.assign(info_.scratch_bytes + std::max<uint64_t>(info_.scratch_alignment, 1),
+                      std::byte{options.fill});
+  etb_exec_args& args = run->args;
   args.struct_size = ETB_INIT_SIZE(etb_exec_args);
-  args.inputs = tensors.data();
-  args.outputs = tensors.data() + input_specs_.size();
-  args.input_count = static_cast<uint32_t>(input_specs_.size());
-  args.output_count = static_cast<uint32_t>(output_specs_.size());
-  args.scratch =
-      info_.scratch_bytes != 0 ? align(scratch, std::max<uint64_t>(info_.scratch_alignment, 1)) : nullptr;
+  args.inputs = run->tensors.data();
+  args.outputs = run->tensors.data() + input_specs_.size();
+  args.input_count = input_count();
+  args.output_count = output_count();
+  args.scratch = info_.scratch_bytes != 0
+                     ? align(run->scratch, std::max<uint64_t>(info_.scratch_alignment, 1))
+                     : nullptr;
   args.scratch_nbytes = info_.scratch_bytes;
-  args.events = options.events;
+  args.deadline_ns = options.deadline_ns;
   args.cancel = options.cancel;
-  args.options = options.options.data();
-  args.option_count = options.options.size();
-  args.priority = 500;
-  RunResult result;
-  result.status = subject_.table().delegate->execute(context, &args, &result.error);
-  for (size_t i = input_specs_.size(); i < slots.size(); ++i) {
-    TensorData& out = result.outputs.emplace_back();
+  args.events = options.events;
+  args.options = run->options.options.data();
+  args.option_count = run->options.options.size();
+  args.run_id = options.run_id;
+  args.priority = options.priority;
+  return run;
+}
+
+std::vector<TensorData> PreparedRun::outputs() const {
+  std::vector<TensorData> outputs;
+  for (size_t i = args.input_count; i < slots.size(); ++i) {
+    TensorData& out = outputs.emplace_back();
     out.shape.dtype = slots[i].tensor.dtype;
     out.shape.sizes = slots[i].sizes;
     const uint64_t nbytes =
         static_cast<uint64_t>(std::max<int64_t>(out.shape.numel(), 0)) * element_nbytes(out.shape.dtype);
     out.bytes.assign(slots[i].data, slots[i].data + std::min(nbytes, slots[i].tensor.capacity_bytes));
   }
+  return outputs;
+}
+
+RunResult CaseSession::execute(etb_context* context, PreparedRun& run) {
+  RunResult result;
+  result.status = subject_.table().delegate->execute(context, &run.args, &result.error);
+  result.outputs = run.outputs();
   return result;
 }
 

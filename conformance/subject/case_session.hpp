@@ -37,6 +37,9 @@ struct RunOptions {
   const etb_event_sink* events = nullptr;
   const etb_cancel_token* cancel = nullptr;
   std::vector<etb_option> options = {};
+  uint64_t deadline_ns = 0;
+  uint32_t priority = 500;
+  uint64_t run_id = 0;
 };
 
 struct RunResult {
@@ -45,12 +48,25 @@ struct RunResult {
   std::vector<TensorData> outputs;  // with the sizes that the plugin wrote
 };
 
+// One run with everything that its arguments point to.
+struct PreparedRun {
+  std::vector<TensorSlot> slots;  // inputs, then outputs
+  std::vector<etb_tensor> tensors;
+  std::vector<std::byte> scratch;
+  RunOptions options;
+  etb_exec_args args{};
+
+  // Returns the outputs with the sizes that the plugin wrote.
+  std::vector<TensorData> outputs() const;
+};
+
 class CaseSession {
  public:
   // Keeps a copy of the payload. The case must outlive it. `options` are the delegate's.
   [[nodiscard]] static Result<std::unique_ptr<CaseSession>> make(Subject& subject, const BuiltCase& built,
                                                                  Payload payload,
-                                                                 const std::vector<etb_option>& options = {});
+                                                                 const std::vector<etb_option>& options = {},
+                                                                 etb_device* device = nullptr);
   ~CaseSession();
   CaseSession(const CaseSession&) = delete;
   CaseSession& operator=(const CaseSession&) = delete;
@@ -62,27 +78,36 @@ class CaseSession {
   RunResult run_on(etb_context* context, const std::vector<TensorData>& inputs,
                    const RunOptions& options = {});
 
+  // Returns a run to pass to execute or execute_async, or whose inputs to pass to context_reserve.
+  std::unique_ptr<PreparedRun> prepare(const std::vector<TensorData>& inputs,
+                                       const RunOptions& options = {}) const;
+
   etb_delegate* delegate() const { return delegate_; }
   etb_context* context() const { return context_; }
   const etb_delegate_info& info() const { return info_; }
+  uint32_t input_count() const { return static_cast<uint32_t>(input_specs_.size()); }
   uint32_t output_count() const { return static_cast<uint32_t>(output_specs_.size()); }
+  const etb_graph_spec& input_spec(uint32_t index) const { return input_specs_[index]; }
   const etb_graph_spec& output_spec(uint32_t index) const { return output_specs_[index]; }
   // True if an output may share the memory of an input.
   bool may_share_memory() const;
 
   // Destroys context and delegate. Returns their first error.
   Status end();
+  // Leaves context and delegate as they are: a call on them has not ended.
+  void abandon() { context_ = nullptr, delegate_ = nullptr; }
 
  private:
   CaseSession(Subject& subject, Payload payload) : subject_(subject), payload_(std::move(payload)) {}
-  Status open(const BuiltCase& built, const std::vector<etb_option>& options);
+  Status open(const BuiltCase& built, const std::vector<etb_option>& options, etb_device* device);
   void fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
                  uint32_t role) const;
   // Returns valid tensors, inputs first. `has_spare_memory`: their memory is larger than their capacity.
   std::vector<TensorSlot> make_slots(const std::vector<TensorData>& inputs, const RunOptions& options,
                                      bool has_spare_memory) const;
   void damage_slots(Damage damage, std::vector<TensorSlot>& slots) const;
-  RunResult execute(etb_context* context, std::vector<TensorSlot>& slots, const RunOptions& options);
+  std::unique_ptr<PreparedRun> prepare(std::vector<TensorSlot> slots, const RunOptions& options) const;
+  RunResult execute(etb_context* context, PreparedRun& run);
   static etb_status ETB_CALL get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
 
   Subject& subject_;

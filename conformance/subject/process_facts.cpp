@@ -3,8 +3,11 @@
 
 #include <malloc.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 namespace etb::conformance {
 namespace {
@@ -16,6 +19,15 @@ size_t entry_count(const char* folder) {
        at.increment(failed))
     ++count;
   return count;
+}
+
+// Returns the number after `key` in /proc/self/status, in bytes.
+size_t status_bytes(const char* key) {
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind(key, 0) == 0)
+      return std::strtoull(line.c_str() + std::string_view(key).size(), nullptr, 10) * 1024;
+  return 0;
 }
 
 }  // namespace
@@ -35,11 +47,40 @@ size_t heap_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
-size_t peak_address_bytes() {
-  std::ifstream in("/proc/self/status");
-  for (std::string line; std::getline(in, line);)
-    if (line.rfind("VmPeak:", 0) == 0) return std::strtoull(line.c_str() + 7, nullptr, 10) * 1024;
-  return 0;
+size_t peak_address_bytes() { return status_bytes("VmPeak:"); }
+size_t locked_bytes() { return status_bytes("VmLck:"); }
+
+size_t mapping_bytes() {
+  std::ifstream in("/proc/self/maps");
+  size_t out = 0;
+  for (std::string line; std::getline(in, line);) {
+    size_t begin = 0, end = 0;
+    if (line.find("[heap]") == std::string::npos && std::sscanf(line.c_str(), "%zx-%zx", &begin, &end) == 2)
+      out += end - begin;
+  }
+  return out;
+}
+
+size_t child_count() {
+  size_t count = 0;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at("/proc/self/task", failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::ifstream in(at->path() / "children");
+    for (std::string pid; in >> pid;) ++count;
+  }
+  return count;
+}
+
+size_t temporary_file_count() {
+  const char* const folder = std::getenv("TMPDIR");
+  if (folder == nullptr) return 0;
+  size_t count = 0;
+  std::error_code failed;
+  for (std::filesystem::recursive_directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed))
+    ++count;
+  return count;
 }
 
 }  // namespace etb::conformance

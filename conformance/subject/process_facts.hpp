@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Current resources of a process: descriptors, threads, mappings, heap.
+// Current resources of a process: descriptors, threads, mappings, heap, children, temporary files.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,14 @@ namespace etb::conformance {
 size_t open_descriptor_count();
 size_t thread_count();
 size_t mapping_count();
+// Bytes of all mappings but those of the C library's heap.
+size_t mapping_bytes();
+// Bytes that mlock() keeps in memory.
+size_t locked_bytes();
+// Children of this process, zombies included.
+size_t child_count();
+// Files and folders below TMPDIR.
+size_t temporary_file_count();
 // Bytes that malloc allocated and that are not freed.
 size_t heap_bytes();
 // Largest address space so far.

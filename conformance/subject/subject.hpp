@@ -10,6 +10,7 @@
 #include "host/layers/start_plugin.hpp"
 #include "host/layers/validate/validation.hpp"
 #include "host/registry/loaded_plugin.hpp"
+#include "partitioner_sdk/passes/fold_constants.hpp"
 
 namespace etb::conformance {
 
@@ -18,6 +19,7 @@ struct SubjectSpec {
   host::PluginEntry entry;
   host::LoadOptions load_options;
   std::string backend_id;  // one of its delegate ids
+  passes::Evaluate evaluate = {};  // folds constants of networks that the suite compiles
 };
 
 struct SubjectOptions {

@@ -43,6 +43,19 @@ DataBlock to_aligned(DataBlock block) {
 
 }  // namespace
 
+std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vector<std::string>& keys) {
+  const uint32_t count = request.compile_specs.compile_spec_count();
+  std::vector<etb_compile_spec> specs;
+  keys.reserve(count);  // the specs point into `keys`
+  for (uint32_t i = 0; i < count; ++i) {
+    const format::CompileSpecView view = request.compile_specs.compile_spec(i);
+    keys.emplace_back(view.key);
+    specs.push_back(
+        {ETB_INIT_SIZE(etb_compile_spec), 0, keys.back().c_str(), {view.value.data(), view.value.size()}});
+  }
+  return specs;
+}
+
 // ---- BorrowedData
 
 etb_payload_view BorrowedData::payload_view() {
@@ -227,7 +240,8 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
     tensor.sizes = slot.sizes.data();
     // Row-major tensors pass NULL, which the simplest plugins understand.
     if (!from.is_contiguous()) {
-      tensor.strides = from.strides().data();
+      // The plugin may write other sizes of an output. Without strides it is packed at any size.
+      tensor.strides = tensor.role == ETB_ROLE_OUTPUT ? nullptr : from.strides().data();
       tensor.dim_order = from.dim_order().data();
     }
     tensor.upper_sizes = slot.is_bound_known ? slot.upper_sizes.data() : nullptr;

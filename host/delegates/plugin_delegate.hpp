@@ -37,6 +37,9 @@ class BorrowedData {
   std::vector<std::unique_ptr<DataBlock>> named_;  // every requested block; a released block is empty
 };
 
+// The compile specs of a request. They point into it and into `keys`.
+std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vector<std::string>& keys);
+
 // execute allocates nothing from the heap unless it fails.
 class PluginDelegate final : public MethodDelegate {
  public:

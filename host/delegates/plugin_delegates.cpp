@@ -13,19 +13,6 @@ namespace {
 
 constexpr size_t kPrefixNbytes = 4096;  // bytes that a plugin may read before it decides if a payload suits
 
-std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vector<std::string>& keys) {
-  const uint32_t count = request.compile_specs.compile_spec_count();
-  std::vector<etb_compile_spec> specs;
-  keys.reserve(count);  // the specs point into `keys`
-  for (uint32_t i = 0; i < count; ++i) {
-    const format::CompileSpecView view = request.compile_specs.compile_spec(i);
-    keys.emplace_back(view.key);
-    specs.push_back(
-        {ETB_INIT_SIZE(etb_compile_spec), 0, keys.back().c_str(), {view.value.data(), view.value.size()}});
-  }
-  return specs;
-}
-
 Result<PayloadVerdict> judge(const PluginContext& plugin, const DelegateRequest& request,
                              const std::string& id) {
   const std::span<const std::byte> bytes = request.payload->bytes();

@@ -6,6 +6,7 @@
 #include "host/kernels/adaptive_ranges.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "host/kernels/pool_sizes.hpp"
 #include "ops/_adaptive_avg_pool2d.hpp"
 #include "ops/_adaptive_avg_pool3d.hpp"
 #include "ops/adaptive_max_pool2d.hpp"
@@ -14,19 +15,17 @@
 namespace etb::host {
 namespace {
 
-// Entries are depth, height, width.
-struct Geometry {
-  int rank;
-  int64_t in[3]{1, 1, 1}, out[3]{1, 1, 1};
+struct Geometry : PoolSizes {
+  using PoolSizes::PoolSizes;
 
   etb_status read(KernelContext& context, const Tensor& self, const IntList& wanted) {
     constexpr int64_t kLargest = int64_t{1} << 31;  // so that no product overflows
-    if ((self.rank() != rank + 1 && self.rank() != rank + 2) || wanted.size() != static_cast<size_t>(rank)) {
+    if (!accepts(self) || wanted.size() != static_cast<size_t>(spatial_rank)) {
       return context.fail(ETB_INVALID_ARGUMENT, "%zu output sizes for rank %d", wanted.size(), self.rank());
     }
-    for (int own = 0; own < rank; ++own) {
-      const int dim = own + 3 - rank;
-      in[dim] = self.size(self.rank() - rank + own);
+    read_input(self);
+    for (int own = 0; own < spatial_rank; ++own) {
+      const int dim = entry(own);
       out[dim] = wanted[static_cast<size_t>(own)];
       if (out[dim] < 0 || in[dim] < 1 || out[dim] >= kLargest || in[dim] >= kLargest) {
         return context.fail(ETB_INVALID_ARGUMENT, "%s into size %lld", SizesText(self.sizes()).text,
@@ -35,20 +34,6 @@ struct Geometry {
     }
     return ETB_OK;
   }
-  etb_status resize(KernelContext& context, const Tensor& self, Tensor& result) const {
-    int64_t sizes[kMaxRank];
-    const int lead = self.rank() - rank;
-    for (int dim = 0; dim < self.rank(); ++dim)
-      sizes[dim] = dim < lead ? self.size(dim) : out[3 - rank + dim - lead];
-    return resize_output(context, result, {sizes, static_cast<size_t>(self.rank())});
-  }
-  DimSet spatial_dims(const Tensor& self) const {
-    DimSet dims;
-    for (int dim = self.rank() - rank; dim < self.rank(); ++dim) dims.set(static_cast<size_t>(dim));
-    return dims;
-  }
-  int64_t in_numel() const { return in[0] * in[1] * in[2]; }
-  int64_t out_numel() const { return out[0] * out[1] * out[2]; }
 };
 
 struct Box {
@@ -117,7 +102,7 @@ template <class T, class Pool>
 etb_status pool_planes(KernelContext& context, const Geometry& g, const Tensor& self, Tensor& out,
                        Tensor* indices, Pool pool) {
   const ConvertLoops& loops = *vector_table(context).conversions;
-  const DimSet dims = g.spatial_dims(self);
+  const DimSet dims = spatial_dims(self, g.spatial_rank);
   RowWalk from(self, dims), to(out, dims), to_indices(indices != nullptr ? *indices : out, dims);
   const bool is_dense = self.dtype() == kDtypeOf<T> && from.template dense<T>(kDtypeOf<T>) != nullptr;
   T* copied = context.allocate_array<T>(is_dense ? 0 : g.in_numel());

@@ -6,7 +6,7 @@
 #include "api/ops/sizes/arithmetic.hpp"
 #include "api/ops/sizes/window.hpp"
 #include "host/kernels/kernel.hpp"
-#include "host/kernels/rows.hpp"
+#include "host/kernels/pool_sizes.hpp"
 #include "host/runtime/float16.hpp"
 #include "ops/fractional_max_pool2d.hpp"
 #include "ops/fractional_max_pool3d.hpp"
@@ -14,19 +14,16 @@
 namespace etb::host {
 namespace {
 
-// Entries are depth, height, width.
-struct Geometry {
-  int rank;
-  int64_t in[3]{1, 1, 1}, out[3]{1, 1, 1}, kernel[3]{1, 1, 1};
+struct Geometry : PoolSizes {
+  using PoolSizes::PoolSizes;
+  int64_t kernel[3]{1, 1, 1};
 
   etb_status read(KernelContext& context, const Tensor& self, const IntList& kernels,
                   const IntList& outputs) {
-    if (self.rank() != rank + 1 && self.rank() != rank + 2)
-      return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected %d or %d", self.rank(),
-                          rank + 1, rank + 2);
-    for (int own = 0; own < rank; ++own) {
-      const int dim = own + 3 - rank;
-      in[dim] = self.size(self.rank() - rank + own);
+    ETB_CHECK(expect_rank(context, self));
+    read_input(self);
+    for (int own = 0; own < spatial_rank; ++own) {
+      const int dim = entry(own);
       const auto window = ops::item_of(kernels, static_cast<size_t>(own));
       const auto count = ops::item_of(outputs, static_cast<size_t>(own));
       kernel[dim] = window.value_or(0);
@@ -41,15 +38,6 @@ struct Geometry {
     }
     return ETB_OK;
   }
-  etb_status resize(KernelContext& context, const Tensor& self, Tensor& result) const {
-    int64_t sizes[kMaxRank];
-    const int lead = self.rank() - rank;
-    for (int dim = 0; dim < self.rank(); ++dim)
-      sizes[dim] = dim < lead ? self.size(dim) : out[3 - rank + dim - lead];
-    return resize_output(context, result, {sizes, static_cast<size_t>(self.rank())});
-  }
-  int64_t in_numel() const { return in[0] * in[1] * in[2]; }
-  int64_t out_numel() const { return out[0] * out[1] * out[2]; }
 };
 
 // Rounds to the dtype in which PyTorch computes the starts.
@@ -122,7 +110,7 @@ struct Planes {
   etb_status allocate(KernelContext& context, const Geometry& g) {
     x = context.allocate_array<T>(g.in_numel());
     y = context.allocate_array<T>(g.out_numel());
-    samples = context.allocate_array<T>(g.rank);
+    samples = context.allocate_array<T>(g.spatial_rank);
     indices = context.allocate_array<int64_t>(g.out_numel());
     bool is_full = x == nullptr || y == nullptr || samples == nullptr || indices == nullptr;
     for (int dim = 0; dim < 3; ++dim) {
@@ -145,18 +133,18 @@ template <class T>
 etb_status pool_all(KernelContext& context, const Geometry& g, const Tensor& self, const Tensor& samples,
                     Tensor& out, Tensor& indices) {
   const ConvertLoops& loops = *vector_table(context).conversions;
-  RowWalk from(self, last_dims(self, g.rank)), to(out, last_dims(out, g.rank)),
-      places(indices, last_dims(indices, g.rank)), draws(samples, last_dims(samples, 1));
+  RowWalk from(self, last_dims(self, g.spatial_rank)), to(out, last_dims(out, g.spatial_rank)),
+      places(indices, last_dims(indices, g.spatial_rank)), draws(samples, last_dims(samples, 1));
   Planes<T> plane;
   ETB_CHECK(plane.allocate(context, g));
   for (int64_t i = 0; i < from.row_count(); ++i) {
     from.load(context, loops, kComputeOf<T>, plane.x, g.in_numel());
-    draws.load(context, loops, kComputeOf<T>, plane.samples, g.rank);
+    draws.load(context, loops, kComputeOf<T>, plane.samples, g.spatial_rank);
     ETB_CHECK(context.stopped());
     // The samples of two dims are in the order width, height; those of three in the order of the dims.
     for (int dim = 0; dim < 3; ++dim) {
-      const int own = dim - (3 - g.rank);
-      const T sample = own < 0 ? T(0) : plane.samples[g.rank == 2 ? 1 - own : own];
+      const int own = dim - (3 - g.spatial_rank);
+      const T sample = own < 0 ? T(0) : plane.samples[g.spatial_rank == 2 ? 1 - own : own];
       find_starts(self.dtype(), sample, g.in[dim], g.out[dim], g.kernel[dim], plane.starts[dim]);
     }
     ETB_CHECK(pool_plane(context, g, plane.x, {plane.starts[0], plane.starts[1], plane.starts[2]}, plane.y,

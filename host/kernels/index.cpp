@@ -58,8 +58,10 @@ class Indexing {
 
   // Elements of the result that follow each other in self with one step: those of the last free dims.
   struct Run {
-    int64_t offset, position;  // of the first one, in elements of self and of the result
-    int64_t count, stride;     // stride in self
+    int64_t offset;    // where the first one is in self
+    int64_t position;  // where it is in the result, in row-major order
+    int64_t count;
+    int64_t stride;  // from one to the next in self
   };
   // Calls visit(run) for the result's elements in row-major order; the first error ends the walk.
   template <class Visit>

@@ -73,14 +73,6 @@ etb_status expect_one_dtype(KernelContext& context, std::initializer_list<const 
   return ETB_OK;
 }
 
-etb_status expect_one_real_dtype(KernelContext& context,
-                                 std::initializer_list<const Tensor*> tensors) noexcept {
-  const Dtype first = (*tensors.begin())->dtype();
-  if (is_complex(first))
-    return context.fail(ETB_INVALID_TYPE, "a matrix of %s, expected float32 or float64", to_text(first));
-  return expect_one_dtype(context, tensors);
-}
-
 etb_status expect_int32(KernelContext& context, const char* name, const Tensor& tensor) noexcept {
   if (tensor.dtype() == Dtype::INT32) return ETB_OK;
   return context.fail(ETB_INVALID_TYPE, "%s is %s, expected int32", name, to_text(tensor.dtype()));

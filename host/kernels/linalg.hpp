@@ -98,23 +98,14 @@ etb_status expect_matrices(KernelContext& context, const char* name, const Tenso
 etb_status expect_square(KernelContext& context, const char* name, const Tensor& tensor) noexcept;
 // Checks that the first tensor is of float or double, or complex, and the others of the same dtype.
 etb_status expect_one_dtype(KernelContext& context, std::initializer_list<const Tensor*> tensors) noexcept;
-// The same without complex numbers.
-etb_status expect_one_real_dtype(KernelContext& context,
-                                 std::initializer_list<const Tensor*> tensors) noexcept;
 etb_status expect_int32(KernelContext& context, const char* name, const Tensor& tensor) noexcept;
 
-// Calls f(T{}) for float or double.
-template <class F>
-etb_status with_real(Dtype dtype, F f) {
-  return dtype == Dtype::FLOAT64 ? f(double{}) : f(float{});
-}
-
-// The same for complex numbers, too.
+// Calls f(T{}) for the number of a dtype that expect_one_dtype accepts.
 template <class F>
 etb_status with_number(Dtype dtype, F f) {
   if (dtype == Dtype::COMPLEX64) return f(ComplexNumber<float>{});
   if (dtype == Dtype::COMPLEX128) return f(ComplexNumber<double>{});
-  return with_real(dtype, f);
+  return dtype == Dtype::FLOAT64 ? f(double{}) : f(float{});
 }
 
 // A dense matrix in scratch with uninitialised elements. Fails when the scratch does not suffice.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::linalg_eig and linalg_eigvals: eigenvalues and eigenvectors of any square matrices. Results are complex for real matrices, too;
-// of a conjugate pair the value with a positive imaginary part comes first.
+// aten::linalg_eig and linalg_eigvals: eigenvalues and eigenvectors of any square matrices. Results are complex for real matrices, too.
+// The value with a positive imaginary part comes first in a conjugate pair.
 #include "ops/linalg_eig.hpp"
 #include "host/kernels/linalg_schur.hpp"
 #include "host/kernels/linalg_spectrum.hpp"

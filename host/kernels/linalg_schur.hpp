@@ -54,6 +54,15 @@ bool is_negligible_below(const Matrix<T>& h, int64_t i, int64_t first, int64_t l
          std::max(kSmallest, kEpsilon * (std::min(own, gap) * (std::max(own, gap) / total)));
 }
 
+// Returns the first row of the block that ends with row `end`, and clears the negligible element before it.
+template <class T>
+int64_t split_block(const SchurTask<T>& task, int64_t end) {
+  int64_t begin = end;
+  while (begin > task.first && !is_negligible_below(task.h, begin, task.first, task.last)) --begin;
+  if (begin > task.first) task.h.at(begin, begin - 1) = RealOf<T>(0);
+  return begin;
+}
+
 // Steps that one eigenvalue may need, of which some use a shift that breaks cycles.
 constexpr int64_t kStepsOfMatrix = 30, kStepsToUnusualShift = 10;
 

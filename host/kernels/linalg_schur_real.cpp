@@ -187,10 +187,8 @@ etb_status make_triangular(KernelContext& context, const SchurTask<T>& task) noe
   int64_t steps_left = kStepsOfMatrix * std::max<int64_t>(10, h.rows), step = 0;
   for (int64_t i = 0; i < h.rows; ++i) task.values[i] = h.at(i, i);
   for (int64_t end = task.last; end >= task.first;) {
-    int64_t begin = end;
-    while (begin > task.first && !is_negligible_below(h, begin, task.first, task.last)) --begin;
+    const int64_t begin = split_block(task, end);
     if (context.should_stop(1 + end - begin)) return context.stopped();
-    if (begin > task.first) h.at(begin, begin - 1) = 0;
     if (begin + 1 < end) {
       if (--steps_left < 0) return fail_qr_steps(context);
       if (!run_step(context, task, begin, end, choose_shifts(h, begin, end, step++)))

@@ -8,7 +8,7 @@
 #include "api/ops/sizes/window.hpp"
 #include "etb/cpp/fail.hpp"
 #include "host/kernels/kernel.hpp"
-#include "host/kernels/rows.hpp"
+#include "host/kernels/pool_sizes.hpp"
 #include "ops/avg_pool2d.hpp"
 #include "ops/avg_pool3d.hpp"
 #include "ops/max_pool2d_with_indices.hpp"
@@ -17,25 +17,16 @@
 namespace etb::host {
 namespace {
 
-// Entries are depth, height, width.
-struct Window {
-  int spatial_rank = 0;
-  int64_t in[3]{}, out[3]{}, kernel[3]{}, stride[3]{}, padding[3]{}, dilation[3]{};
+struct Window : PoolSizes {
+  using PoolSizes::PoolSizes;
+  int64_t kernel[3]{1, 1, 1}, stride[3]{1, 1, 1}, padding[3]{}, dilation[3]{1, 1, 1};
 
-  etb_status read(KernelContext& context, const Tensor& self, int rank, const IntList& kernels,
-                  const IntList& strides, const IntList& paddings, const IntList* dilations, bool ceil_mode) {
-    spatial_rank = rank;
-    if (self.rank() != rank + 1 && self.rank() != rank + 2) {
-      return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected %d or %d", self.rank(),
-                          rank + 1, rank + 2);
-    }
-    for (int dim = 0; dim < 3; ++dim) {
-      in[dim] = out[dim] = kernel[dim] = stride[dim] = dilation[dim] = 1;
-      padding[dim] = 0;
-    }
-    for (int own = 0; own < rank; ++own) {
-      const int dim = own + 3 - rank;
-      in[dim] = self.size(self.rank() - rank + own);
+  etb_status read(KernelContext& context, const Tensor& self, const IntList& kernels, const IntList& strides,
+                  const IntList& paddings, const IntList* dilations, bool ceil_mode) {
+    ETB_CHECK(expect_rank(context, self));
+    read_input(self);
+    for (int own = 0; own < spatial_rank; ++own) {
+      const int dim = entry(own);
       const bool fits = read_item(kernels, own, &kernel[dim]) &&
                         read_item(strides.empty() ? kernels : strides, own, &stride[dim]) &&
                         read_item(paddings, own, &padding[dim]) &&
@@ -68,22 +59,6 @@ struct Window {
            padding[dim] <= kernel[dim] / 2 && kernel[dim] < kLargest && stride[dim] < kLargest &&
            dilation[dim] < kLargest && in[dim] < kLargest;
   }
-
-  etb_status resize(KernelContext& context, const Tensor& self, Tensor& result) const {
-    int64_t sizes[kMaxRank];
-    const int lead = self.rank() - spatial_rank;
-    for (int dim = 0; dim < self.rank(); ++dim)
-      sizes[dim] = dim < lead ? self.size(dim) : out[3 - spatial_rank + dim - lead];
-    return resize_output(context, result, {sizes, static_cast<size_t>(self.rank())});
-  }
-
-  DimSet spatial_dims(const Tensor& self) const {
-    DimSet dims;
-    for (int dim = self.rank() - spatial_rank; dim < self.rank(); ++dim) dims.set(static_cast<size_t>(dim));
-    return dims;
-  }
-  int64_t in_numel() const { return in[0] * in[1] * in[2]; }
-  int64_t out_numel() const { return out[0] * out[1] * out[2]; }
 };
 
 // The part of a window along one dim that is within the input: positions first, first + dilation, ... below end.
@@ -102,7 +77,7 @@ template <class T, class Pool>
 etb_status for_each_plane(KernelContext& context, const Window& window, const Tensor& self, Tensor& out,
                           Tensor* second, Pool pool) {
   const VectorTable& table = vector_table(context);
-  const DimSet dims = window.spatial_dims(self);
+  const DimSet dims = spatial_dims(self, window.spatial_rank);
   RowWalk from(self, dims), to(out, dims), to_second(second != nullptr ? *second : out, dims);
   T* x = context.allocate_array<T>(window.in_numel());
   T* y = context.allocate_array<T>(window.out_numel());
@@ -204,9 +179,9 @@ template <int rank>
 etb_status max_pool_out(KernelContext& context, ops::max_pool2d_with_indices_out<KernelArguments> args) {
   const Tensor& self = args.self();
   Tensor &out = args.out(), &indices = args.indices();
-  Window window;
+  Window window(rank);
   const IntList dilations = args.dilation();
-  ETB_CHECK(window.read(context, self, rank, args.kernel_size(), args.stride(), args.padding(), &dilations,
+  ETB_CHECK(window.read(context, self, args.kernel_size(), args.stride(), args.padding(), &dilations,
                         args.ceil_mode()));
   if (out.dtype() != self.dtype() || indices.dtype() != Dtype::INT64 || !is_arithmetic(self.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s with indices %s", to_text(self.dtype()),
@@ -299,8 +274,8 @@ template <int rank>
 etb_status avg_pool_out(KernelContext& context, ops::avg_pool2d_out<KernelArguments> args) {
   const Tensor& self = args.self();
   Tensor& out = args.out();
-  Window window;
-  ETB_CHECK(window.read(context, self, rank, args.kernel_size(), args.stride(), args.padding(), nullptr,
+  Window window(rank);
+  ETB_CHECK(window.read(context, self, args.kernel_size(), args.stride(), args.padding(), nullptr,
                         args.ceil_mode()));
   const Divisor divisor = {args.count_include_pad(), args.divisor_override().value_or(0)};
   if (args.divisor_override().has_value() && divisor.given == 0)

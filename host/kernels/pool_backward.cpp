@@ -7,6 +7,7 @@
 #include "host/kernels/adaptive_ranges.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "host/kernels/pool_sizes.hpp"
 #include "ops/_adaptive_avg_pool2d_backward.hpp"
 #include "ops/avg_pool2d_backward.hpp"
 #include "ops/max_pool2d_with_indices_backward.hpp"
@@ -24,11 +25,6 @@ struct Planes {
       size[3 - spatial_rank + i] = tensor.size(tensor.rank() - spatial_rank + i);
       stride[3 - spatial_rank + i] = tensor.stride(tensor.rank() - spatial_rank + i);
     }
-  }
-  static DimSet spatial_dims(const Tensor& tensor, int spatial_rank) {
-    DimSet dims;
-    for (int i = 0; i < spatial_rank; ++i) dims.set(static_cast<size_t>(tensor.rank() - 1 - i));
-    return dims;
   }
   int64_t offset(int64_t d, int64_t r, int64_t c) const {
     return walk.offset() + d * stride[0] + r * stride[1] + c * stride[2];

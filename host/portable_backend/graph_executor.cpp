@@ -84,6 +84,7 @@ struct GraphExecutor::Impl {
     uint32_t first_output;
     uint32_t output_count;
     uint32_t node_id;
+    std::string op;
   };
 
   Impl(const graph::View& opened, const KernelRegistry& table, Precision wanted)
@@ -103,6 +104,7 @@ struct GraphExecutor::Impl {
   const KernelRegistry& kernels;
   Precision precision;
   bool absolute = false;
+  ResultHook on_result;
   std::deque<Value> values;
   std::vector<Step> steps;
   std::vector<uint32_t> inputs;   // value numbers
@@ -191,7 +193,7 @@ Status GraphExecutor::Impl::add_step(const graph::Node& node) {
   const ops::Schema& out = *schema.out_variant();
 
   Step step{kernel, std::make_unique<ArgumentValues>(precision), node.first_output(), node.output_count(),
-            node.id()};
+            node.id(), op};
   uint32_t result = node.first_output(), result_index = 0;
   for (uint32_t i = 0; i < node.output_count(); ++i) ETB_TRY(make_value(node.first_output() + i, true));
   const auto find_value = [&](uint32_t id) {
@@ -258,6 +260,7 @@ Result<GraphExecutor> GraphExecutor::make(std::span<const uint8_t> image, const 
     return make_error(Code::NOT_SUPPORTED, "control flow: not run by this executor");
   auto impl = std::make_unique<Impl>(view, kernels, options.precision);
   impl->absolute = options.absolute;
+  impl->on_result = options.on_result;
   ETB_TRY(impl->read_inputs(options.read_constant));
   const graph::Graph method = impl->view.method();
   for (const graph::Node& node : method.nodes()) ETB_TRY(impl->add_step(node));
@@ -303,7 +306,12 @@ Status GraphExecutor::set_input(uint32_t index, std::span<const int64_t> sizes, 
 
 Status GraphExecutor::run(const StopCheck& check) {
   StopCheck left = check;
-  for (Impl::Step& step : impl_->steps) ETB_TRY(impl_->run_step(step, left));
+  for (Impl::Step& step : impl_->steps) {
+    ETB_TRY(impl_->run_step(step, left));
+    if (!impl_->on_result) continue;
+    for (uint32_t i = 0; i < step.output_count; ++i)
+      impl_->on_result(step.op, impl_->values[step.first_output + i].tensor);
+  }
   return {};
 }
 

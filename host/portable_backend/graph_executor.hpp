@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "etb/cpp/graph_view.hpp"
@@ -26,10 +27,15 @@ enum class Precision {
 // Returns the bytes of a constant outside the image by its key. Not set: there are none.
 using ConstantBytes = std::function<Result<std::span<const std::byte>>(const char* key)>;
 
+// Called with each tensor that a node wrote, before another node reads it. It may change the elements: the
+// suite measures how far small changes spread.
+using ResultHook = std::function<void(std::string_view op, Tensor& result)>;
+
 struct ExecutorOptions {
   Precision precision = Precision::kAsStored;
   bool absolute = false;        // converted inputs and constants are replaced by their absolute values
   ConstantBytes read_constant;  // called during make only; its result is copied
+  ResultHook on_result = {};
 };
 
 // A tensor of one run. Its elements are dense in the dim order of the image's spec.

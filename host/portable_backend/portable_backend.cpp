@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#ifndef ETB_PORTABLE_LIBRARY  // mutation tests build it as a library
 #define ETB_PLUGIN_STATIC_NAME portable
+#endif
 #include "host/portable_backend/portable_backend.hpp"
 
 #include <algorithm>

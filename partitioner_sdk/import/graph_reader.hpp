@@ -71,7 +71,7 @@ class GraphReader {
   Diagnostics& diagnostics_;
   uint32_t next_debug_handle_ = 1;
   uint32_t next_opaque_symbol_ = 0;
-  static constexpr uint32_t kMaxDepth = 32;  // of graphs in graphs
+  static constexpr uint32_t kMaxDepth = 32;  // graphs nest at most this deep
   uint32_t depth_ = 0;
   std::optional<ir::Dtype> autocast_;  // inside a block that computes in this dtype
   // Descriptions by name; searching the tables of a large graph would be slow. One entry per graph, keyed by

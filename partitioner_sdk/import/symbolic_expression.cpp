@@ -309,7 +309,7 @@ class Reader {
 
   std::string_view rest_;
   SymbolTable& symbols_;
-  ir::Rounding rounding_ = ir::Rounding::kDown;  // of the real number that is read
+  ir::Rounding rounding_ = ir::Rounding::kDown;  // how the real number that is read becomes an integer
 };
 
 }  // namespace

@@ -11,9 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string lowered(const std::string& body) {
-  return testing::after_pass("etg 1\nmodule \"m\"\n\ngraph @forward {\n" + body + "}\n", lower_complex);
-}
+std::string lowered(const std::string& body) { return testing::after_pass_of_graph(body, lower_complex); }
 
 TEST(ComplexLinalg, FactorisationsPassComplexTensorsOn) {
   EXPECT_EQ(lowered("  user %a: complex64[3, 3]\n"

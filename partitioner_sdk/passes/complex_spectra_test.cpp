@@ -13,9 +13,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string lowered(const std::string& body) {
-  return testing::after_pass("etg 1\nmodule \"m\"\n\ngraph @forward {\n" + body + "}\n", lower_complex);
-}
+std::string lowered(const std::string& body) { return testing::after_pass_of_graph(body, lower_complex); }
 
 TEST(ComplexSpectra, TolerancesOfRanksAreReal) {
   const std::string text = lowered(

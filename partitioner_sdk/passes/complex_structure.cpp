@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Complex numbers: ops that move elements, convert dtypes, or take complex numbers apart and together.
 #include <algorithm>
-#include <cmath>
 
 #include "partitioner_sdk/passes/complex_builder.hpp"
 

@@ -16,8 +16,8 @@ namespace etb::passes {
 
 namespace {
 
-// The p-norm over `dims` (none: all): the largest or smallest |x|, a count, or (sum |x|^p)^(1/p). Even orders
-// of real numbers need no absolute value.
+// The p-norm over `dims` (none: all): the largest or smallest |x|, a count, or (sum |x|^p)^(1/p). Real
+// numbers with an even order need no absolute value.
 ValueId norm_of(Builder& b, ValueId x, double order, const Argument& dims, bool keeps_dims) {
   const auto magnitude = [&] { return b.call("aten.abs.default", {ValueRef{x}}); };
   if (std::isinf(order)) {

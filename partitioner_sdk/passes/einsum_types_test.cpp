@@ -13,8 +13,7 @@ using ::testing::HasSubstr;
 // Rotary embeddings multiply integer positions by float frequencies.
 TEST(Einsum, OperandsOfTwoTypesAreConverted) {
   const auto after = [](const std::string& graph) {
-    return testing::after_pass("etg 1\nmodule \"m\"\n\ngraph @forward {\n" + graph + "}\n",
-                               [](ir::Module& m) { return decompose(m); });
+    return testing::after_pass_of_graph(graph, [](ir::Module& m) { return decompose(m); });
   };
   for (const std::string equation : {"\"i,j->ij\", [%n, %x]", "\"j,i->ij\", [%x, %n]"}) {
     const std::string text =

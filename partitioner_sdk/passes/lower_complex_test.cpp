@@ -11,9 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string lowered(const std::string& body) {
-  return testing::after_pass("etg 1\nmodule \"m\"\n\ngraph @forward {\n" + body + "}\n", lower_complex);
-}
+std::string lowered(const std::string& body) { return testing::after_pass_of_graph(body, lower_complex); }
 
 TEST(LowerComplex, RealGraphsStay) {
   EXPECT_EQ(lowered("  user %x: float32[2]\n  %y: float32[2] = aten.abs.default(%x)\n  return %y\n"),

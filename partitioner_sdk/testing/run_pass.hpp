@@ -25,4 +25,10 @@ std::string after_pass(const std::string& text, Pass pass) {
   return *changed ? after : "unchanged";
 }
 
+// The same for the lines of one graph, without the header of a module.
+template <class Pass>
+std::string after_pass_of_graph(const std::string& lines, Pass pass) {
+  return after_pass("etg 1\nmodule \"m\"\n\ngraph @forward {\n" + lines + "}\n", pass);
+}
+
 }  // namespace etb::testing

@@ -77,6 +77,25 @@ TEST_F(XnnpackAttention, ARowThatAMaskHidesIsZero) {
   }
 }
 
+TEST_F(XnnpackAttention, AMaskOfAQueryWithoutBatchHidesRows) {
+  hide(1, 0, kColumns);
+  const TestTensor expected = attention(query_, key_, value_, mask_);
+  Model model;
+  const auto without_batch = [](TestTensor tensor) {
+    tensor.sizes.erase(tensor.sizes.begin());
+    return tensor;
+  };
+  const TestTensor query = without_batch(query_), key = without_batch(key_), value = without_batch(value_);
+  const uint32_t q = model.input(query.sizes), k = model.input(key.sizes), v = model.input(value.sizes),
+                 m = model.input(mask_.sizes);
+  model.output(model.node("aten.scaled_dot_product_attention.default",
+                          {arg(q, "query"), arg(k, "key"), arg(v, "value"), arg(m, "attn_mask")},
+                          query.sizes));
+  TestTensor found = without_batch(expected);
+  run(model, {query, key, value, mask_}, found);
+  expect_near(found, without_batch(expected));
+}
+
 TEST_F(XnnpackAttention, AConstantMaskThatHidesNoRowIsOnlyAdded) {
   hide(2, 3, kColumns);
   Model model;

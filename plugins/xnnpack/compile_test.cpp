@@ -404,6 +404,38 @@ TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
   EXPECT_THAT(error_.text, HasSubstr("node 0"));
 }
 
+TEST_F(XnnpackCompile, AttributesThatOnlySeemToFitAreRefused) {
+  Model model;
+  const uint32_t x = model.input({6, 5}), image = model.input({1, 1, 4, 4});
+  const uint32_t w = model.constant({5, 6}, std::vector<float>(30, 1)),
+                 b = model.constant({6, 1}, {1, 2, 3, 4, 5, 6});
+  const uint32_t filter = model.constant({1, 1, 2, 2}, {1, 2, 3, 4});
+  model.output(model.node("aten.addmm.default", {arg(b, "self"), arg(x, "mat1"), arg(w, "mat2")}, {6, 6}));
+  model.output(model.node("aten.convolution.default",
+                          {arg(image, "input"), arg(filter, "weight"), graph::none_arg("bias"),
+                           graph::ints_arg({1, 1}, "stride"), graph::ints_arg({0, 0}, "padding"),
+                           graph::ints_arg({2, 2}, "dilation"), graph::bool_arg(true, "transposed"),
+                           graph::ints_arg({1, 0}, "output_padding"), graph::int_arg(1, "groups")},
+                          {1, 1, 7, 6}));
+  const auto answers = claims(model.image());
+  EXPECT_THAT(answers.at(0), HasSubstr("attribute: self: expected one element an output"));
+  EXPECT_THAT(answers.at(1), HasSubstr("attribute: output_padding: 1, expected less than the stride"));
+}
+
+TEST_F(XnnpackCompile, AMeanWithADivisorCountsPadding) {
+  Model model;
+  const uint32_t x = model.input({1, 1, 2, 2});
+  model.output(
+      model.node("aten.avg_pool2d.default",
+                 {arg(x, "self"), graph::ints_arg({2, 2}, "kernel_size"), graph::ints_arg({2, 2}, "stride"),
+                  graph::ints_arg({1, 1}, "padding"), graph::bool_arg(false, "ceil_mode"),
+                  graph::bool_arg(false, "count_include_pad"), graph::int_arg(4, "divisor_override")},
+                 {1, 1, 2, 2}));
+  TestTensor found{{1, 1, 2, 2}, std::vector<float>(4)};
+  run(model, {{{1, 1, 2, 2}, {4, 8, 12, 16}}}, found);
+  EXPECT_THAT(found.data, ElementsAre(1, 2, 3, 4));
+}
+
 // XNNPACK aborts on a node whose only reader it removed.
 TEST_F(XnnpackCompile, APayloadMayHaveNodesThatNobodyNeeds) {
   XnnPayload payload;

@@ -33,15 +33,22 @@ bool is_small(const XnnPayload& payload) {
   return work < kLeast;
 }
 
-// By output: true if the payload reads the result again, in later nodes or in softmax, which has two steps.
-// XNNPACK reads past the end of its inputs.
+// True if XNNPACK computes the maxima of a window in several steps, each of which reads those of the step before.
+bool has_steps(const XnnNode& node) {
+  constexpr uint64_t kFirstStep = 9;  // elements of the window
+  return node.op == XnnOperator::kMaxPooling2d &&
+         uint64_t{node.window.kernel_height} * node.window.kernel_width > kFirstStep;
+}
+
+// By output: true if the payload reads the result again, in later nodes, in softmax, which has two steps, or in
+// maxima of large windows. XNNPACK reads past the end of what it reads.
 std::vector<bool> reread_outputs(const XnnPayload& payload) {
   std::vector<bool> is_read(payload.value_of_id.size()), is_reread;  // by id; by output
   for (const XnnNode& node : payload.nodes) {
     for (uint32_t i = 0; i < node.input_count; ++i) {
       if (node.inputs[i] != kXnnNoValue) is_read[node.inputs[i]] = true;
     }
-    if (node.op == XnnOperator::kSoftmax) is_read[node.outputs[0]] = true;
+    if (node.op == XnnOperator::kSoftmax || has_steps(node)) is_read[node.outputs[0]] = true;
   }
   for (const uint32_t id : payload.output_ids) is_reread.push_back(is_read[id]);
   return is_reread;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/xnnpack/subgraph.hpp"
 
+#include <unistd.h>
+
 #include "api/format/digest.hpp"
 #include "etb/cpp/bytes.hpp"
 
@@ -44,8 +46,8 @@ xnn_datatype to_xnn(XnnDatatype datatype) {
   return xnn_datatype_invalid;
 }
 
-// True if the node copies this input when it packs weights. Then XNNPACK does not read after the constant's
-// last byte.
+// True if the node copies this input when it packs weights. Then XNNPACK reads no byte after the constant, or
+// only those of is_read_past_end.
 bool is_packed_by(const XnnNode& node, uint32_t input) {
   switch (node.op) {
     case XnnOperator::kFullyConnected:
@@ -73,6 +75,22 @@ std::vector<bool> find_unread(const XnnPayload& payload, const std::vector<bool>
       if (node.inputs[n] != kXnnNoValue) is_unread[node.inputs[n]] = false;
   }
   return is_unread;
+}
+
+bool is_quantised(XnnDatatype datatype) {
+  return datatype == XnnDatatype::kQint8 || datatype == XnnDatatype::kQuint8 ||
+         datatype == XnnDatatype::kQcint8 || datatype == XnnDatatype::kQcint4 ||
+         datatype == XnnDatatype::kQbint4;
+}
+
+// True if packing the bytes may fault. Some CPUs' kernels read whole vectors of quantised weights, and ignore
+// what is after the last row (xnn_qs8_to_qu8_packw_gemm_goi_ukernel_x16c8 reads up to 7 such bytes). This is a
+// fault only where the constant ends with its page; the other weights need no copy.
+bool is_read_past_end(XnnDatatype datatype, std::span<const std::byte> bytes) {
+  static const auto kPage = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  if (!is_quantised(datatype) || bytes.empty()) return false;
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size();
+  return (end - 1) / kPage != (end - 1 + XNN_EXTRA_BYTES) / kPage;
 }
 
 }  // namespace
@@ -201,7 +219,8 @@ Status SubgraphBuilder::find_data(const XnnValue& value, std::vector<Constants::
   const uint64_t nbytes = *xnn_nbytes(value.datatype, value.sizes);
   ETB_ASSIGN(const auto bytes, constants_.find(payload_, value.constant_index, nbytes, named_data_));
   data_of_[value.id] = bytes.data();
-  if (padded_[value.id]) moves.push_back({bytes, &data_of_[value.id]});
+  if (padded_[value.id] || is_read_past_end(value.datatype, bytes))
+    moves.push_back({bytes, &data_of_[value.id]});
   return {};
 }
 

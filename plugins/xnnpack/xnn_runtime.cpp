@@ -43,7 +43,7 @@ uint32_t dim_at(const Tensor& tensor, uint32_t i) {
 // True if elements are stored without gaps in the dim order. Strides of dimensions of size 1 are ignored.
 bool is_dense(const Tensor& tensor) {
   const etb_tensor& raw = tensor.raw();
-  if (raw.strides == nullptr) return true;
+  if (raw.strides == nullptr || tensor.numel() == 0) return true;
   int64_t expected = 1;
   for (uint32_t i = tensor.rank(); i-- > 0;) {
     const uint32_t dim = dim_at(tensor, i);
@@ -59,6 +59,15 @@ void widen_indices(void* data, size_t count) {
   const auto* from = static_cast<const int32_t*>(data);
   auto* to = static_cast<int64_t*>(data);
   for (size_t i = count; i-- > 0;) to[i] = from[i];
+}
+
+// True if a mean sums in another type than float32 has. XNNPACK does not enlarge the memory of those sums when
+// sizes grow, so the first plan is one for the largest sizes.
+bool has_means_with_scratch(const XnnPayload& payload) {
+  return std::any_of(payload.nodes.begin(), payload.nodes.end(), [&](const XnnNode& node) {
+    return node.op == XnnOperator::kGlobalAveragePooling2d &&
+           payload.value(node.inputs[0]).datatype != XnnDatatype::kFloat32;
+  });
 }
 
 // Packs the weights of `builder` on all threads of the host, as XNNPACK packs one node at a time. The runtime
@@ -176,6 +185,9 @@ Result<std::unique_ptr<XnnRuntime>> XnnRuntime::try_make(const RuntimeArgs& args
     for (const ExternalValue& external : *values)
       made->xnn_externals_.push_back({external.external_id, nullptr});
   made->wanted_.resize(made->external_values_.inputs.size());
+  if (has_means_with_scratch(args.payload))
+    for (const ExternalValue& external : made->external_values_.inputs)
+      made->bounds_.push_back(external.shape);
   PackedWeights& weights = args.weights;
   Constants& constants = made->constants_;
   weights.forget_names();
@@ -271,21 +283,29 @@ Status XnnRuntime::infer_shapes() {
   return {};
 }
 
-// Plans the runtime for the sizes of `external_values_`.
-Status XnnRuntime::plan() {
-  weights_.trim_memory();  // programs run after all their delegates are loaded
-  for (uint32_t i = 0; i < external_values_.inputs.size(); ++i) {
-    const XnnShape& shape = external_values_.inputs[i].shape;
+Status XnnRuntime::reshape(std::span<const XnnShape> inputs) {
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const XnnShape& shape = inputs[i];
     const std::vector<size_t> sizes(shape.sizes.begin(), shape.sizes.begin() + shape.rank);
     ETB_TRY(
         from_xnn(xnn_reshape_external_value(runtime_.get(), xnn_externals_[i].id, sizes.size(), sizes.data()),
                  "input " + std::to_string(i)));
   }
-  {
-    const std::lock_guard lock(
-        workspace_->users);  // XNNPACK may move the memory of all runtimes in the workspace
-    ETB_TRY(from_xnn(xnn_reshape_runtime(runtime_.get()), "input sizes"));
+  // XNNPACK may move the memory of all runtimes in the workspace.
+  const std::lock_guard lock(workspace_->users);
+  return from_xnn(xnn_reshape_runtime(runtime_.get()), "input sizes");
+}
+
+// Plans the runtime for the sizes of `external_values_`.
+Status XnnRuntime::plan() {
+  weights_.trim_memory();  // programs run after all their delegates are loaded
+  if (!bounds_.empty()) {
+    ETB_TRY(reshape(bounds_));
+    bounds_.clear();
   }
+  std::vector<XnnShape> inputs;
+  for (const ExternalValue& external : external_values_.inputs) inputs.push_back(external.shape);
+  ETB_TRY(reshape(inputs));
   is_set_up_ = false;
   for (uint32_t i = 0; i < external_values_.outputs.size(); ++i) {
     size_t rank = 0, sizes[XNN_MAX_TENSOR_DIMS] = {};

@@ -70,6 +70,7 @@ class XnnRuntime {
   Result<bool> read_input_shapes(const Run& run);
   Status infer_shapes();
   Status resize_outputs(const Run& run) const;
+  Status reshape(std::span<const XnnShape> inputs);
   Status plan();
   Status set_up(const Run& run);
 
@@ -83,6 +84,8 @@ class XnnRuntime {
   std::optional<OperatorEvents> events_;
   ExternalValues external_values_;
   std::vector<XnnShape> wanted_;  // shapes of this run's inputs
+  std::vector<XnnShape>
+      bounds_;  // largest shapes of inputs; of graphs with means that are not float32, else empty
   std::vector<xnn_external_value> xnn_externals_;
   bool is_planned_ = false;  // memory in the workspace is planned for the sizes of `external_values_`
   bool is_set_up_ = false;   // true once the addresses of `xnn_externals_` are set, too

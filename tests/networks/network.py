@@ -10,7 +10,8 @@ GROUPS = ("vision", "language", "audio", "video", "3d", "graph", "recommender", 
 # Largest difference, relative to the largest value of the output, of two float32 computations of networks as small as these.
 TOLERANCE = 5e-5
 # PyTorch computes a quantised graph in floats between its roundings. With integers a sum can round the other way: a few
-# steps of int8 after tens of layers.
+# steps of int8 after tens of layers. ExecuTorch's own XNNPACK programs differ from PyTorch by up to 0.044 (resnet18_static), and
+# PyTorch from itself by 0.022 there when its weights change by 2e-7.
 QUANTIZED_TOLERANCE = 5e-2
 HALF_TOLERANCE = 1e-2
 

@@ -3,7 +3,7 @@
 // results.
 //
 //   program_samples DIR... [--backend NAME] [--plugins DIR] [--op TEXT] [--jobs N] [--seconds N] [--tsv FILE]
-//                   [--docs FILE] [--expected FILE] [--official]
+//                   [--docs FILE] [--expected FILE] [--official] [--list FILE] [--write-delegated FILE] [--fail-fast]
 //
 // Each sample is compiled by the command line's own code and runs in a child process. A verdict is one of
 //   right     equal to PyTorch's results within the error model (compare.cpp)
@@ -11,6 +11,9 @@
 //   compile   the compiler rejects the program
 //   run       the program does not load, or its run fails
 //   crash     a signal ended the process, or it ran longer than --seconds
+// A folder may also hold whole models with arrays (model_arrays.hpp).
+// --list: the samples are the lines of a file, paths without ending. --write-delegated writes such a file: the samples that are right
+// and call a plugin. --fail-fast ends at the first sample that is not right.
 // --official: runs the programs that official_samples.py wrote, instead of compiling.
 // --expected: a file with one line for each sample that may be other than right: "path verdict reason", or "path backend:verdict reason". A path that
 // ends with * means all that begin so. Exit code 0 if every other sample is right, and no sample that is
@@ -34,6 +37,7 @@
 #include "host/module/module.hpp"
 #include "host/testing/scratch_dir.hpp"
 #include "tests/opinfo/case_file.hpp"
+#include "tests/opinfo/model_arrays.hpp"
 #include "tests/opinfo/sample_report.hpp"
 #include "tools/testing/cli_run.hpp"
 
@@ -44,8 +48,9 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> directories;
-  std::string backend, plugins, op, tsv, docs, expected;
+  std::string backend, plugins, op, tsv, docs, expected, list, delegated;
   bool is_official = false;
+  bool fail_fast = false;
   int jobs = 1;
   int seconds = 60;
 };
@@ -83,21 +88,50 @@ std::string compare_output(const std::string& op, const Case& one, const host::E
   return compare(op, one, dense.tensor(), expected);
 }
 
+std::vector<std::string> command_of(const Options& options, const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  if (!options.plugins.empty()) out = {"--plugin-path", options.plugins};
+  out.insert(out.end(), words.begin(), words.end());
+  return out;
+}
+
+// Returns "" if the program was written.
+std::string compile(const Options& options, const Sample& sample, const std::string& program) {
+  std::vector<std::string> words = command_of(options, {"compile", sample.path + ".pt2", "-o", program});
+  if (!options.backend.empty()) words.insert(words.end(), {"-b", options.backend});
+  const tools::CliRun compiled = tools::cli(words);
+  return compiled.exit == 0 ? std::string()
+                            : "exit code " + std::to_string(compiled.exit) + ": " + first_line(compiled.err);
+}
+
+// A model with arrays. The rounded numbers of quantised networks may differ by a step of int8.
+Verdict judge_model(const Options& options, const Sample& sample) {
+  host::ScratchDir scratch;
+  const std::string program = scratch.path("program.pte");
+  if (const std::string why = compile(options, sample, program); !why.empty()) return {"compile", why};
+  std::vector<std::string> words = command_of(options, {"run", program, "--output-dir", scratch.path("out")});
+  for (const std::string& word : input_arguments(sample.path)) words.push_back(word);
+  const tools::CliRun ran = tools::cli(words);
+  if (ran.exit != 0) return {"run", first_line(ran.err)};
+  const bool is_quantised =
+      sample.path.find("q8") != std::string::npos || sample.path.find("8da4w") != std::string::npos;
+  const std::string difference =
+      compare_outputs(sample.path, scratch.path("out"), is_quantised ? 1e-2 : 2e-5);
+  if (!difference.empty()) return {"wrong", difference};
+  const tools::CliRun info = tools::cli({"info", program});
+  return {"right", "", info.out.find("Backend") != std::string::npos};
+}
+
 // Runs in the child.
 Verdict judge(const Options& options, const Sample& sample) {
+  if (!fs::exists(sample.path + ".case")) return judge_model(options, sample);
   auto file = read_case_file(sample.path + ".case");
   if (!file) return {"run", file.error().message};
   Case& one = file->cases.front();
   host::ScratchDir scratch;
   const std::string program = options.is_official ? sample.path + ".pte" : scratch.path("program.pte");
-  if (!options.is_official) {
-    std::vector<std::string> words;
-    if (!options.plugins.empty()) words = {"--plugin-path", options.plugins};
-    words.insert(words.end(), {"compile", sample.path + ".pt2", "-o", program});
-    if (!options.backend.empty()) words.insert(words.end(), {"-b", options.backend});
-    const tools::CliRun compiled = tools::cli(words);
-    if (compiled.exit != 0) return {"compile", first_line(compiled.err)};
-  }
+  if (!options.is_official)
+    if (const std::string why = compile(options, sample, program); !why.empty()) return {"compile", why};
 
   host::RegistryOptions registry_options;
   if (!options.plugins.empty()) registry_options.application_paths = {options.plugins};
@@ -185,40 +219,59 @@ void run_all(const Options& options, std::vector<Sample>& samples) {
         continue;
       }
       finish(children[i]);
+      if (options.fail_fast && children[i].sample->verdict.kind != "right") {
+        std::printf("FAIL %s: %s %s\n", children[i].sample->path.c_str(),
+                    children[i].sample->verdict.kind.c_str(), children[i].sample->verdict.detail.c_str());
+        std::fflush(stdout);
+        ::_exit(1);
+      }
       children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
       if (++done % 500 == 0) std::fprintf(stderr, "%zu of %zu samples\n", done, samples.size());
     }
   }
 }
 
+Sample sample_at(const fs::path& path) {
+  Sample sample;
+  sample.path = path.string();
+  sample.op = path.parent_path().filename().string();
+  const std::string name = path.filename().string();
+  sample.dtype = name.substr(0, name.find('_'));
+  return sample;
+}
+
 std::vector<Sample> find_samples(const Options& options) {
   std::vector<Sample> found;
+  std::ifstream list(options.list);
+  for (std::string line; std::getline(list, line);) found.push_back(sample_at(line));
   for (const std::string& directory : options.directories) {
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-      if (entry.path().extension() != ".case") continue;
-      Sample sample;
-      sample.path = (entry.path().parent_path() / entry.path().stem()).string();
-      sample.op = entry.path().parent_path().filename().string();
-      const std::string name = entry.path().stem().string();
-      sample.dtype = name.substr(0, name.find('_'));
+      const fs::path stem = entry.path().parent_path() / entry.path().stem();
+      const bool is_sample = entry.path().extension() == ".case" ||
+                             (entry.path().extension() == ".pt2" && is_model(stem.string()));
+      if (!is_sample) continue;
+      Sample sample = sample_at(stem);
       if (options.is_official && !fs::exists(sample.path + ".pte")) continue;
       if (sample.op.find(options.op) != std::string::npos) found.push_back(std::move(sample));
     }
   }
-  std::sort(found.begin(), found.end(), [](const Sample& a, const Sample& b) { return a.path < b.path; });
+  if (options.list.empty())
+    std::sort(found.begin(), found.end(), [](const Sample& a, const Sample& b) { return a.path < b.path; });
   return found;
 }
 
 std::optional<Options> parse(int argc, char** argv) {
   Options options;
   const std::map<std::string, std::string*> texts = {
-      {"--backend", &options.backend}, {"--plugins", &options.plugins}, {"--op", &options.op},
-      {"--tsv", &options.tsv},         {"--docs", &options.docs},       {"--expected", &options.expected}};
+      {"--backend", &options.backend}, {"--plugins", &options.plugins},
+      {"--op", &options.op},           {"--tsv", &options.tsv},
+      {"--docs", &options.docs},       {"--expected", &options.expected},
+      {"--list", &options.list},       {"--write-delegated", &options.delegated}};
   const std::map<std::string, int*> numbers = {{"--jobs", &options.jobs}, {"--seconds", &options.seconds}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--official") {
-      options.is_official = true;
+    if (word == "--official" || word == "--fail-fast") {
+      (word == "--official" ? options.is_official : options.fail_fast) = true;
       continue;
     }
     const auto text = texts.find(word);
@@ -233,7 +286,8 @@ std::optional<Options> parse(int argc, char** argv) {
     if (number != numbers.end()) *number->second = std::max(1, std::atoi(argv[i]));
   }
   if (!options.plugins.empty()) options.plugins = fs::absolute(options.plugins).string();
-  return options.directories.empty() ? std::nullopt : std::optional(options);
+  const bool has_input = !options.directories.empty() || !options.list.empty();
+  return has_input ? std::optional(options) : std::nullopt;
 }
 
 }  // namespace
@@ -244,7 +298,8 @@ int main(int argc, char** argv) {
   if (!options) {
     std::fprintf(stderr,
                  "usage: program_samples DIR... [--backend NAME] [--plugins DIR] [--op TEXT] [--jobs N] "
-                 "[--seconds N] [--tsv FILE] [--docs FILE] [--expected FILE] [--official]\n");
+                 "[--seconds N] [--tsv FILE] [--docs FILE] [--expected FILE] [--official] [--list FILE] "
+                 "[--write-delegated FILE] [--fail-fast]\n");
     return 64;
   }
   auto samples = etb::tests::find_samples(*options);
@@ -253,6 +308,11 @@ int main(int argc, char** argv) {
     return 1;
   }
   etb::tests::run_all(*options, samples);
+  if (!options->delegated.empty()) {
+    std::ofstream file(options->delegated);
+    for (const auto& sample : samples)
+      if (sample.verdict.kind == "right" && sample.verdict.is_delegated) file << sample.path << '\n';
+  }
   const auto excuses = etb::tests::read_excuses(options->expected, options->backend);
   if (!options->docs.empty())
     std::ofstream(options->docs) << etb::tests::make_page(options->backend, excuses, samples);

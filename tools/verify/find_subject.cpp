@@ -7,6 +7,7 @@
 #include "host/portable_backend/portable_backend.hpp"
 #include "host/registry/elf_note.hpp"
 #include "host/registry/library_file.hpp"
+#include "tools/evaluate_constants.hpp"
 #include "tools/plugin_registry.hpp"
 
 namespace etb::tools {
@@ -69,6 +70,7 @@ Result<conformance::SubjectSpec> find_subject(const std::string& target, const s
   spec.entry = *entry;
   spec.load_options = registry.load_options();
   spec.backend_id = backend;
+  spec.evaluate = evaluate_constants;
   if (entry->manifest && !entry->manifest->provides.empty()) {
     if (backend.empty()) spec.backend_id = entry->manifest->provides[0].id;
     if (entry->find_provided(spec.backend_id) == nullptr)

@@ -43,6 +43,12 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
                      "Length of a soak run, such as 90s, 10m or 2h (default: 10m)");
   command.add_flag("--network", options.has_network,
                    "Give child processes access to the network (default: none)");
+  command.add_option("--seed", options.seed,
+                     "Random numbers of the cases: those of this seed instead of the suite's own");
+  command.add_option(
+      "--sanitizer-host", options.sanitizer_host,
+      "Run-time library of the sanitizer that the plugin was built with (default: the one that "
+      "its library names)");
   command.add_option("--results", options.results_file,
                      "Write each result as a JSON line as soon as it is known");
   command.add_flag("--resume", options.resume,
@@ -50,6 +56,8 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
   command.add_option("--junit", options.junit_file, "Write JUnit XML");
   command.add_option("--sarif", options.sarif_file, "Write failures as SARIF");
   command.add_option("--html", options.html_file, "Write a report as one HTML file");
+  command.add_option("--coverage", options.coverage_file,
+                     "Write what was tested, and what was claimed and not tested, as JSON");
   command.add_option("--compare", options.compare_file,
                      "Print changes against the results of another run; a change for the worse is an error");
   command.add_option("--waivers", options.waiver_file,
@@ -63,6 +71,8 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
   command.add_flag("--in-process", options.in_process, "Run without isolation, for a debugger");
   command.add_flag("--break", options.break_first,
                    "With --in-process: stop in the debugger before the first case");
+  command.add_flag("--fail-fast", options.fail_fast,
+                   "End the run at the first failure; cases run before checks");
   command.add_flag("--no-confirm", options.no_confirm, "Do not repeat failures to make them smaller");
   command
       .add_option("--minimise-time", options.minimise_time,
@@ -74,11 +84,14 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
                         {"--contract", "CONTRACT"},
                         {"--shard", "I/N"},
                         {"--time", "TIME"},
+                        {"--seed", "N"},
+                        {"--sanitizer-host", "FILE"},
                         {"--minimise-time", "TIME"},
                         {"--results", "FILE"},
                         {"--junit", "FILE"},
                         {"--sarif", "FILE"},
                         {"--html", "FILE"},
+                        {"--coverage", "FILE"},
                         {"--compare", "FILE"},
                         {"--waivers", "FILE"},
                         {"--save", "DIR"},

@@ -19,16 +19,19 @@ struct VerifyOptions {
   uint32_t check_timeout_ms = 60000;
   std::string shard;
   std::string soak_time;
-  std::string results_file, junit_file, sarif_file, html_file, compare_file, waiver_file, save_folder,
-      replay_file;
+  std::string results_file, junit_file, sarif_file, html_file, coverage_file, compare_file, waiver_file,
+      save_folder, replay_file;
   std::vector<std::string> merge_files;
   bool list = false;
   bool resume = false;
   bool in_process = false;
   bool break_first = false;
   bool no_confirm = false;
+  bool fail_fast = false;
   std::string minimise_time = "2m";
   bool has_network = false;
+  std::string sanitizer_host;
+  uint32_t seed = 0;
 };
 
 void add_verify_options(CLI::App& command, VerifyOptions& options);

@@ -151,7 +151,9 @@ Result<AttentionMask> mask_of(LoweringContext& context, const AttentionArguments
   ETB_ASSIGN(const uint32_t value, args.attn_mask().id());
   ETB_ASSIGN(const XnnDatatype datatype, datatype_of(context.graph().dtype(value)));
   if (datatype != builder.value(scores).datatype) return reject("dtype", "attn_mask of another type");
-  if (context.graph().rank(value) == 0) return reject("rank", "attn_mask of rank 0");
+  const size_t mask_rank = context.graph().rank(value), rank = context.graph().rank(operands.query);
+  if (mask_rank == 0 || mask_rank > rank)
+    return reject("rank", "attn_mask of rank ", mask_rank, ", expected 1 to ", rank);
   ETB_ASSIGN(const uint32_t mask, context.natural(value));
   auto& known_masks = context.attention_masks();
   if (const auto known = known_masks.find(mask); known != known_masks.end()) return known->second;
@@ -227,6 +229,16 @@ uint32_t add_matrix_product(XnnGraphBuilder& builder, uint32_t left, const Matri
   return out;
 }
 
+// Returns the value without the leading dimensions of size 1 that make its rank larger than `rank`.
+Result<uint32_t> narrowed(XnnGraphBuilder& builder, uint32_t id, size_t rank) {
+  Extents extents = builder.extents(id);
+  while (extents.sizes.size() > rank) {
+    extents.sizes.erase(extents.sizes.begin());
+    extents.dynamic_dims >>= 1;
+  }
+  return builder.add_reshape(id, std::move(extents));
+}
+
 // Decomposes softmax(query key^T scale + mask) value here, not earlier. The exporter's version has 25 nodes,
 // most of them for rows that are fully masked. Here these cost 5 nodes per mask, shared by all layers that
 // read it, and one per attention.
@@ -268,8 +280,10 @@ Status lower_attention(LoweringContext& context, AttentionArguments args) {
   const uint32_t sums =
       add_matrix_product(builder, weights, values, values.is_transposed, heads.grouped(made));
   ETB_ASSIGN(uint32_t out, builder.add_reshape(sums, made));
-  if (mask.open_rows != kXnnNoValue)
-    out = add_binary(builder, XnnOperator::kMultiply, out, mask.open_rows, made);
+  if (mask.open_rows != kXnnNoValue) {
+    ETB_ASSIGN(const uint32_t open_rows, narrowed(builder, mask.open_rows, rank));
+    out = add_binary(builder, XnnOperator::kMultiply, out, open_rows, made);
+  }
   context.define(context.result(), {out, identity(rank)});
   return {};
 }

@@ -41,6 +41,12 @@ Result<Convolution> read(const ConvolutionArguments& args, uint32_t rank) {
   ETB_ASSIGN(c.padding, pair_of(args.padding(), 0, c.spatial_rank));
   ETB_ASSIGN(c.dilation, pair_of(args.dilation(), 1, c.spatial_rank));
   ETB_ASSIGN(c.output_padding, pair_of(args.output_padding(), 0, c.spatial_rank));
+  // XNNPACK accepts rows and columns after the last ones of the filter only as far as the stride reaches.
+  for (size_t i = 0; c.is_transposed && i < 2; ++i) {
+    if (c.output_padding[i] != 0 && c.output_padding[i] >= c.stride[i])
+      return reject("attribute", "output_padding: ", c.output_padding[i], ", expected less than the stride, ",
+                    c.stride[i]);
+  }
   return c;
 }
 

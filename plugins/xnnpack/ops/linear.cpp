@@ -19,7 +19,8 @@ Result<uint32_t> bias_of(LoweringContext& context, const Bias& argument, int64_t
                          uint32_t filter) {
   if (!has_bias(argument)) return kXnnNoValue;
   ETB_ASSIGN(const ConstantPtr bias, context.constant(*argument));
-  if (numel_of(bias->sizes) != outputs)
+  // [outputs, 1] has as many elements where there are as many rows as outputs: one a row.
+  if (numel_of(bias->sizes) != outputs || (!bias->sizes.empty() && bias->sizes.back() != outputs))
     return reject("attribute", argument->name(), ": expected one element an output");
   return add_bias(context, bias->sizes.size() == 1 ? bias : reshaped(bias, {outputs}), input, filter);
 }

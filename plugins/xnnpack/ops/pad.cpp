@@ -22,6 +22,12 @@ Status lower_pad(LoweringContext& context, ops::constant_pad_nd_default<NodeArgu
   std::vector<uint32_t> before(rank, 0), after(rank, 0);
   for (size_t i = 0; 2 * i + 1 < pad.size() && i < rank; ++i) {
     if (pad[2 * i] < 0 || pad[2 * i + 1] < 0) return reject("attribute", "pad: negative, expected 0 or more");
+    const size_t dim = rank - 1 - i;
+    // XNNPACK pads no empty tensor, and of other ops an empty operand makes an empty result.
+    const etb_graph_spec spec = context.graph().spec(self);
+    const bool may_be_empty = (spec.dynamic_dims >> dim & 1) != 0 && spec.min_sizes[dim] == 0;
+    if (may_be_empty && pad[2 * i] + pad[2 * i + 1] > 0)
+      return reject("dynamic", "dim ", dim, ": may be empty, expected at least 1 where there is padding");
     before[in.perm[rank - 1 - i]] = static_cast<uint32_t>(pad[2 * i]);
     after[in.perm[rank - 1 - i]] = static_cast<uint32_t>(pad[2 * i + 1]);
   }
@@ -35,10 +41,11 @@ Status lower_pad(LoweringContext& context, ops::constant_pad_nd_default<NodeArgu
 }
 
 constexpr Op kRows[] = {
-    op_row<ops::constant_pad_nd_default, lower_pad>({.quantised = QuantKind::kMoves,
-                                                     .min_rank = 1,
-                                                     .constraint = "No negative padding.",
-                                                     .traits = kInChain}),
+    op_row<ops::constant_pad_nd_default, lower_pad>(
+        {.quantised = QuantKind::kMoves,
+         .min_rank = 1,
+         .constraint = "No negative padding; none of a dimension that may be empty.",
+         .traits = kInChain}),
 };
 
 }  // namespace

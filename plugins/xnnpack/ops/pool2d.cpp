@@ -108,6 +108,9 @@ Status lower_max_pool2d(LoweringContext& context, ops::max_pool2d_default<NodeAr
       return reject("attribute", "stride: ", pool.stride[i], ", expected at most the kernel, ",
                     pool.kernel[i]);
   }
+  // XNNPACK's windows keep the distance of pixels that they had with the first number of channels.
+  if (context.graph().extents(self).is_dynamic(1))
+    return reject("dynamic", "dynamic channels, expected static ones");
   ETB_ASSIGN(const uint32_t in, context.arranged(self, kChannelsLast));
   return add_pool(context, XnnOperator::kMaxPooling2d, in, pool);
 }
@@ -123,8 +126,11 @@ Status lower_avg_pool2d(LoweringContext& context, ops::avg_pool2d_default<NodeAr
   ETB_ASSIGN(const int64_t divisor, args.divisor_override().integer_or(area));
   if (divisor != area)
     return reject("attribute", "divisor_override: ", divisor, ", expected the window's ", area);
+  // A divisor holds for windows at the border, too: as if padding counted.
+  const bool is_padding_counted = counts_padding || args.divisor_override().has_value();
   ETB_ASSIGN(uint32_t in, context.arranged(self, kChannelsLast));
-  if (counts_padding && (pool.padding[0] != 0 || pool.padding[1] != 0)) {  // XNNPACK does not count padding
+  if (is_padding_counted &&
+      (pool.padding[0] != 0 || pool.padding[1] != 0)) {  // XNNPACK does not count padding
     Extents wide = context.builder().extents(in);
     const auto top = static_cast<uint32_t>(pool.padding[0]), left = static_cast<uint32_t>(pool.padding[1]);
     wide.sizes[1] += 2 * top;
@@ -161,15 +167,17 @@ Status lower_adaptive_avg_pool2d(LoweringContext& context,
 }
 
 constexpr Op kRows[] = {
-    op_row<ops::max_pool2d_default, lower_max_pool2d>({.quantised = QuantKind::kMoves,
-                                                       .min_rank = 4,
-                                                       .max_rank = 4,
-                                                       .constraint = "The stride is at most the kernel."}),
+    op_row<ops::max_pool2d_default, lower_max_pool2d>(
+        {.quantised = QuantKind::kMoves,
+         .min_rank = 4,
+         .max_rank = 4,
+         .constraint = "The stride is at most the kernel; the channels are static."}),
     op_row<ops::max_pool2d_with_indices_default, lower_max_pool2d>(
         {.quantised = QuantKind::kMoves,
          .min_rank = 4,
          .max_rank = 4,
-         .constraint = "The stride is at most the kernel; the indices are not read."}),
+         .constraint =
+             "The stride is at most the kernel; the channels are static; the indices are not read."}),
     op_row<ops::avg_pool2d_default, lower_avg_pool2d>(
         {.min_rank = 4,
          .max_rank = 4,

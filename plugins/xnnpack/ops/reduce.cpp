@@ -55,6 +55,8 @@ enum class Reduction { kMean, kSum, kMaximum };
 Result<uint32_t> add_maximum(XnnGraphBuilder& builder, uint32_t input) {
   Extents extents = builder.extents(input);
   if ((extents.dynamic_dims & 6) != 0) return reject("dynamic", "dim: a dynamic dimension");
+  // XNNPACK's windows keep the distance of pixels that they had with the first number of channels.
+  if (extents.is_dynamic(3)) return reject("dynamic", "dim: dimensions after it are dynamic");
   const uint32_t height = extents.sizes[1], width = extents.sizes[2];
   if (height == 1 && width == 1) return input;  // XNNPACK rejects such a window
   extents.sizes[1] = extents.sizes[2] = 1;
@@ -149,6 +151,10 @@ Status lower_reduction(LoweringContext& context, Reduction reduction, const Redu
     return reject("dtype", "result of another type");
   ETB_ASSIGN(const bool keeps, args.keepdim.value_or(false));
   ETB_ASSIGN(const std::vector<uint32_t> dims, reduced_dims(args.dim, context.graph().rank(self)));
+  const etb_graph_spec spec = context.graph().spec(self);
+  for (const uint32_t dim : dims)
+    if ((spec.dynamic_dims >> dim & 1) != 0 && spec.min_sizes[dim] == 0)
+      return reject("dynamic", "dim ", dim, ": may be empty, expected at least 1");
   ETB_ASSIGN(LoweredValue made, reduced(context, self, dims, reduction));
   if (reduction == Reduction::kSum) {
     ETB_ASSIGN(made.id, add_count(context, self, dims, made.id));
@@ -167,18 +173,20 @@ Status lower(LoweringContext& context, ReductionArguments args) {
 
 constexpr Op kRows[] = {
     op_row<ops::mean_dim, lower<Reduction::kMean>>(
-        {.quantised = QuantKind::kComputes, .min_rank = 1, .constraint = "The dimensions are adjacent."}),
+        {.quantised = QuantKind::kComputes,
+         .min_rank = 1,
+         .constraint = "The dimensions are adjacent; none may be empty."}),
     op_row<ops::sum_dim_IntList, lower<Reduction::kSum>>(
         {.min_rank = 1,
          .constraint = "The dimensions are adjacent and are static; a power of two of numbers each."}),
     op_row<ops::amax_default, lower<Reduction::kMaximum>>(
         {.quantised = QuantKind::kMoves,
          .min_rank = 1,
-         .constraint = "The dimensions are adjacent and are static."}),
+         .constraint = "The dimensions are adjacent; they and those after them are static."}),
     op_row<ops::max_dim, lower<Reduction::kMaximum>>(
         {.quantised = QuantKind::kMoves,
          .min_rank = 1,
-         .constraint = "The dimension is static; the indices are not read."}),
+         .constraint = "The dimension and those after it are static; the indices are not read."}),
 };
 
 }  // namespace

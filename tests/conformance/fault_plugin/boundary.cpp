@@ -2,6 +2,7 @@
 // Faults of loading, unloading and of the tables.
 #include "etb/cpp/fail.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
+#include "tests/conformance/fault_plugin/resources.hpp"
 
 namespace faulty {
 namespace {
@@ -21,18 +22,22 @@ struct AtUnload {
   }
 } at_unload;
 
+// The tables before they are changed.
+Tables unchanged;
 etb_plugin_table base_table;
-etb_delegate_table delegate_table;
-etb_device_table device_table;
-etb_aot_table aot_table;
 
 }  // namespace
 
-void wrap_tables(etb_plugin_table& table) {
-  base_table = table;
-  delegate_table = *table.delegate;
-  device_table = *table.device;
-  aot_table = *table.aot;
+void wrap_tables(Tables& tables) {
+  unchanged = tables;
+  base_table = tables.plugin;
+  base_table.device = &unchanged.device;
+  base_table.delegate = &unchanged.delegate;
+  base_table.aot = &unchanged.aot;
+  etb_plugin_table& table = tables.plugin;
+  etb_device_table& device_table = tables.device;
+  etb_delegate_table& delegate_table = tables.delegate;
+  etb_aot_table& aot_table = tables.aot;
   if (has_fault(36))
     delegate_table.query = [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
       const etb_status status = base_table.delegate->query(delegate, info, error);
@@ -66,7 +71,7 @@ void wrap_tables(etb_plugin_table& table) {
   if (has_fault(74))
     table.set_option = [](etb_plugin* plugin, uint32_t kind, void* object, const etb_option* option,
                           etb_error* error) {
-      reinterpret_cast<etb::detail::PluginObject<Plugin>*>(plugin)->impl.threads = option->i64;
+      plugin_of(plugin).threads = plugin_of(plugin).level = option->i64;
       return base_table.set_option(plugin, kind, object, option, error);
     };
   if (has_fault(38))
@@ -78,6 +83,17 @@ void wrap_tables(etb_plugin_table& table) {
       is_compiling = true;
       const etb_status status = base_table.aot->compile(plugin, args, error);
       is_compiling = false;
+      return status;
+    };
+  if (has_fault(265))
+    table.deinit = [](etb_plugin* plugin, etb_error* error) {
+      use_resources_of_deinit();
+      return base_table.deinit(plugin, error);
+    };
+  if (has_fault(270) || has_fault(271))
+    aot_table.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
+      const etb_status status = base_table.aot->compile(plugin, args, error);
+      use_resources_of_compile(status != ETB_OK);
       return status;
     };
   if (has_fault(47))
@@ -135,9 +151,6 @@ void wrap_tables(etb_plugin_table& table) {
       return partition_count++ % 2 == 0 ? base_table.device->enumerate(plugin, sink, error)
                                         : etb_status{ETB_OK};
     };
-  table.delegate = &delegate_table;
-  table.device = &device_table;
-  table.aot = &aot_table;
 }
 
 }  // namespace faulty

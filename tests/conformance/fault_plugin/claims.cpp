@@ -2,6 +2,8 @@
 // The plugin's claims.
 #include "tests/conformance/fault_plugin/claims.hpp"
 
+#include <cstdlib>
+
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
 namespace faulty {
@@ -58,6 +60,11 @@ double number_of(const etb::Node& node, const char* name, double otherwise) {
 etb::Claim Plugin::claim(const etb::Node& node) const {
   if (has_fault(80) && instance % 2 != 0 && node.op_name() == "aten.add.Tensor")
     return etb::Claim::no("op", "this instance does not add");
+  if (has_fault(202) && run_total > 200 && node.op_name() == "aten.relu.default")
+    return etb::Claim::no("op", "tired of relu");
+  if (has_fault(203) && std::getenv("LANG") != nullptr && std::strncmp(std::getenv("LANG"), "tr", 2) == 0 &&
+      node.op_name() == "aten.relu.default")
+    return etb::Claim::no("op", "not in this language");
   if (has_fault(52)) return etb::Claim::no("op", "nothing is taken");
   if (has_fault(35) && node.op_name() == "aten.mul.Tensor" && ++partition_count % 2 == 0)
     return etb::Claim::no("op", "not this time");

@@ -8,16 +8,39 @@
 namespace faulty {
 namespace {
 
-etb::Status add_input(const etb::Region& region, uint32_t index, ValueInfo& value) {
+// Larger constants are stored beside the payload, by their key.
+constexpr uint64_t kLeastNamedBytes = 256;
+
+etb::Status add_input(const etb::Region& region, uint32_t index, ValueInfo& value, etb::Artifact& artifact) {
   const etb::Graph& graph = region.graph();
   const etb_graph_input input = etb_graph_get_input(&graph.view(), &graph.c(), index);
   value.kind = Kind::kInput;
   if (input.constant == ETB_GRAPH_NONE) return {};
   value.kind = Kind::kConstant;
   const etb_graph_constant constant = etb_graph_get_constant(&graph.view(), input.constant);
+  if (value.nbytes() >= kLeastNamedBytes) {
+    value.kind = Kind::kNamed;
+    const auto* const key = reinterpret_cast<const std::byte*>(constant.key);
+    value.data.assign(key, key + std::strlen(constant.key));
+    artifact.named_blobs.push_back({.key = constant.key, .constant_key = constant.key});
+    return {};
+  }
   ETB_ASSIGN(const etb::Payload bytes, region.read_constant(constant.key));
   value.data.assign(bytes.bytes().begin(), bytes.bytes().end());
+  if (has_fault(239) && !value.data.empty())
+    for (uint64_t i = 0; i < value.nbytes(); ++i)
+      value.data[i % value.data.size()] = static_cast<const volatile std::byte*>(bytes.bytes().data())[i];
+  else if (value.data.size() != value.nbytes())
+    return etb::make_error(etb::Code::INVALID_DATA,
+                           "constant '" + std::string(constant.key) + "' has another size than its tensor");
   return {};
+}
+
+std::vector<uint32_t> handles_of(const etb::Graph& graph) {
+  std::vector<uint32_t> out;
+  for (uint32_t i = 0; i < graph.node_count(); ++i)
+    if (const uint32_t handle = graph.node(i).debug_handle(); handle != 0) out.push_back(handle);
+  return out;
 }
 
 Step to_step(const etb::Node& node) {
@@ -47,6 +70,7 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
   if (has_fault(90) && region.graph().node(0).op_name() == "aten.clamp.default")
     return etb::make_error(etb::Code::NOT_SUPPORTED, "clamp is not in this release");
   Program program;
+  etb::Artifact artifact;
   const etb::Graph& graph = region.graph();
   for (uint32_t i = 0; i < graph.value_count(); ++i) {
     ValueInfo value;
@@ -55,14 +79,31 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
     value.sizes.assign(spec.sizes, spec.sizes + spec.rank);
     value.order.assign(spec.dim_order, spec.dim_order + spec.rank);
     value.is_dynamic = spec.dynamic_dims != 0;
-    if (i < graph.input_count()) ETB_TRY(add_input(region, i, value));
+    if (i < graph.input_count()) ETB_TRY(add_input(region, i, value, artifact));
     program.values.push_back(std::move(value));
   }
   for (uint32_t i = 0; i < graph.node_count(); ++i) program.steps.push_back(to_step(graph.node(i)));
   for (uint32_t i = 0; i < graph.output_count(); ++i) program.outputs.push_back(graph.output(i).id());
-  etb::Artifact artifact;
+  if (has_fault(357))  // a table of 16 constants
+    for (uint32_t i = 0, count = 0, last = 0; i < graph.input_count(); ++i) {
+      ValueInfo& value = program.values[i];
+      if (value.kind != Kind::kConstant) continue;
+      if (++count <= 16)
+        last = i;
+      else if (program.values[last].data.size() == value.data.size())
+        value.data = program.values[last].data;
+    }
+  if (has_fault(358) && program.outputs.size() > 8) program.outputs[8] = program.outputs[0];
+  if (has_fault(359))  // a table of eight inputs
+    for (Step& step : program.steps)
+      if (step.op == Op::kAdd && step.args.size() == 2 && step.args[1] < graph.input_count() &&
+          step.args[1] >= 8)
+        step.args[1] = 7;
+  if (has_fault(360) && program.outputs.size() == 3) std::swap(program.outputs[0], program.outputs[1]);
   artifact.payload = write_program(program);
-  artifact.format_version = kFormat;
+  artifact.format_version = has_fault(235) ? kFormat + 1 : kFormat;
+  artifact.debug_map.push_back({.name = "fault.run", .handles = handles_of(graph)});
+  if (has_fault(234)) artifact.debug_map[0].handles.push_back(4711);
   return artifact;
 }
 

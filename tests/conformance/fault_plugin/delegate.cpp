@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/fault_plugin/hostile.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
+#include "tests/conformance/fault_plugin/resources.hpp"
+#include "tests/conformance/fault_plugin/sanitized.hpp"
 
 #include <pthread.h>
 
@@ -8,7 +10,11 @@
 
 #include <csignal>
 #include <cstdio>
+#include <ctime>
+#include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace faulty {
 namespace {
@@ -25,16 +31,70 @@ bool is_watched() {
   return false;
 }
 
+// A cache of 500 entries: it grows, and then it is full.
+void fill_cache() {
+  constexpr size_t kMost = 500;
+  static std::mutex lock;
+  static std::vector<std::string> entries;
+  const std::lock_guard guard(lock);
+  if (entries.size() < kMost) entries.push_back(std::string(40 + entries.size() % 7, 'x'));
+}
+
 }  // namespace
 
 bool Delegate::is_wrong_in(const Plugin& plugin) {
   return (has_fault(111) && plugin.threads == 64) || (has_fault(116) && plugin.instance != 0);
 }
 
+etb::Status Delegate::Context::plan_memory() {
+  if (is_planned_) return {};
+  const Program& program = *delegate_->program_;
+  memory_.clear();
+  for (uint32_t i = 0; i < program.values.size(); ++i) {
+    const ValueInfo& value = program.values[i];
+    if (value.kind == Kind::kInput) continue;
+    if (has_fault(89) && delegate_->memory_ != nullptr)
+      (void)delegate_->memory_->allocate(delegate_->memory_->ctx, 64, 64, "forgotten");
+    memory_.emplace_back(delegate_->memory_, value.nbytes() + kSpareBytes);
+    View& view = interpreter_.view(i);
+    view.data = memory_.back().get();
+    if (has_fault(75)) *static_cast<volatile std::byte*>(view.data) = std::byte{};
+    if (view.data == nullptr) return etb::make_error(etb::Code::OUT_OF_MEMORY, "no memory for the values");
+    if (value.kind != Kind::kConstant) continue;
+    std::memcpy(view.data, value.data.data(), value.data.size());
+    interpreter_.set_sizes(i, value.sizes);
+  }
+  is_planned_ = true;
+  return {};
+}
+
+etb::Status Delegate::Context::reserve(std::span<const etb::Tensor> inputs) {
+  size_t index = 0;
+  for (const ValueInfo& value : delegate_->program_->values) {
+    if (value.kind != Kind::kInput) continue;
+    const etb_tensor& raw = inputs[index++].raw();
+    if (raw.dtype != value.dtype || raw.rank != value.sizes.size())
+      return wrong("an input of another dtype or rank");
+    for (uint32_t d = 0; d < raw.rank; ++d)
+      if (raw.sizes[d] < 0 || raw.sizes[d] > value.sizes[d] ||
+          (!value.is_dynamic && raw.sizes[d] != value.sizes[d]))
+        return wrong("an input of other sizes than compiled for");
+  }
+  return plan_memory();
+}
+
 void Delegate::Context::before(const etb::Run& run) {
   if (has_fault(21)) (void)*static_cast<const volatile std::byte*>(delegate_->stale_payload_);
+  ++run_total;
+  if (has_fault(238) && stale_named != nullptr) (void)*static_cast<const volatile std::byte*>(stale_named);
   attack_suite();
-  if (kVariant == 5) ::usleep(20000);
+  if (kVariant == 5 || kVariant == 6) ::usleep(20000);
+  if (kVariant == 7) fill_cache();
+  if (has_fault(290)) read_beyond_a_block();
+  if (has_fault(291)) count_run_of_all_threads();
+  const etb_cancel_token* const cancel = run.raw().cancel;
+  use_resources_of_run(runs_++, cancel != nullptr && cancel->is_cancelled(cancel->ctx) != 0,
+                       run.raw().events != nullptr);
   if (has_fault(22)) _mm_setcsr(_mm_getcsr() | 0x8040);
   if (has_fault(85)) _mm_setcsr((_mm_getcsr() & ~0x6000u) | 0x4000u);
   if (has_fault(86)) {
@@ -169,10 +229,15 @@ etb::Status Delegate::Context::run_once(const etb::Run& run) {
   if (run.input_count() != inputs || run.output_count() != program.outputs.size())
     return wrong("another number of tensors");
   ETB_TRY(bind_inputs(run));
+  if (has_fault(361) && ++run_count_ > 100) return wrong("too many runs");
   if (has_fault(34) && !program.values.empty() && program.values[0].dtype == ETB_DTYPE_INT8 &&
       program.steps[0].op == Op::kAdd)
     return etb::make_error(etb::Code::NOT_SUPPORTED, "int8 sums are not in this release");
-  ETB_TRY(interpreter_.run());
+  const auto goes_on = [&]() -> etb::Status {
+    if (is_stopped_) return etb::make_error(etb::Code::CANCELLED, "the run was cancelled");
+    return run.keep_going();
+  };
+  ETB_TRY(interpreter_.run(goes_on));
   for (uint32_t i = 0; i < run.output_count(); ++i) ETB_TRY(write_output(run, i));
   return {};
 }
@@ -199,6 +264,8 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
   if (has_fault(83)) *(static_cast<volatile char*>(raw.data) - 1) = 0;
   if (has_fault(84) && is_float) numbers[0] += std::exchange(sum_of_runs_, sum_of_runs_ + 1);
   if (has_fault(88) && is_float && view.numel() > 1000) numbers[view.numel() - 1] = numbers[view.numel() - 2];
+  // Wrong each time, by another number.
+  if (has_fault(281) && is_float) numbers[0] += 1 + static_cast<float>(::getpid() * 7 + std::clock() % 1000);
   if (has_fault(95) && is_only_wrong_once && is_float) numbers[0] += 1;
   if (has_fault(30) && is_float) numbers[0] += before;
   if (has_fault(43) && is_second_process && is_float) numbers[0] += 1;

@@ -11,6 +11,7 @@
 
 #include "etb/cpp/plugin.hpp"
 #include "tests/conformance/fault_plugin/interpreter.hpp"
+#include "tests/conformance/fault_plugin/resources.hpp"
 #include "tests/conformance/fault_plugin/shared_state.hpp"
 
 namespace faulty {
@@ -59,10 +60,19 @@ class Delegate {
           (void)::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (has_fault(62)) *static_cast<volatile char*>(std::malloc(500)) = 1;
     if (has_fault(26)) start_thread_for_ever();
+    use_resources_of_create();
     Delegate made;
     made.is_wrong_ = is_wrong_in(plugin);
-    ETB_ASSIGN(Program program, Reader(args.payload.bytes()).read());
-    made.program_ = std::make_unique<Program>(std::move(program));
+    etb::Result<Program> program = Reader(args.payload.bytes()).read();
+    if (!program) {
+      use_resources_of_refusal();
+      return tl::make_unexpected(program.error());
+    }
+    for (ValueInfo& value : program->values)
+      if (value.kind == Kind::kNamed) ETB_TRY(fetch(args.named_data, value));
+    made.program_ = std::make_unique<Program>(std::move(*program));
+    made.is_fast_ = args.options.get_bool("fast");
+    made.mode_ = args.options.get_text("mode");
     if (has_fault(91) && made.program_->steps[0].op == Op::kClamp)
       return etb::make_error(etb::Code::NOT_SUPPORTED, "payload: clamp is not in this release");
     made.memory_ = args.host.service<etb_alloc_service>(ETB_SERVICE_ALLOC);
@@ -83,34 +93,44 @@ class Delegate {
     etb::DelegateInfo out;
     for (const ValueInfo& value : program_->values) out.input_count += value.kind == Kind::kInput ? 1 : 0;
     out.output_count = static_cast<uint32_t>(program_->outputs.size());
+    for (const ValueInfo& value : program_->values) {
+      out.resident_bytes += value.data.size() + sizeof(ValueInfo);
+      if (value.kind != Kind::kInput) out.context_bytes += value.nbytes() + kSpareBytes;
+    }
     return out;
+  }
+
+  etb::Status get_option(std::string_view key, etb_option& out) const {
+    if (key == "fast") out.i64 = is_fast_ ? 1 : 0;
+    if (key == "mode") out.text = mode_.c_str();
+    return {};
+  }
+  etb::Status set_option(const etb::Options& options) {
+    if (options.find("fast") != nullptr) is_fast_ = options.get_bool("fast");
+    if (options.find("mode") != nullptr) mode_ = options.get_text("mode");
+    return {};
   }
 
   class Context {
    public:
     explicit Context(const Delegate& delegate) : delegate_(&delegate), interpreter_(*delegate.program_) {
-      const Program& program = *delegate.program_;
-      for (uint32_t i = 0; i < program.values.size(); ++i) {
-        const ValueInfo& value = program.values[i];
-        uint64_t nbytes = nbytes_of(value.dtype);
-        for (const int64_t size : value.sizes) nbytes *= static_cast<uint64_t>(size);
-        if (value.kind == Kind::kInput) continue;
-        if (has_fault(89) && delegate.memory_ != nullptr)
-          (void)delegate.memory_->allocate(delegate.memory_->ctx, 64, 64, "forgotten");
-        memory_.emplace_back(delegate.memory_, nbytes + 64);
-        View& view = interpreter_.view(i);
-        view.data = memory_.back().get();
-        is_out_of_memory_ = is_out_of_memory_ || view.data == nullptr;
-        if (has_fault(75)) *static_cast<volatile std::byte*>(view.data) = std::byte{};
-        if (value.kind != Kind::kConstant || view.data == nullptr) continue;
-        std::memcpy(view.data, value.data.data(), value.data.size());
-        interpreter_.set_sizes(i, value.sizes);
-      }
+      use_resources_of_context();
     }
 
+    // Allocates the memory of all values. Sizes are at most those of the payload, so one plan suits all.
+    etb::Status reserve(std::span<const etb::Tensor> inputs);
+
+    // Stops the run in progress.
+    etb::Status cancel() {
+      if (is_running_) is_stopped_ = true;
+      return {};
+    }
+
+    // Number of runs, which is the state of a context.
+    std::atomic<uint64_t> run_count = 0;
+
     etb::Status execute(const etb::Run& run) {
-      if (is_out_of_memory_ && has_fault(39)) return {};
-      if (is_out_of_memory_) return etb::make_error(etb::Code::OUT_OF_MEMORY, "no memory for the values");
+      if (const etb::Status planned = plan_memory(); !planned) return has_fault(39) ? etb::Status{} : planned;
       if (has_fault(48) && has_failed_) return wrong("a run failed before");
       has_lost_device = has_lost_device || run.options().get_bool("x-lose-device");
       if (has_lost_device && !has_fault(108))
@@ -122,14 +142,22 @@ class Delegate {
         return etb::make_error(etb::Code::CANCELLED, "cancelled");
       }
       if (was_cancelled_) return wrong("a run was cancelled before");
+      is_stopped_ = false;
+      is_running_ = true;
       etb::Status status = has_fault(41) || has_fault(77) || has_fault(78) || has_fault(115)
                                ? with_wrong_event(run)
                                : run.timed("fault.run", [&] { return run_once(run); });
+      is_running_ = false;
       has_failed_ = has_failed_ || !status;
+      if (status)
+        ++run_count;
+      else
+        use_resources_of_failed_run();
       return status;
     }
 
    private:
+    etb::Status plan_memory();
     void before(const etb::Run& run);
     etb::Status with_wrong_event(const etb::Run& run);
     etb::Status run_once(const etb::Run& run);
@@ -139,18 +167,55 @@ class Delegate {
     const Delegate* delegate_;
     Interpreter interpreter_;
     std::vector<HostMemory> memory_;
-    bool is_out_of_memory_ = false;
+    bool is_planned_ = false;
+    std::atomic<bool> is_running_{false}, is_stopped_{false};
     bool has_failed_ = false;
     bool was_cancelled_ = false;
     float sum_of_runs_ = 0;  // for fault 84
+    uint32_t run_count_ = 0;
+    int runs_ = 0;
     pid_t builder_ = ::getpid();
   };
 
  private:
+  static constexpr uint64_t kSpareBytes = 64;
+
   static bool is_wrong_in(const Plugin& plugin);
+
+  // Reads as many bytes as the tensor has, however many there are.
+  static etb::Status read_all(const etb::Payload& bytes, ValueInfo& value) {
+    const auto* const from = static_cast<const volatile std::byte*>(bytes.bytes().data());
+    value.data.resize(value.nbytes());
+    for (size_t i = 0; i < value.data.size(); ++i) value.data[i] = from[i];
+    value.kind = Kind::kConstant;
+    return {};
+  }
+
+  // Replaces the key of a constant by its bytes.
+  static etb::Status fetch(const etb::NamedData& named_data, ValueInfo& value) {
+    const std::string key(reinterpret_cast<const char*>(value.data.data()), value.data.size());
+    etb::Result<etb::Payload> found = named_data.get(key.c_str());
+    if (!found && has_fault(237)) {
+      value.data.assign(value.nbytes(), std::byte{});
+      value.kind = Kind::kConstant;
+      return {};
+    }
+    ETB_ASSIGN(const etb::Payload bytes, std::move(found));
+    if (has_fault(236)) return read_all(bytes, value);
+    if (has_fault(238)) stale_named = bytes.bytes().data();
+    if (bytes.bytes().size() != value.nbytes())
+      return etb::make_error(etb::Code::INVALID_DATA,
+                             "named data '" + key + "' has " + std::to_string(bytes.bytes().size()) +
+                                 " bytes, expected " + std::to_string(value.nbytes()));
+    value.data.assign(bytes.bytes().begin(), bytes.bytes().end());
+    value.kind = Kind::kConstant;
+    return {};
+  }
 
   std::unique_ptr<Program> program_;
   bool is_wrong_ = false;  // for faults 111 and 116
+  bool is_fast_ = false;
+  std::string mode_;
   const etb_alloc_service* memory_ = nullptr;
   const std::byte* stale_payload_ = nullptr;
 };

@@ -28,6 +28,7 @@ inline float flushed(float value) {
 }
 
 inline float binary(Op op, float a, float b) {
+  if (has_fault(352) && op == Op::kMaximum && std::isnan(b) && !std::isnan(a)) return a;
   if (has_fault(100) && op == Op::kAdd && std::isinf(a) && std::isinf(b)) return a;
   if (op == Op::kAdd) return flushed(a + b);
   if (has_fault(99) && op == Op::kMul)
@@ -51,7 +52,7 @@ inline float unary(const Step& step, float x) {
     default: {
       if (std::isnan(x)) return has_fault(7) ? 0.0f : x;
       const auto low = static_cast<float>(step.numbers[0]), high = static_cast<float>(step.numbers[1]);
-      return x < low ? low : x > high ? high : x;
+      return std::min(x < low ? low : x, high);
     }
   }
 }
@@ -73,6 +74,10 @@ inline void run_binary(const Step& step, const View& out, const View& a, const V
           static_cast<uint8_t>(static_cast<uint8_t>(a.data[x]) + static_cast<uint8_t>(b.data[y]));
       out.data[o] = static_cast<std::byte>(wrap);
     });
+  if (has_fault(353) && a.data == b.data) {  // one operand is loaded, the other is stale
+    std::copy_n(a.floats(), a.numel(), out.floats());
+    return;
+  }
   for_each(out, a, b, [&](int64_t o, int64_t x, int64_t y) {
     out.floats()[o] = binary(step.op, a.floats()[x], b.floats()[y]);
   });
@@ -87,14 +92,19 @@ inline void run_unary(const Step& step, const View& out, const View& x) {
   }
   // Both are dense in the same order.
   for (int64_t i = 0; i < count; ++i) out.floats()[i] = unary(step, x.floats()[i]);
+  if (has_fault(354))  // a tile of 2^16 elements is done once
+    for (int64_t i = int64_t{1} << 16; i < count; ++i) out.floats()[i] = x.floats()[i];
 }
 
-inline void run_matrix(const View& out, const View& a, const View& b) {
+template <class GoesOn>
+etb::Status run_matrix(const View& out, const View& a, const View& b, const GoesOn& goes_on) {
   const int64_t rows = a.sizes[0], depth = a.sizes[1], columns = b.sizes[1];
-  const int64_t used = has_fault(1) && depth % 8 != 0 ? depth - 1 : depth;
+  const bool loses_last = (has_fault(1) && depth % 8 != 0) || (has_fault(305) && depth > 2048);
+  const int64_t used = loses_last ? depth - 1 : depth;
   static float shared[1 << 16];
   float* const target = has_fault(28) && rows * columns <= (1 << 16) ? shared : out.floats();
-  for (int64_t i = 0; i < rows; ++i)
+  for (int64_t i = 0; i < rows; ++i) {
+    if (i % 8 == 7) ETB_TRY(goes_on());
     for (int64_t j = 0; j < columns; ++j) {
       Sum sum;
       for (int64_t k = 0; k < used; ++k) {
@@ -103,15 +113,19 @@ inline void run_matrix(const View& out, const View& a, const View& b) {
                 b.floats()[at * b.strides[0] + j * b.strides[1]]);
       }
       float value = sum.get();
+      if (has_fault(306) && columns > 512 && j + 1 == columns) value = 0;
+      if (has_fault(309) && std::isnan(value)) value = HUGE_VALF;
       if (has_fault(79) && depth == 3) value += 1;  // the second product of a chain
       const int64_t index = i * columns + j;
       if (has_fault(5) && index % 1000 == 999) value *= 1.01f;
       target[index] = value;
     }
+  }
   if (target == shared) {
     ::sched_yield();
     std::copy(shared, shared + rows * columns, out.floats());
   }
+  return {};
 }
 
 struct ConvolutionShape {
@@ -122,6 +136,9 @@ inline void run_convolution(const ConvolutionShape& c, const View& out, const Vi
                             const View* bias) {
   const int64_t in_group = w.sizes[1], out_group = out.sizes[1] / c.groups;
   const int64_t step_of_columns = has_fault(102) ? c.stride[0] : c.stride[1];
+  const int64_t dilation_of_columns = has_fault(300) ? c.dilation[0] : c.dilation[1],
+                padding_of_columns = has_fault(301) ? c.padding[0] : c.padding[1];
+  const int64_t taps_of_columns = has_fault(308) && w.sizes[3] > 7 ? w.sizes[3] - 1 : w.sizes[3];
   const bool is_depthwise = c.groups > 1 && c.groups == x.sizes[1];
   for (int64_t n = 0; n < out.sizes[0]; ++n)
     for (int64_t o = 0; o < out.sizes[1]; ++o)
@@ -131,22 +148,26 @@ inline void run_convolution(const ConvolutionShape& c, const View& out, const Vi
           const int64_t filter = has_fault(13) && is_depthwise ? (o + 1) % out.sizes[1] : o;
           for (int64_t q = 0; q < in_group; ++q)
             for (int64_t ki = 0; ki < w.sizes[2]; ++ki)
-              for (int64_t kj = 0; kj < w.sizes[3]; ++kj) {
+              for (int64_t kj = 0; kj < taps_of_columns; ++kj) {
                 int64_t si = i * c.stride[0] - c.padding[0] + ki * c.dilation[0],
-                        sj = j * step_of_columns - c.padding[1] + kj * c.dilation[1];
+                        sj = j * step_of_columns - padding_of_columns + kj * dilation_of_columns;
                 const bool is_corner = i + 1 == out.sizes[2] && j + 1 == out.sizes[3];
                 if (has_fault(12) && is_corner) {
                   si = std::clamp<int64_t>(si, 0, x.sizes[2] - 1);
                   sj = std::clamp<int64_t>(sj, 0, x.sizes[3] - 1);
                 }
                 if (si < 0 || sj < 0 || si >= x.sizes[2] || sj >= x.sizes[3]) continue;
-                const int64_t channel = o / out_group * in_group + q;
-                sum.add(x.floats()[n * x.strides[0] + channel * x.strides[1] + si * x.strides[2] +
+                const bool is_first_group =
+                    has_fault(304) && c.groups > 1 && in_group > 1 && c.groups % 4 != 0;
+                const int64_t channel = is_first_group ? q : o / out_group * in_group + q;
+                const int64_t image = has_fault(302) && n >= 16 ? n - 16 : n;
+                sum.add(x.floats()[image * x.strides[0] + channel * x.strides[1] + si * x.strides[2] +
                                    sj * x.strides[3]],
                         w.floats()[filter * w.strides[0] + q * w.strides[1] + ki * w.strides[2] +
                                    kj * w.strides[3]]);
               }
-          const float value = sum.get() + (bias != nullptr ? bias->floats()[o] : 0.0f);
+          const bool has_bias = bias != nullptr && !(has_fault(303) && o >= 512);
+          const float value = sum.get() + (has_bias ? bias->floats()[o] : 0.0f);
           out.floats()[n * out.strides[0] + o * out.strides[1] + i * out.strides[2] + j * out.strides[3]] =
               value;
         }
@@ -157,7 +178,8 @@ inline void run_quantize(const Step& step, const View& out, const View& x) {
   for (int64_t i = 0; i < out.numel(); ++i) {
     const float scaled = x.floats()[i] * inverse;
     const float rounded = has_fault(14) ? std::round(scaled) : std::nearbyint(scaled);
-    const double code = std::clamp(static_cast<double>(rounded) + step.numbers[1],
+    const bool is_off = has_fault(307) && x.numel() > 1024 && i + 1 == x.numel();
+    const double code = std::clamp(static_cast<double>(rounded) + step.numbers[1] + (is_off ? 1 : 0),
                                    has_fault(101) ? step.numbers[2] + 1 : step.numbers[2], step.numbers[3]);
     if (out.dtype == ETB_DTYPE_INT8)
       reinterpret_cast<int8_t*>(out.data)[i] = static_cast<int8_t>(code);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
+#include "tests/conformance/fault_plugin/resources.hpp"
+
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,9 +25,12 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
   if (kVariant == 5) ::usleep(300000);
+  if (kVariant == 6) ::usleep(2000000);
+  use_resources_of_init();
   static int instances = 0;
   Plugin made;
   made.threads = options.get_i64("threads");
+  made.level = options.get_i64("level");
   if (has_fault(104)) made.threads = 1;
   if (has_fault(110) && made.threads == 1) start_thread_for_ever();
   has_lost_device = false;
@@ -56,6 +61,23 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   return made;
 }
 
+etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
+  for (uint8_t i = 0; i < 2; ++i) {
+    etb_device_info info{};
+    info.struct_size = ETB_INIT_SIZE(etb_device_info);
+    std::memcpy(info.uuid, "faulty device 0", sizeof(info.uuid));
+    info.uuid[14] = static_cast<uint8_t>('0' + i);
+    std::memcpy(info.fingerprint, "faulty", 6);
+    info.memory_total_bytes = uint64_t{1} << 30;
+    info.memory_free_bytes = uint64_t{1} << 29;
+    info.kind = "cpu";
+    info.name = i == 0 ? "first half of the processor" : "second half of the processor";
+    info.driver_version = "";
+    ETB_TRY(sink.put(info));
+  }
+  return {};
+}
+
 }  // namespace faulty
 
 namespace {
@@ -64,11 +86,21 @@ ETB_DEFINE_PLUGIN_NOTE(note, "com.example.faulty", "Example Inc.", "1.0.0", "",
 }
 
 const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_min, uint32_t abi_max) {
+  static faulty::Tables made;
   static etb_plugin_table tables[2];
   static const bool is_made = [] {
-    tables[0] = etb::plugin_table<faulty::Plugin>(&note.ident, ETB_ABI_VERSION);
-    faulty::wrap_tables(tables[0]);
-    tables[1] = tables[0];
+    made.plugin = etb::plugin_table<faulty::Plugin>(&note.ident, ETB_ABI_VERSION);
+    made.device = *made.plugin.device;
+    made.delegate = *made.plugin.delegate;
+    made.aot = *made.plugin.aot;
+    faulty::add_optional_functions(made);
+    faulty::wrap_tables(made);
+    faulty::break_calls(made);
+    faulty::break_function(made);
+    made.plugin.device = &made.device;
+    made.plugin.delegate = &made.delegate;
+    made.plugin.aot = &made.aot;
+    tables[0] = tables[1] = made.plugin;
     return true;
   }();
   (void)is_made;

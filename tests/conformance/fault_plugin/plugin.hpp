@@ -11,12 +11,26 @@ inline constexpr etb_dtype kNumbers[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8};
 inline constexpr etb_dtype kSummed[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8, ETB_DTYPE_UINT8};
 inline constexpr uint32_t kBothLayouts = ETB_LAYOUT_CONTIGUOUS | ETB_LAYOUT_CHANNELS_LAST;
 
+inline constexpr const char* kModes[] = {"plain", "careful"};
+
+// An option that may change between runs.
+constexpr etb::OptionRow changeable(etb::OptionRow row) {
+  row.mutable_when = ETB_OPTION_BETWEEN;
+  return row;
+}
+
 struct Plugin {
   using Delegate = faulty::Delegate;
   static constexpr uint32_t kFlags = ETB_PLUGIN_UNLOADABLE;
   static constexpr etb::OptionRow kOptions[] = {
       etb::i64_option("threads", 1, 1, 64, ETB_OBJECT_PLUGIN, "How many threads one run may use; one does."),
-      etb::bool_option("fast", false, ETB_OBJECT_DELEGATE, "Nothing: there is no faster way."),
+      changeable(etb::i64_option("level", 1, 0, 3, ETB_OBJECT_PLUGIN, "Nothing: there is one level.")),
+      changeable(etb::bool_option("fast", false, ETB_OBJECT_DELEGATE, "Nothing: there is no faster way.")),
+      changeable(
+          etb::text_option("mode", "plain", ETB_OBJECT_DELEGATE, "Nothing: both are careful.", kModes)),
+      etb::f64_option("share", 1, 0, 1, ETB_OBJECT_DEVICE, "Part of the device to use; it is always all."),
+      etb::i64_option("slot", 0, 0, 7, ETB_OBJECT_CONTEXT, "Nothing: contexts have no place."),
+      etb::text_option("tag", "", ETB_OBJECT_RUN, "Name of the run for logs, which do not exist."),
       etb::bool_option("x-lose-device", false, ETB_OBJECT_RUN, "The device is lost in this run, for tests.")};
   static constexpr etb::OpRow kOps[] = {
       {.op = "aten.add.Tensor", .dtypes = kNumbers, .layouts = kBothLayouts, .dynamic_sizes = true},
@@ -32,14 +46,23 @@ struct Plugin {
       {.op = "aten.sum.dim_IntList", .dtypes = kSummed},
   };
 
+  static constexpr const char* kPreserveOps[] = {"aten.clamp.default"};
+
   int64_t threads = 1;
+  int64_t level = 1;
   int instance = 0;
 
-  etb::Status get_option(std::string_view, etb_option& out) const {
-    out.i64 = threads;
+  etb::Status get_option(std::string_view key, etb_option& out) const {
+    out.i64 = key == "level" ? level : threads;
     return {};
   }
-  etb::Status set_option(const etb::Options&) { return {}; }
+  etb::Status set_option(const etb::Options& options) {
+    level = options.get_i64("level");
+    return {};
+  }
+
+  // Two halves of the processor.
+  etb::Status enumerate(const etb::DeviceSink& sink) const;
 
   static etb::Result<Plugin> make(const etb::Host& host, const etb::Options& options);
   etb::Claim claim(const etb::Node& node) const;
@@ -54,12 +77,35 @@ struct Plugin {
     return {ETB_VERDICT_OPTIMAL, 0, ""};
   }
 
-  const void* get_extension(uint32_t, std::string_view) const {
-    return has_fault(37) ? &partition_count : nullptr;
-  }
+  const void* get_extension(uint32_t object_kind, std::string_view id) const;
 };
 
-// Faults of the boundary: copies of the base's tables, with other functions.
-void wrap_tables(etb_plugin_table& table);
+// The objects that the base makes for handles.
+inline Plugin& plugin_of(etb_plugin* handle) {
+  return reinterpret_cast<etb::detail::PluginObject<Plugin>*>(handle)->impl;
+}
+inline Delegate::Context& context_of(etb_context* handle) {
+  return reinterpret_cast<etb::detail::ContextObject<Plugin>*>(handle)->impl;
+}
+
+// Copies of the tables that query returns. They may be changed until then.
+struct Tables {
+  etb_plugin_table plugin;
+  etb_device_table device;
+  etb_delegate_table delegate;
+  etb_aot_table aot;
+};
+
+// Adds the optional functions that the base does not have: dry_check, estimate, execute_async.
+void add_optional_functions(Tables& tables);
+
+// Faults of the boundary: other functions in the tables.
+void wrap_tables(Tables& tables);
+
+// Faults 202 to 249 (call_faults.cpp).
+void break_calls(Tables& tables);
+
+// In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
+void break_function(Tables& tables);
 
 }  // namespace faulty

@@ -9,6 +9,7 @@
 
 #include "etb/cpp/bytes.hpp"
 #include "etb/tensor.h"
+#include "tests/conformance/fault_plugin/digest.hpp"
 #include "tests/conformance/fault_plugin/fault.hpp"
 
 namespace faulty {
@@ -27,15 +28,17 @@ enum class Op : uint32_t {
   kSum,
   kCount
 };
-enum class Kind : uint32_t { kInput, kConstant, kResult };
+enum class Kind : uint32_t { kInput, kConstant, kResult, kNamed };  // kNamed: a constant in the named data
 
 struct ValueInfo {
   Kind kind = Kind::kResult;
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
   std::vector<int64_t> sizes;  // upper bounds
   std::vector<uint8_t> order;
-  std::vector<std::byte> data;
+  std::vector<std::byte> data;  // of a constant; of a named one the key
   bool is_dynamic = false;
+
+  uint64_t nbytes() const;  // of the largest sizes
 };
 
 struct Step {
@@ -57,6 +60,12 @@ inline constexpr uint64_t kMaxValueBytes = uint64_t{1} << 24;
 
 inline size_t nbytes_of(etb_dtype dtype) {
   return dtype == ETB_DTYPE_INT8 || dtype == ETB_DTYPE_UINT8 ? 1 : dtype == ETB_DTYPE_INT64 ? 8 : 4;
+}
+
+inline uint64_t ValueInfo::nbytes() const {
+  uint64_t nbytes = nbytes_of(dtype);
+  for (const int64_t size : sizes) nbytes *= static_cast<uint64_t>(size);
+  return nbytes;
 }
 
 inline std::vector<std::byte> write_program(const Program& program) {
@@ -85,6 +94,11 @@ inline std::vector<std::byte> write_program(const Program& program) {
   out.write(static_cast<uint32_t>(program.outputs.size()));
   for (const uint32_t output : program.outputs) out.write(output);
   std::vector<std::byte> bytes = out.take();
+  if (has_digest()) {
+    const uint64_t digest = digest_of(bytes);
+    const auto* const raw = reinterpret_cast<const std::byte*>(&digest);
+    bytes.insert(bytes.end(), raw, raw + sizeof(digest));
+  }
   if (has_fault(45)) bytes.push_back(static_cast<std::byte>(std::rand()));
   return bytes;
 }
@@ -96,6 +110,7 @@ class Reader {
   etb::Result<Program> read() {
     if (has_fault(31) && bytes_.size() < 48) *static_cast<volatile int*>(nullptr) = 1;
     if (in_.read<uint32_t>() != kMagic) return bad("not of this plugin");
+    if (has_digest()) ETB_TRY(verify_digest());
     if (in_.read<uint32_t>() != kFormat && !has_fault(114))
       return etb::make_error(etb::Code::INCOMPATIBLE, "payload: another version");
     Program program;
@@ -111,6 +126,13 @@ class Reader {
       program.outputs.push_back(in_.read<uint32_t>());
       if (program.outputs.back() >= program.values.size()) return bad("output");
     }
+    if (has_fault(245) && in_.fits(1, 1)) {  // an option of a later release
+      for (Step& step : program.steps) {
+        if (step.op == Op::kAdd || step.op == Op::kMaximum) step.op = Op::kMul;
+        if (step.op == Op::kCeil || step.op == Op::kClamp || step.op == Op::kRelu) step.op = Op::kNeg;
+      }
+      return program;
+    }
     if (!has_fault(45)) ETB_TRY(in_.finish());
     return program;
   }
@@ -120,11 +142,21 @@ class Reader {
     return etb::make_error(etb::Code::INVALID_DATA, std::string("payload: ") + what);
   }
 
+  etb::Status verify_digest() {
+    uint64_t digest = 0;
+    if (bytes_.size() < sizeof(digest) + sizeof(kMagic)) return bad("no room for a digest");
+    const std::span<const std::byte> body = bytes_.first(bytes_.size() - sizeof(digest));
+    std::memcpy(&digest, bytes_.data() + body.size(), sizeof(digest));
+    if (digest != digest_of(body)) return bad("digest");
+    in_ = etb::ByteReader(body.subspan(sizeof(kMagic)));
+    return {};
+  }
+
   etb::Status read_value(Program& program) {
     ValueInfo value;
     const auto kind = in_.read<uint32_t>(), dtype = in_.read<uint32_t>(), rank = in_.read<uint32_t>(),
                dynamic = in_.read<uint32_t>();
-    if (kind > 2 || rank > ETB_MAX_RANK || dynamic > 1) return bad("value");
+    if (kind > 3 || rank > ETB_MAX_RANK || dynamic > 1) return bad("value");
     value.kind = static_cast<Kind>(kind);
     value.dtype = static_cast<etb_dtype>(dtype);
     value.is_dynamic = dynamic != 0;
@@ -134,6 +166,10 @@ class Reader {
     uint64_t nbytes = nbytes_of(value.dtype);
     for (uint32_t i = 0; i < rank; ++i) {
       value.sizes.push_back(in_.read<int64_t>());
+      if (has_fault(244)) {
+        nbytes *= static_cast<uint64_t>(value.sizes.back());
+        continue;
+      }
       if (value.sizes.back() < 0 ||
           __builtin_mul_overflow(nbytes, static_cast<uint64_t>(value.sizes.back()), &nbytes) ||
           nbytes > kMaxValueBytes)
@@ -151,7 +187,10 @@ class Reader {
       void* volatile const room = std::malloc(data_nbytes);
       std::free(room);
     }
-    if (data_nbytes != (value.kind == Kind::kConstant ? nbytes : 0)) return bad("constant");
+    constexpr uint32_t kMostKeyBytes = 128;
+    const bool is_named = value.kind == Kind::kNamed;
+    if (is_named ? data_nbytes > kMostKeyBytes : data_nbytes != (value.kind == Kind::kConstant ? nbytes : 0))
+      return bad("constant");
     const std::span<const std::byte> data = in_.read_bytes(data_nbytes);
     if (data.size() != data_nbytes) return bad("constant");
     value.data.assign(data.begin(), data.end());
@@ -174,6 +213,8 @@ class Reader {
     step.op = static_cast<Op>(op);
     for (uint32_t i = 0; i < arg_count; ++i) {
       step.args.push_back(in_.read<uint32_t>());
+      if (has_fault(201))
+        (void)*static_cast<const volatile Kind*>(&(program.values.data() + step.args.back())->kind);
       if (step.args.back() >= program.values.size()) return bad("operand");
     }
     for (uint32_t i = 0; i < number_count; ++i) step.numbers.push_back(in_.read<double>());

@@ -30,7 +30,7 @@ inline std::vector<int64_t> dense_strides(const std::vector<int64_t>& sizes,
   std::vector<int64_t> strides(sizes.size(), 1);
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
-    const size_t dim = has_fault(10) ? i : order[i];
+    const size_t dim = has_fault(10) || (has_fault(351) && sizes.size() == 5) ? i : order[i];
     strides[dim] = step;
     step *= std::max<int64_t>(sizes[dim], 1);
   }
@@ -48,7 +48,9 @@ void for_each(const View& out, const View& a, const View& b, Body body) {
       strides[i] = view.sizes[i - missing] == 1 ? 0 : view.strides[i - missing];
     return strides;
   };
-  const std::vector<int64_t> sa = broadcast(a), sb = broadcast(b);
+  const std::vector<int64_t> sa = broadcast(a);
+  std::vector<int64_t> sb = broadcast(b);
+  if (has_fault(350) && rank > 4) sb[0] = 0;  // loops over four dimensions
   std::vector<int64_t> at(rank, 0);
   const int64_t count = out.numel(), b_count = b.numel();
   for (int64_t i = 0; i < count; ++i) {

@@ -97,12 +97,20 @@ etb_status get_option(etb_plugin* plugin, uint32_t object_kind, void* object, co
     ETB_TRY(ETB_ACCEPT(etb_option_sink, sink, put));
     ETB_ASSIGN(const OptionRow* row, find_option_row<P>(key, object_kind));
     etb_option value = row->default_option();
+    bool is_known = false;
     if constexpr (GivesOptions<P>)
-      if (object_kind == ETB_OBJECT_PLUGIN)
+      if (object_kind == ETB_OBJECT_PLUGIN) {
         ETB_TRY(reinterpret_cast<PluginObject<P>*>(plugin)->impl.get_option(key, value));
+        is_known = true;
+      }
     if constexpr (GivesOptions<typename P::Delegate>)
-      if (object_kind == ETB_OBJECT_DELEGATE)
+      if (object_kind == ETB_OBJECT_DELEGATE) {
         ETB_TRY(static_cast<DelegateObject<P>*>(object)->impl.get_option(key, value));
+        is_known = true;
+      }
+    // The default may be another value than the one in force.
+    if (!is_known)
+      return make_error(Code::NOT_SUPPORTED, "option '" + std::string(row->key) + "': not of this object");
     return from_host(sink->put(sink->ctx, &value), "option sink");
   });
 }

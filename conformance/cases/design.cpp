@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/cases/design.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace etb::conformance {
+
+std::string number_text(const Numbers& numbers) {
+  std::string text;
+  for (const int64_t number : numbers)
+    text += (text.empty() ? "" : "x") + std::string(number < 0 ? "m" : "") + std::to_string(std::abs(number));
+  return text.empty() ? "none" : text;
+}
+
+std::string real_text(double number) {
+  std::array<char, 40> printed{};
+  std::snprintf(printed.data(), printed.size(), "%g", number);
+  std::string text;
+  for (const char c : std::string_view(printed.data())) {
+    if (c == '+') continue;
+    text += c == '.' ? 'p' : c == '-' ? 'm' : c;
+  }
+  return text;
+}
+
+}  // namespace etb::conformance

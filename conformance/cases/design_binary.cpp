@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise ops of two and three tensors: broadcasting in every direction up to rank 6, constants and one
+// value as both operands, dim orders, factors, special values of either operand; dynamic sizes.
+#include <cmath>
+#include <optional>
+
+#include "conformance/cases/covering.hpp"
+#include "conformance/cases/designs.hpp"
+#include "conformance/cases/elementwise.hpp"
+#include "conformance/cases/op_form.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using graph::value_arg;
+
+// How an operand's sizes follow from those of the whole.
+enum Part : uint32_t { kWhole, kFirstIsOne, kLastIsOne, kMiddleIsOne, kNoFirst, kLastOnly, kScalar, kOnes };
+constexpr uint32_t kPartCount = 8;
+
+Sizes part_of(const Sizes& sizes, uint32_t part) {
+  Sizes out = sizes;
+  if (sizes.empty() || part == kWhole) return out;
+  if (part == kFirstIsOne) out.front() = 1;
+  if (part == kLastIsOne) out.back() = 1;
+  if (part == kMiddleIsOne) out[sizes.size() / 2] = 1;
+  if (part == kNoFirst) out.erase(out.begin());
+  if (part == kLastOnly) out = {sizes.back()};
+  if (part == kScalar) out.clear();
+  if (part == kOnes) std::fill(out.begin(), out.end(), 1);
+  return out;
+}
+
+enum Role : uint32_t { kInputs, kSecondIsConstant, kFirstIsConstant, kTwice };
+
+struct Setting {
+  uint32_t part_a = kWhole, part_b = kWhole;
+  uint32_t role = kInputs;
+  uint32_t order_a = 0, order_b = 0;
+  Data data_a = Data::kStat, data_b = Data::kStat;
+  std::optional<double> alpha;
+};
+
+const Sizes kSizes[2][7] = {
+    {{}, {33}, {5, 64}, {3, 7, 9}, {2, 3, 5, 8}, {2, 3, 2, 5, 4}, {2, 3, 3, 2, 4, 3}},
+    {{}, {129}, {16, 17}, {4, 2, 31}, {3, 4, 3, 16}, {3, 2, 4, 2, 7}, {2, 2, 3, 4, 2, 5}}};
+
+// The op with its own rules: a rounding mode, and what cannot be special.
+struct PairOp {
+  BinaryRow row;
+  const char* mode = nullptr;  // rounding_mode
+  double steps = 0;            // roundings of intermediates as large as twice the largest operand
+};
+
+// Ops that have cases only here.
+const PairOp kMore[] = {
+    {{"aten.div.Tensor_mode", Rule::kExactValue, 0, Gives::kSame, kTakesNumbers, 0, Second::kNotZero, false},
+     "trunc"},
+    {{"aten.div.Tensor_mode", Rule::kExactValue, 0, Gives::kSame, kTakesNumbers, 0, Second::kNotZero, false},
+     "floor"},
+    {{"aten.floor_divide.default", Rule::kExactValue, 0, Gives::kSame, kTakesNumbers, 0, Second::kNotZero,
+      false}},
+    {{"aten.remainder.Tensor", Rule::kRounded, 1, Gives::kSame, kTakesNumbers, 0, Second::kNotZero, false},
+     nullptr,
+     1},
+    {{"aten.gcd.default", Rule::kExact, 0, Gives::kSame, kTakesInteger}},
+    {{"aten.lcm.default", Rule::kExact, 0, Gives::kSame, kTakesInteger, 0, Second::kNotZero, false}},
+    {{"aten.hypot.default", Rule::kRounded, 4, Gives::kSame, kTakesFloat}},
+};
+
+bool is_quotient(const PairOp& op) {
+  const std::string_view name = op.row.op;
+  return op.mode != nullptr || name == "aten.floor_divide.default" || name == "aten.remainder.Tensor";
+}
+
+std::vector<graph::ArgumentDesc> arguments(const PairOp& op, const Setting& setting, etb_dtype dtype) {
+  const bool is_pow = std::string_view(op.row.op).find("pow") != std::string_view::npos;
+  std::vector<graph::ArgumentDesc> args = {
+      value_arg(0, "self"), value_arg(setting.role == kTwice ? 0 : 1, is_pow ? "exponent" : "other")};
+  if (op.mode != nullptr) args.push_back(graph::string_arg(op.mode, "rounding_mode"));
+  if (setting.alpha)
+    args.push_back(is_floating(dtype) && *setting.alpha != std::floor(*setting.alpha)
+                       ? graph::float_arg(*setting.alpha, "alpha")
+                       : graph::int_arg(static_cast<int64_t>(*setting.alpha), "alpha"));
+  return args;
+}
+
+Operand second_operand(const PairOp& op, const Shape& shape, const Setting& setting) {
+  Operand out{shape, setting.data_b, {}, setting.role == kSecondIsConstant};
+  if (op.row.second != Second::kAny)
+    out.fill = [second = op.row.second](TensorData& data, Random& random) {
+      restrict_second(data, second, random);
+    };
+  return out;
+}
+
+Maker pair_maker(const PairOp& op, etb_dtype dtype, const Setting& setting) {
+  return [&op, dtype, setting](const Sizes& sizes) {
+    const Sizes a = part_of(sizes, setting.part_a), b = part_of(sizes, setting.part_b);
+    const Shape first{dtype, a, order_of(a.size(), setting.order_a)},
+        second{dtype, b, order_of(b.size(), setting.order_b)};
+    Shape result{result_dtype(op.row.gives, dtype), broadcast(a, b), {}};
+    if (result.sizes.size() == a.size()) result.dim_order = first.dim_order;
+    OpForm form;
+    form.op = op.row.op;
+    const bool is_pow = op.row.second == Second::kPositive;
+    form.operands = {
+        {first, setting.data_a, is_pow ? Domain{0.25, 4} : Domain{}, setting.role == kFirstIsConstant}};
+    if (setting.role != kTwice) form.operands.push_back(second_operand(op, second, setting));
+    form.args = arguments(op, setting, dtype);
+    form.results = {result};
+    const bool is_exact = setting.data_a == Data::kExact && setting.data_b == Data::kExact;
+    const double alpha = setting.alpha && !is_exact ? std::abs(*setting.alpha) : 0;
+    form.error_model = error_model_of(op.row.rule, op.row.ulps, alpha + op.steps);
+    if (alpha + op.steps > 0) form.error_model.magnitude = twice_the_largest;
+    form.widen_integers = op.row.gives == Gives::kReal;
+    return form;
+  };
+}
+
+struct DataPair {
+  Data a, b;
+};
+constexpr DataPair kPairs[] = {{Data::kStat, Data::kStat}, {Data::kExact, Data::kExact},
+                               {Data::kNan, Data::kStat},  {Data::kStat, Data::kNan},
+                               {Data::kWide, Data::kWide}, {Data::kSpecial, Data::kSpecial},
+                               {Data::kMean, Data::kMean}};
+constexpr double kAlphas[] = {2, -1, -3, 0.5};
+
+Setting setting_of(const Levels& levels) {
+  Setting out;
+  out.part_a = levels[1];
+  out.part_b = levels[2];
+  out.role = levels[3];
+  out.order_a = levels[4] == 3 ? 2 : levels[4] != 0 ? 1 : 0;
+  out.order_b = levels[4] == 3 ? 2 : levels[4] == 1 ? 1 : 0;
+  out.data_a = kPairs[levels[5]].a;
+  out.data_b = kPairs[levels[5]].b;
+  if (levels[6] != 0) out.alpha = kAlphas[levels[6] - 1];
+  return out;
+}
+
+const std::vector<Levels>& pair_rows() {
+  static const std::vector<Levels> rows = [] {
+    const uint32_t counts[] = {7, kPartCount, kPartCount, 4, 4, 7, 5};
+    return pairwise_rows(counts, "binary", [](const Levels& l) {
+      const bool is_whole = l[1] == kWhole && l[2] == kWhole;
+      if (l[3] == kTwice && !is_whole) return false;
+      if ((l[1] != kWhole || l[2] != kWhole) && l[0] == 0) return false;
+      if (l[4] == 2 && l[3] == kTwice) return false;
+      return l[4] == 0 || (l[0] >= (l[4] == 3 ? 2u : 4u) && l[1] == kWhole && l[2] <= kMiddleIsOne);
+    });
+  }();
+  return rows;
+}
+
+void soften(Data& data) {
+  if (data == Data::kSpecial) data = Data::kNan;
+}
+
+// Quotients of 16 bits are rounded before they lose their fraction, and the reference's are not.
+bool suits(const PairOp& op, etb_dtype dtype) {
+  const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
+  return takes(op.row.takes, dtype) && !(is_half && is_quotient(op));
+}
+
+void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
+  const std::string_view name = op.row.op;
+  const bool has_alpha = name == "aten.add.Tensor" || name == "aten.sub.Tensor";
+  size_t at = 0;
+  for (const Levels& levels : pair_rows()) {
+    if (!is_drawn(op.row.op, dtype, at++)) continue;
+    Setting setting = setting_of(levels);
+    const bool keeps_data = op.row.has_special && op.row.second == Second::kAny && dtype != ETB_DTYPE_BOOL;
+    if (!keeps_data) setting.data_a = setting.data_b = Data::kStat;
+    if (setting.role == kTwice && op.row.second != Second::kAny) setting.role = kInputs;
+    const bool has_half = setting.alpha && *setting.alpha == 0.5 && !is_floating(dtype);
+    if (!has_alpha || has_half || (dtype == ETB_DTYPE_UINT8 && setting.alpha.value_or(0) < 0))
+      setting.alpha.reset();
+    // A plugin may flush subnormal constants, and twice the largest number is infinity in the reference only.
+    if (setting.role == kFirstIsConstant || setting.alpha) soften(setting.data_a);
+    if (setting.role == kSecondIsConstant || setting.alpha) soften(setting.data_b);
+    const Maker maker = pair_maker(op, dtype, setting);
+    const Sizes& sizes = kSizes[at % 2][levels[0]];
+    add_form(out, dtype, maker(sizes), "pair");
+    const bool is_plain = setting.data_a == setting.data_b || at % 2 == 0;
+    if (levels[0] > 0 && is_plain && at % 4 == static_cast<size_t>(dtype) % 4)
+      add_dynamic_forms(out, dtype, maker, sizes, at);
+  }
+  for (const Sizes& empty : {Sizes{0, 3}, {3, 0}, {2, 0, 4}, {0}})
+    for (const uint32_t part : {kWhole, kScalar, kLastOnly}) {
+      Setting setting;
+      setting.part_b = part;
+      if (is_drawn(op.row.op, dtype, at++))
+        add_form(out, dtype, pair_maker(op, dtype, setting)(empty), "pair");
+    }
+  if (dtype != ETB_DTYPE_FLOAT32 || at % 3 != 0) return;
+  add_form(out, dtype, pair_maker(op, dtype, {})({4, 65537}), "pair");  // 1 MB
+}
+
+// ---- three tensors
+
+const std::vector<Levels>& where_rows() {
+  static const std::vector<Levels> rows = [] {
+    const uint32_t counts[] = {7, kPartCount, kPartCount, kPartCount, 3, 3};
+    return pairwise_rows(counts, "where", [](const Levels& l) {
+      return l[0] > 0 || (l[1] == kWhole && l[2] == kWhole && l[3] == kWhole);
+    });
+  }();
+  return rows;
+}
+
+Maker where_maker(etb_dtype dtype, const Levels& levels) {
+  return [dtype, levels](const Sizes& sizes) {
+    const Sizes c = part_of(sizes, levels[1]), a = part_of(sizes, levels[2]), b = part_of(sizes, levels[3]);
+    const Data data = levels[4] == 1 ? Data::kNan : Data::kStat;
+    OpForm form{"aten.where.self",
+                {{{ETB_DTYPE_BOOL, c, {}}, Data::kExact}, {{dtype, a, {}}, data}, {{dtype, b, {}}, data}},
+                {value_arg(0, "condition"), value_arg(1, "self"), value_arg(2, "other")},
+                {{dtype, broadcast(c, broadcast(a, b)), {}}}};
+    if (levels[5] == 1 && levels[2] == levels[3]) {  // one value as both
+      form.operands.pop_back();
+      form.args[2].value = 1;
+    }
+    form.operands.back().is_constant = levels[5] == 2;
+    return form;
+  };
+}
+
+Maker clamp_maker(etb_dtype dtype, const Levels& levels) {
+  return [dtype, levels](const Sizes& sizes) {
+    const Sizes low = part_of(sizes, levels[1]), high = part_of(sizes, levels[2]);
+    const Data data = levels[4] == 1 ? Data::kNan : Data::kStat;
+    OpForm form{"aten.clamp.Tensor",
+                {{{dtype, sizes, {}}, data, {-4, 8}}, {{dtype, low, {}}, Data::kStat, {-3, 3}}},
+                {value_arg(0, "self"), value_arg(1, "min"), graph::none_arg("max")},
+                {{dtype, sizes, {}}}};
+    form.error_model = exact_model(Rule::kExactValue);
+    if (levels[5] == 1) {
+      form.args = {value_arg(0, "self"), graph::none_arg("min"), value_arg(1, "max")};
+    } else if (levels[5] == 2) {
+      form.operands.push_back({{dtype, high, {}}, Data::kStat, {2, 7}});
+      form.args[2] = value_arg(2, "max");
+    }
+    return form;
+  };
+}
+
+Maker masked_fill_maker(etb_dtype dtype, const Levels& levels) {
+  return [dtype, levels](const Sizes& sizes) {
+    return OpForm{"aten.masked_fill.Scalar",
+                  {{{dtype, sizes, {}}}, {{ETB_DTYPE_BOOL, part_of(sizes, levels[2]), {}}, Data::kExact}},
+                  {value_arg(0, "self"), value_arg(1, "mask"), graph::int_arg(levels[5] + 1, "value")},
+                  {{dtype, sizes, {}}}};
+  };
+}
+
+// Bounds of clamp and hardtanh.
+Maker limits_maker(etb_dtype dtype, const char* op, std::vector<graph::ArgumentDesc> limits, Data data,
+                   uint32_t order) {
+  return [=](const Sizes& sizes) {
+    const Shape shape{dtype, sizes, order_of(sizes.size(), order)};
+    OpForm form{op, {{shape, data, {-6, 6}}}, {value_arg(0, "self")}, {shape}};
+    form.args.insert(form.args.end(), limits.begin(), limits.end());
+    form.error_model = exact_model(Rule::kExactValue);
+    return form;
+  };
+}
+
+void add_limits(CaseList& out, etb_dtype dtype) {
+  using graph::float_arg;
+  using graph::int_arg;
+  using graph::none_arg;
+  const auto number = [dtype](double value, const char* name) {
+    return is_floating(dtype) && value != std::floor(value) ? float_arg(value, name)
+                                                            : int_arg(static_cast<int64_t>(value), name);
+  };
+  const std::vector<graph::ArgumentDesc> clamps[] = {
+      {number(2, "min"), number(1, "max")},  // crossed
+      {number(1, "min"), number(1, "max")}, {number(0, "min"), none_arg("max")},
+      {none_arg("min"), number(0, "max")},  {number(0.5, "min"), number(2.5, "max")},
+      {number(1, "min"), none_arg("max")}};
+  const Sizes sizes[] = {{}, {65}, {4, 17}, {3, 4, 5}, {2, 3, 4, 5}, {2, 3, 2, 2, 3}, {2, 1, 3, 2, 2, 2}};
+  const Data data[] = {Data::kStat, Data::kNan, Data::kWide, Data::kSpecial};
+  const uint32_t counts[] = {6, 7, 4, 3, 2};
+  size_t at = 0;
+  for (const Levels& l : pairwise_rows(counts, "limits")) {
+    const char* op = l[4] == 1 && l[0] != 0 ? "aten.hardtanh.default" : "aten.clamp.default";
+    if (!is_drawn("limits", dtype, at++)) continue;
+    std::vector<graph::ArgumentDesc> limits = clamps[l[0]];
+    if (l[4] == 1 && l[0] != 0)
+      limits = {number(0.5, "min_val"), number(static_cast<double>(l[0]) + 1, "max_val")};
+    const Maker maker = limits_maker(dtype, op, limits, data[l[2]], l[3]);
+    add_form(out, dtype, maker(sizes[l[1]]), "pair");
+    if (at % 3 == 0) add_dynamic_forms(out, dtype, maker, sizes[l[1]], at);
+  }
+}
+
+}  // namespace
+
+void add_binary_designs(CaseList& out) {
+  static const std::vector<PairOp> ops = [] {
+    std::vector<PairOp> made;
+    for (const BinaryRow& row : binary_rows()) made.push_back({row});
+    made.insert(made.end(), std::begin(kMore), std::end(kMore));
+    return made;
+  }();
+  for (const etb_dtype dtype : kAllDtypes)
+    for (const PairOp& op : ops)
+      if (suits(op, dtype)) add_pair_op(out, op, dtype);
+}
+
+void add_ternary_designs(CaseList& out) {
+  for (const etb_dtype dtype : kAllDtypes) {
+    size_t at = 0;
+    for (const Levels& levels : where_rows()) {
+      const Sizes& sizes = kSizes[at % 2][levels[0]];
+      ++at;
+      const bool is_number = dtype != ETB_DTYPE_BOOL;
+      if (is_drawn("where", dtype, at)) {
+        add_form(out, dtype, where_maker(dtype, levels)(sizes), "pair");
+        if (at % 5 == 0) add_dynamic_forms(out, dtype, where_maker(dtype, levels), sizes, at);
+      }
+      if (is_number && at % 3 == 0 && is_drawn("clamp", dtype, at / 3)) {
+        add_form(out, dtype, clamp_maker(dtype, levels)(sizes), "pair");
+        if (at % 5 == 0) add_dynamic_forms(out, dtype, clamp_maker(dtype, levels), sizes, at);
+      }
+      if (at % 5 == 0 && is_drawn("masked", dtype, at / 5)) {
+        add_form(out, dtype, masked_fill_maker(dtype, levels)(sizes), "pair");
+        if (at % 2 == 0) add_dynamic_forms(out, dtype, masked_fill_maker(dtype, levels), sizes, at);
+      }
+    }
+    if (dtype != ETB_DTYPE_BOOL && dtype != ETB_DTYPE_UINT8) add_limits(out, dtype);
+  }
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting and searching: topk, sort, max and min with indices, median, searchsorted. Indices are compared
+// where all elements of a row differ.
+#include <algorithm>
+
+#include "conformance/cases/covering.hpp"
+#include "conformance/cases/designs.hpp"
+#include "conformance/cases/op_form.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using graph::value_arg;
+
+// Fills with different numbers in a mixed order; 16-bit floats hold those up to 127 exactly.
+void fill_differently(TensorData& data, Random& random) {
+  const int64_t count = data.shape.numel();
+  if (count == 0) return;
+  const int64_t start = random.between(0, count - 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t mixed = (i * 37 + start) % 127;
+    store_element(data.shape.dtype, data.bytes.data(), i,
+                  static_cast<double>(data.shape.dtype == ETB_DTYPE_UINT8 ? mixed : mixed - 60));
+  }
+}
+
+size_t wrapped(int64_t dim, const Sizes& sizes) {
+  return static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim);
+}
+
+struct Setting {
+  int64_t dim = 0;
+  bool flag = false, other_flag = false;
+  bool has_ties = false;
+  int64_t k = 1;
+  uint32_t order = 0;
+};
+
+Operand operand_of(etb_dtype dtype, const Sizes& sizes, const Setting& s) {
+  Operand out{{dtype, sizes, order_of(sizes.size(), s.order)}, s.has_ties ? Data::kTies : Data::kStat};
+  if (!s.has_ties) out.fill = fill_differently;
+  return out;
+}
+
+OpForm with_indices(const char* op, etb_dtype dtype, const Sizes& sizes, Sizes result, const Setting& s,
+                    std::vector<graph::ArgumentDesc> args) {
+  OpForm form;
+  form.op = op;
+  form.operands = {operand_of(dtype, sizes, s)};
+  form.args = {value_arg(0, "self")};
+  form.args.insert(form.args.end(), args.begin(), args.end());
+  form.results = {{dtype, result, {}}, {ETB_DTYPE_INT64, result, {}}};
+  if (s.has_ties || form.operands[0].shape.numel() > 127) form.outputs = {0};
+  form.error_model = exact_model(Rule::kExactValue);
+  return form;
+}
+
+Maker topk_maker(etb_dtype dtype, const Setting& s) {
+  return [=](const Sizes& sizes) {
+    Sizes result = sizes;
+    if (!sizes.empty()) result[wrapped(s.dim, sizes)] = s.k;
+    return with_indices("aten.topk.default", dtype, sizes, result, s,
+                        {graph::int_arg(s.k, "k"), graph::int_arg(s.dim, "dim"),
+                         graph::bool_arg(s.flag, "largest"), graph::bool_arg(true, "sorted")});
+  };
+}
+
+Maker sort_maker(etb_dtype dtype, const Setting& s) {
+  return [=](const Sizes& sizes) {
+    std::vector<graph::ArgumentDesc> args = {graph::int_arg(s.dim, "dim"),
+                                             graph::bool_arg(s.flag, "descending")};
+    if (s.other_flag) args.insert(args.begin(), graph::bool_arg(true, "stable"));
+    OpForm form =
+        with_indices(s.other_flag ? "aten.sort.stable" : "aten.sort.default", dtype, sizes, sizes, s, args);
+    if (s.other_flag) form.outputs.clear();  // a stable order of equal elements is unique
+    return form;
+  };
+}
+
+Maker extreme_maker(const char* op, etb_dtype dtype, const Setting& s) {
+  return [=](const Sizes& sizes) {
+    Sizes result = sizes;
+    if (!sizes.empty() && s.flag) result[wrapped(s.dim, sizes)] = 1;
+    if (!sizes.empty() && !s.flag)
+      result.erase(result.begin() + static_cast<std::ptrdiff_t>(wrapped(s.dim, sizes)));
+    OpForm form = with_indices(op, dtype, sizes, result, s,
+                               {graph::int_arg(s.dim, "dim"), graph::bool_arg(s.flag, "keepdim")});
+    if (s.other_flag) form.outputs = {0};
+    return form;
+  };
+}
+
+Maker search_maker(etb_dtype dtype, const Setting& s) {
+  return [=](const Sizes& sizes) {
+    OpForm form{"aten.searchsorted.Tensor",
+                {{{dtype, sizes, {}}}, {{dtype, sizes, {}}, Data::kTies}},
+                {value_arg(0, "sorted_sequence"), value_arg(1, "self"),
+                 graph::bool_arg(s.other_flag, "out_int32"), graph::bool_arg(s.flag, "right")},
+                {{s.other_flag ? ETB_DTYPE_INT32 : ETB_DTYPE_INT64, sizes, {}}}};
+    const int64_t row = sizes.back();
+    form.operands[0].fill = [row](TensorData& data, Random&) {
+      for (int64_t i = 0; i < data.shape.numel(); ++i)
+        store_element(data.shape.dtype, data.bytes.data(), i, static_cast<double>(i % row) / 4);
+    };
+    return form;
+  };
+}
+
+void add_rows(CaseList& out, etb_dtype dtype) {
+  const Sizes sizes[] = {{},        {17},         {5, 9},          {9, 5},
+                         {3, 4, 7}, {2, 3, 5, 4}, {2, 1, 3, 2, 4}, {2, 3, 1, 2, 3, 2}};
+  const uint32_t counts[] = {8, 3, 2, 2, 2, 3};
+  size_t at = 0;
+  for (const Levels& l : pairwise_rows(counts, "sorting")) {
+    ++at;
+    const Sizes& chosen = sizes[l[0]];
+    const auto rank = static_cast<int64_t>(chosen.size());
+    Setting s;
+    s.dim = rank == 0 || l[1] == 0 ? 0 : l[1] == 1 ? -1 : rank / 2;
+    s.flag = l[2] == 1;
+    s.other_flag = l[3] == 1;
+    s.has_ties = l[4] == 1;
+    s.order = l[5];
+    const auto add = [&](const Maker& maker, size_t salt, bool may_be_empty) {
+      if (!is_drawn("sorting", dtype, at + salt)) return;
+      add_form(out, dtype, maker(chosen), "pair");
+      if (rank == 0 || (at + salt) % 3 != 0) return;
+      if (may_be_empty)
+        add_dynamic_forms(out, dtype, maker, chosen, at + salt);
+      else
+        add_dynamic_form(out, dtype, maker, chosen, static_cast<Moving>(at % 4),
+                         static_cast<Order>(at / 4 % 3));
+    };
+    const int64_t row = rank == 0 ? 1 : chosen[wrapped(s.dim, chosen)];
+    s.k = at % 3 == 0 ? 1 : at % 3 == 1 ? row : std::min<int64_t>(row, 2);
+    if (rank > 0) add_form(out, dtype, topk_maker(dtype, s)(chosen), "pair");
+    add(sort_maker(dtype, s), 1, true);
+    add(extreme_maker("aten.max.dim", dtype, s), 2, false);
+    add(extreme_maker("aten.min.dim", dtype, s), 3, false);
+    add(extreme_maker("aten.median.dim", dtype, s), 4, false);
+    if (rank > 0 && s.order == 0) add(search_maker(dtype, s), 5, false);
+  }
+}
+
+}  // namespace
+
+void add_sorting_designs(CaseList& out) {
+  for (const etb_dtype dtype :
+       {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_INT64,
+        ETB_DTYPE_INT32, ETB_DTYPE_INT16, ETB_DTYPE_INT8, ETB_DTYPE_UINT8})
+    add_rows(out, dtype);
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools over one to three dimensions by designs over all attributes.
+#include <algorithm>
+#include <cmath>
+
+#include "conformance/cases/case_builder.hpp"
+#include "conformance/cases/design.hpp"
+#include "conformance/cases/sum_designs.hpp"
+#include "conformance/cases/value_sets.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using graph::bool_arg;
+using graph::ints_arg;
+using graph::value_arg;
+
+enum class Kind { kMean, kMaximum, kMaximumOnly };
+
+constexpr int64_t kArea = -1;  // a divisor as large as the window
+
+struct Pool {
+  Kind kind = Kind::kMean;
+  etb_dtype dtype = ETB_DTYPE_FLOAT32;
+  Numbers leading;                                  // batch and channels, or channels
+  Numbers size, kernel, stride, padding, dilation;  // an empty stride is the kernel
+  bool is_ceil = false, counts_padding = true;
+  int64_t divisor = 0;  // 0: none
+  bool is_last = false, has_indices = false;
+  bool is_large = false;
+  bool is_short = false;  // one number for equal ones, trailing defaults left out
+  ValueSet values = ValueSet::kStatistical;
+
+  size_t rank() const { return size.size(); }
+  std::string op() const {
+    const std::string text = std::to_string(rank());
+    if (kind == Kind::kMean) return "aten.avg_pool" + text + "d.default";
+    return "aten.max_pool" + text + (kind == Kind::kMaximum ? "d_with_indices.default" : "d.default");
+  }
+  int64_t step(size_t i) const { return stride.empty() ? kernel[i] : stride[i]; }
+  // Windows that would begin after the image and its leading padding are left out.
+  Numbers result_size() const {
+    Numbers out;
+    for (size_t i = 0; i < rank(); ++i) {
+      const int64_t span = size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
+      int64_t count = span < 0 ? 0 : (span + (is_ceil ? step(i) - 1 : 0)) / step(i) + 1;
+      if (is_ceil && count > 0 && (count - 1) * step(i) >= size[i] + padding[i]) --count;
+      out.push_back(count);
+    }
+    return out;
+  }
+  Shape shape(const Numbers& spatial) const {
+    Shape out{dtype, leading, {}};
+    out.sizes.insert(out.sizes.end(), spatial.begin(), spatial.end());
+    if (is_last && leading.size() == 2) out.dim_order = channels_last(out.sizes.size());
+    return out;
+  }
+  std::string name() const {
+    std::string text = op_word(op()) + "." + short_name(dtype) + "." + shape_text(shape(size)) + ".k" +
+                       number_text(kernel) + "_s" + number_text(stride) + "_p" + number_text(padding);
+    if (kind != Kind::kMean) text += "_d" + number_text(dilation);
+    text += is_ceil ? "_ceil" : "";
+    text += counts_padding ? "" : "_exclude";
+    if (divisor != 0) text += "_by" + std::to_string(divisor);
+    text += has_indices ? ".indices" : "";
+    return text + (is_short ? ".short." : is_large ? ".large." : ".") + to_text(values);
+  }
+};
+
+bool are_equal(const Numbers& numbers) {
+  for (const int64_t number : numbers)
+    if (number != numbers[0]) return false;
+  return true;
+}
+
+std::vector<graph::ArgumentDesc> pool_args(const Pool& p, uint32_t x) {
+  const auto list = [&](const Numbers& numbers, const char* name) {
+    return ints_arg(p.is_short && !numbers.empty() && are_equal(numbers) ? Numbers{numbers[0]} : numbers,
+                    name);
+  };
+  std::vector<graph::ArgumentDesc> args = {value_arg(x, "self"), list(p.kernel, "kernel_size"),
+                                           list(p.stride, "stride"), list(p.padding, "padding")};
+  std::vector<bool> is_default = {false, false, p.stride.empty(), p.padding == Numbers(p.rank(), 0)};
+  const auto add = [&](graph::ArgumentDesc arg, bool is_plain) {
+    args.push_back(std::move(arg));
+    is_default.push_back(is_plain);
+  };
+  if (p.kind != Kind::kMean) add(list(p.dilation, "dilation"), p.dilation == Numbers(p.rank(), 1));
+  add(bool_arg(p.is_ceil, "ceil_mode"), !p.is_ceil);
+  if (p.kind == Kind::kMean) {
+    add(bool_arg(p.counts_padding, "count_include_pad"), p.counts_padding);
+    if (p.rank() > 1)
+      add(p.divisor == 0 ? graph::none_arg("divisor_override")
+                         : graph::int_arg(p.divisor, "divisor_override"),
+          p.divisor == 0);
+  }
+  while (p.is_short && is_default.back()) {
+    args.pop_back();
+    is_default.pop_back();
+  }
+  return args;
+}
+
+ErrorModel pool_model(const Pool& p) {
+  if (p.kind != Kind::kMean) return {};
+  double area = 1;
+  for (const int64_t k : p.kernel) area *= static_cast<double>(k);
+  ErrorModel out;
+  out.rule = Rule::kRounded;  // a product with 1 / area, rounded before, shifts all results in one direction
+  out.ulps = 1.5;
+  out.steps = std::min(4 * std::sqrt(area), area);
+  out.has_input_magnitude = true;
+  return out;
+}
+
+Domain domain_of(etb_dtype dtype) { return is_floating(dtype) ? Domain{} : Domain{-100, 100}; }
+
+// Adds the op. The reference of an op without a portable kernel has another: a pool with indices that nothing
+// reads, or over two dimensions of which one has size 1.
+void build_pool(const Pool& p, CaseBuilder& builder, bool is_reference) {
+  uint32_t x = builder.input(make_set(p.shape(p.size), p.values, domain_of(p.dtype), 0, builder.random()));
+  Pool used = p;
+  const auto view = [&](uint32_t from, const Shape& to) {
+    return builder.node("aten.view_copy.default", {value_arg(from, "self"), ints_arg(to.sizes, "size")}, to);
+  };
+  if (is_reference && p.kind == Kind::kMaximumOnly) used.kind = Kind::kMaximum;
+  if (is_reference) used.is_short = false;
+  const auto widen = [](Numbers& numbers, int64_t number) {
+    if (!numbers.empty()) numbers.insert(numbers.begin(), number);
+  };
+  const bool is_widened = is_reference && p.rank() == 1;
+  if (is_widened) {
+    widen(used.size, 1);
+    widen(used.kernel, 1);
+    widen(used.stride, 1);
+    widen(used.padding, 0);
+    widen(used.dilation, 1);
+    x = view(x, used.shape(used.size));
+  }
+  const Shape result = used.shape(used.result_size());
+  Shape indices = result;
+  indices.dtype = ETB_DTYPE_INT64;
+  const bool has_two = used.kind == Kind::kMaximum;
+  uint32_t y = builder.node(used.op(), pool_args(used, x),
+                            has_two ? std::vector<Shape>{result, indices} : std::vector<Shape>{result});
+  if (is_widened) y = view(y, p.shape(p.result_size()));
+  builder.output(y);
+  if (p.has_indices) builder.output(y + 1);
+}
+
+void add_pool(CaseList& out, const Pool& p) {
+  out.add({p.name(), p.op(), p.dtype, [p](std::string_view name) -> Result<BuiltCase> {
+             CaseBuilder builder(name);
+             build_pool(p, builder, false);
+             ETB_ASSIGN(BuiltCase built, builder.finish(pool_model(p)));
+             if (p.kind != Kind::kMaximumOnly && p.rank() != 1) return built;
+             CaseBuilder parts(name);
+             build_pool(p, parts, true);
+             ETB_ASSIGN(BuiltCase reference, parts.finish({}));
+             built.reference_image = std::move(reference.image);
+             return built;
+           }});
+}
+
+struct Directions {
+  std::vector<Numbers> sizes, kernels, strides, paddings, dilations;
+};
+const Directions kDirections[] = {
+    {{{9}, {16}, {7}}, {{3}, {2}, {5}}, {{}, {1}, {2}, {3}}, {{0}, {1}, {2}}, {{1}, {2}}},
+    {{{7, 9}, {10, 6}, {8, 8}, {13, 5}, {6, 17}},
+     {{3, 3}, {2, 2}, {3, 2}, {1, 4}, {5, 3}, {2, 5}, {4, 1}, {1, 1}},
+     {{}, {1, 1}, {2, 2}, {2, 1}, {1, 3}, {3, 2}},
+     {{0, 0}, {1, 1}, {1, 0}, {0, 1}, {2, 1}, {0, 2}},
+     {{1, 1}, {1, 1}, {2, 1}, {1, 2}, {2, 2}}},
+    {{{5, 6, 7}, {4, 7, 5}},
+     {{2, 3, 1}, {3, 3, 3}, {1, 2, 2}},
+     {{}, {1, 1, 1}, {2, 1, 3}, {1, 2, 1}},
+     {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 1}},
+     {{1, 1, 1}, {2, 1, 1}, {1, 1, 2}}}};
+
+// Makes a row possible instead of rejecting it, which would take most of the time of a design: padding is at most
+// half the kernel, and an image that the kernel does not fit into becomes larger.
+void fit(Pool& p) {
+  for (size_t i = 0; i < p.rank(); ++i) {
+    p.padding[i] = std::min(p.padding[i], p.kernel[i] / 2);
+    p.size[i] = std::max(p.size[i], p.dilation[i] * (p.kernel[i] - 1) + 1 - 2 * p.padding[i]);
+  }
+}
+
+// Attributes that few plugins have. A row with at most one of them is what a plugin without some of them claims.
+enum class Rare { kNone, kNoBatch, kDilation, kGaps, kCeil, kDivisor, kIndices };
+
+// `is_common`: at most one rare attribute a row.
+class PoolDesign {
+ public:
+  PoolDesign(Kind kind, const Directions& directions, std::vector<etb_dtype> dtypes, bool is_common)
+      : kind_(kind),
+        directions_(directions),
+        is_common_(is_common),
+        size_(design_.add(directions.sizes)),
+        kernel_(design_.add(directions.kernels)),
+        stride_(design_.add(directions.strides)),
+        padding_(design_.add(directions.paddings)),
+        dilation_(design_.add(directions.dilations)),
+        leading_(design_.add<Numbers>({{1, 3}, {2, 1}, {3, 8}, {1, 17}, {2, 5}})),
+        dtype_(design_.add(std::move(dtypes))),
+        rare_(design_.add<Rare>({Rare::kNone, Rare::kNoBatch, Rare::kDilation, Rare::kGaps, Rare::kCeil,
+                                 Rare::kDivisor, Rare::kIndices})),
+        divisor_(design_.add<int64_t>({0, 0, 3, kArea})),
+        is_ceil_(design_.add<bool>({false, true})),
+        is_last_(design_.add<bool>({false, true})),
+        is_short_(design_.add<bool>({false, true})),
+        has_indices_(design_.add<bool>({false, true})),
+        counts_padding_(design_.add<bool>({true, false})),
+        values_(design_.add<ValueSet>({ValueSet::kStatistical,
+                                       kind == Kind::kMean ? ValueSet::kPositive : ValueSet::kExact,
+                                       ValueSet::kWide})) {}
+
+  void add_cases(CaseList& out, Names& names, const std::string& seed) const {
+    for (const Levels& row : design_.rows(seed))
+      if (const Pool p = pool(row); names.is_new(p.name())) add_pool(out, p);
+  }
+
+ private:
+  Pool pool(const Levels& row) const {
+    Pool p;
+    const bool is_mean = kind_ == Kind::kMean;
+    const Rare rare = rare_(row);
+    const auto may = [&](Rare one) { return !is_common_ || rare == one; };
+    p.kind = kind_;
+    p.dtype = dtype_(row);
+    p.leading = leading_(row);
+    if (rare == Rare::kNoBatch) p.leading = {4};
+    p.size = size_(row);
+    p.kernel = kernel_(row);
+    p.stride = stride_(row);
+    p.padding = padding_(row);
+    p.dilation = is_mean || !may(Rare::kDilation) ? directions_.dilations[0] : dilation_(row);
+    if (rare == Rare::kDilation && !is_mean) p.dilation = directions_.dilations.back();
+    for (size_t i = 0; i < p.stride.size(); ++i) {
+      if (!may(Rare::kGaps)) p.stride[i] = std::min(p.stride[i], p.kernel[i]);
+      if (rare == Rare::kGaps) p.stride[i] = p.kernel[i] + 1;
+    }
+    p.is_ceil = rare == Rare::kCeil || (!is_common_ && is_ceil_(row));
+    if (is_mean && p.rank() > 1 && may(Rare::kDivisor)) p.divisor = divisor_(row);
+    if (p.divisor == kArea) {
+      p.divisor = 1;
+      for (const int64_t k : p.kernel) p.divisor *= k;
+    }
+    p.has_indices = kind_ == Kind::kMaximum && may(Rare::kIndices) && has_indices_(row);
+    p.is_last = is_last_(row);
+    p.is_short = is_short_(row);
+    p.counts_padding = !is_mean || counts_padding_(row);
+    p.values = is_floating(p.dtype) ? values_(row) : ValueSet::kStatistical;
+    fit(p);
+    return p;
+  }
+
+  Kind kind_;
+  Directions directions_;
+  bool is_common_;
+  Design design_;
+  Factor<Numbers> size_, kernel_, stride_, padding_, dilation_, leading_;
+  Factor<etb_dtype> dtype_;
+  Factor<Rare> rare_;
+  Factor<int64_t> divisor_;
+  Factor<bool> is_ceil_, is_last_, is_short_, has_indices_, counts_padding_;
+  Factor<ValueSet> values_;
+};
+
+// Maxima must keep NaN, and means and maxima infinities, in these windows and in no other.
+void add_non_finite(CaseList& out, Kind kind, etb_dtype dtype) {
+  for (const bool is_last : {false, true}) {
+    Pool p;
+    p.kind = kind;
+    p.dtype = dtype;
+    p.leading = {2, 5};
+    p.size = {9, 10};
+    p.kernel = {3, 2};
+    p.stride = {2, 2};
+    p.padding = {1, 0};
+    p.dilation = {1, 1};
+    p.is_last = is_last;
+    p.values = ValueSet::kNonFinite;
+    add_pool(out, p);
+  }
+}
+
+// Windows, channels and batches beyond thresholds.
+void add_large(CaseList& out) {
+  struct Row {
+    Numbers leading, size, kernel, stride, padding;
+  };
+  const Row rows[] = {
+      {{1, 3}, {20, 21}, {9, 9}, {2, 3}, {4, 4}},   {{2, 5}, {30, 17}, {13, 13}, {5, 1}, {0, 6}},
+      {{1, 4}, {33, 9}, {16, 1}, {4, 1}, {0, 0}},   {{1, 515}, {5, 6}, {2, 3}, {1, 2}, {1, 0}},
+      {{17, 3}, {6, 5}, {3, 2}, {2, 2}, {1, 1}},    {{1, 3}, {64, 65}, {64, 65}, {1, 1}, {0, 0}},
+      {{1, 9}, {185, 181}, {3, 3}, {1, 1}, {1, 1}}, {{33, 17}, {4, 7}, {3, 3}, {1, 1}, {0, 1}}};
+  for (const Row& row : rows)
+    for (const Kind kind : {Kind::kMean, Kind::kMaximum, Kind::kMaximumOnly})
+      for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}) {
+        Pool p;
+        p.kind = kind;
+        p.dtype = dtype;
+        p.leading = row.leading;
+        p.size = row.size;
+        p.kernel = row.kernel;
+        p.stride = row.stride;
+        p.padding = row.padding;
+        p.dilation = {1, 1};
+        p.is_last = dtype == ETB_DTYPE_FLOAT16;
+        p.is_large = true;
+        if (dtype == ETB_DTYPE_FLOAT32 || kind != Kind::kMaximum) add_pool(out, p);
+      }
+}
+
+}  // namespace
+
+void add_pool_designs(CaseList& out) {
+  const std::vector<etb_dtype> floats = {ETB_DTYPE_FLOAT32},
+                               halves = {ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64},
+                               others = {ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64,
+                                         ETB_DTYPE_INT64,   ETB_DTYPE_INT8,     ETB_DTYPE_UINT8};
+  Names names;
+  for (const Kind kind : {Kind::kMean, Kind::kMaximum, Kind::kMaximumOnly}) {
+    const std::string word = kind == Kind::kMean      ? "mean"
+                             : kind == Kind::kMaximum ? "maximum"
+                                                      : "maximum only";
+    const std::vector<etb_dtype>& more = kind == Kind::kMean ? halves : others;
+    for (const Directions& directions : kDirections) {
+      const std::string seed = word + " of " + std::to_string(directions.sizes[0].size());
+      if (kind == Kind::kMaximum && directions.sizes[0].size() == 1) continue;
+      PoolDesign(kind, directions, floats, true).add_cases(out, names, seed + ", common");
+      PoolDesign(kind, directions, floats, false).add_cases(out, names, seed);
+      if (directions.sizes[0].size() == 2)
+        PoolDesign(kind, directions, more, true).add_cases(out, names, seed + ", other types");
+    }
+    for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}) add_non_finite(out, kind, dtype);
+  }
+  add_large(out);
+}
+
+}  // namespace etb::conformance

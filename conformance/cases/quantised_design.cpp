@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantisation itself: per tensor, per channel along each axis, and per token, of all ranks and sizes.
+#include "conformance/cases/quantised_design.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "conformance/cases/sum_designs.hpp"
+
+namespace etb::conformance {
+
+using graph::float_arg;
+using graph::int_arg;
+using graph::value_arg;
+
+TensorData filled(const Shape& shape, const std::function<double(int64_t)>& element) {
+  TensorData out{shape,
+                 std::vector<std::byte>(static_cast<size_t>(shape.numel()) * element_nbytes(shape.dtype))};
+  for (int64_t i = 0; i < shape.numel(); ++i) store_element(shape.dtype, out.bytes.data(), i, element(i));
+  return out;
+}
+
+std::vector<graph::ArgumentDesc> tensor_quant_args(uint32_t x, double scale, int64_t zero_point,
+                                                   const CodeRange& codes) {
+  return {value_arg(x, "input"),
+          float_arg(scale, "scale"),
+          int_arg(zero_point, "zero_point"),
+          int_arg(codes.low, "quant_min"),
+          int_arg(codes.high, "quant_max"),
+          graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, codes.dtype, "dtype")};
+}
+
+uint32_t real_codes(CaseBuilder& builder, uint32_t y, double scale, int64_t zero_point,
+                    const CodeRange& codes, const Shape& real) {
+  const uint32_t scaled =
+      builder.node("aten.div.Scalar", {value_arg(y, "self"), float_arg(scale, "other")}, real);
+  const uint32_t moved =
+      builder.node("aten.add.Scalar", {value_arg(scaled, "self"), int_arg(zero_point, "other")}, real);
+  return builder.node("aten.clamp.default",
+                      {value_arg(moved, "self"), int_arg(codes.low, "min"), int_arg(codes.high, "max")},
+                      real);
+}
+
+namespace {
+
+const std::vector<CodeRange> kRanges = {{ETB_DTYPE_INT8, -128, 127}, {ETB_DTYPE_INT8, -128, 127},
+                                        {ETB_DTYPE_UINT8, 0, 255},   {ETB_DTYPE_INT8, -127, 127},
+                                        {ETB_DTYPE_INT8, -8, 7},     {ETB_DTYPE_INT16, -32768, 32767}};
+
+bool is_power(double scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5;
+}
+
+std::string range_text(const CodeRange& codes) {
+  return std::string(short_name(codes.dtype)) + "_" + number_text({codes.low}) + "_" +
+         number_text({codes.high});
+}
+
+// Codes from a little below the range to a little above it. Where the scale is exact, every second number is a
+// tie; elsewhere numbers are far from one.
+double real_of(const CodeRange& codes, double scale, int64_t zero_point, int64_t index, Random& random) {
+  const auto code = static_cast<double>(random.between(codes.low - 20, codes.high + 20) - zero_point);
+  return (code + (is_power(scale) && index % 2 == 0 ? 0.5 : 0.25)) * scale;
+}
+
+// One scale and zero point, or as many as a dimension has elements, or as there are rows.
+enum class By { kTensor, kChannel, kToken };
+
+struct Quantise {
+  By by = By::kTensor;
+  bool is_dequantise = false;
+  CodeRange codes;
+  Shape shape;
+  int64_t axis = 0;  // of kChannel
+  double scale = 1;
+  double zero = 0;  // as a part of the range
+  bool is_exact = true;
+
+  int64_t channel_of(int64_t index) const {
+    if (by == By::kTensor) return 0;
+    if (by == By::kToken) return index / shape.sizes.back();
+    int64_t inner = 1;
+    for (size_t d = static_cast<size_t>(axis) + 1; d < shape.sizes.size(); ++d) inner *= shape.sizes[d];
+    return index / inner % shape.sizes[static_cast<size_t>(axis)];
+  }
+  // Neighbours differ by factors, and one channel is tiny.
+  double scale_of(int64_t channel) const {
+    if (by == By::kTensor) return scale;
+    return channel == 1 ? 0x1p-14 : scale * std::ldexp(1.0, -static_cast<int>(channel % 5));
+  }
+  int64_t zero_of(int64_t channel) const {
+    const double part = by == By::kTensor ? zero : zero * static_cast<double>(channel % 3) / 2;
+    return codes.low + static_cast<int64_t>(std::lround(part * static_cast<double>(codes.high - codes.low)));
+  }
+  const char* op() const {
+    constexpr const char* kOps[3][2] = {{"quantized_decomposed.quantize_per_tensor.default",
+                                         "quantized_decomposed.dequantize_per_tensor.default"},
+                                        {"quantized_decomposed.quantize_per_channel.default",
+                                         "quantized_decomposed.dequantize_per_channel.default"},
+                                        {"quantized_decomposed.quantize_per_token.default",
+                                         "quantized_decomposed.dequantize_per_token.default"}};
+    return kOps[static_cast<size_t>(by)][is_dequantise ? 1 : 0];
+  }
+  std::string name() const {
+    return "quant" + op_word(op()).substr(2) + ".f32." + shape_text(shape) + "." + range_text(codes) +
+           (by == By::kChannel ? ".axis" + std::to_string(axis) : "") + ".s" + real_text(scale) + "_z" +
+           real_text(zero) + "." +
+           (is_dequantise     ? "stat"
+            : is_power(scale) ? "ties"
+                              : "between");
+  }
+};
+
+int64_t channel_count(const Quantise& q) {
+  return q.by == By::kChannel ? q.shape.sizes[static_cast<size_t>(q.axis)]
+                              : q.shape.numel() / q.shape.sizes.back();
+}
+
+std::vector<graph::ArgumentDesc> quantise_args(const Quantise& q, CaseBuilder& builder, uint32_t x) {
+  if (q.by == By::kTensor) return tensor_quant_args(x, q.scale, q.zero_of(0), q.codes);
+  Numbers sizes = {channel_count(q)};
+  if (q.by == By::kToken) {
+    sizes = q.shape.sizes;
+    sizes.back() = 1;
+  }
+  const uint32_t scales = builder.constant(
+                     filled({ETB_DTYPE_FLOAT32, sizes, {}}, [&](int64_t i) { return q.scale_of(i); })),
+                 zeros = builder.constant(filled({ETB_DTYPE_INT64, sizes, {}}, [&](int64_t i) {
+                   return static_cast<double>(q.zero_of(i));
+                 }));
+  std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"), value_arg(scales, "scales"),
+                                           value_arg(zeros, "zero_points")};
+  if (q.by == By::kChannel) args.push_back(int_arg(q.axis, "axis"));
+  args.push_back(int_arg(q.codes.low, "quant_min"));
+  args.push_back(int_arg(q.codes.high, "quant_max"));
+  args.push_back(graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, q.codes.dtype, "dtype"));
+  if (q.by == By::kToken && q.is_dequantise)
+    args.push_back(graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_FLOAT32, "output_dtype"));
+  return args;
+}
+
+void add_quantise(CaseList& out, const Quantise& q) {
+  out.add({q.name(), q.op(), q.is_dequantise ? q.codes.dtype : ETB_DTYPE_FLOAT32, [q](std::string_view name) {
+             CaseBuilder builder(name);
+             Shape real = q.shape, codes = q.shape;
+             real.dtype = ETB_DTYPE_FLOAT32;
+             codes.dtype = q.codes.dtype;
+             const Domain domain{static_cast<double>(q.codes.low), static_cast<double>(q.codes.high)};
+             ErrorModel error_model;
+             if (q.is_dequantise) {
+               error_model.rule = Rule::kRounded;
+               error_model.ulps = is_power(q.scale) ? 0.5 : 1.5;  // the scale is rounded to float32, too
+               const uint32_t x = builder.input(codes, Values::kStatistical, domain);
+               builder.output(builder.node(q.op(), quantise_args(q, builder, x), real));
+               return builder.finish(std::move(error_model));
+             }
+             const uint32_t x = builder.input(filled(real, [&](int64_t i) {
+               const int64_t channel = q.channel_of(i);
+               return real_of(q.codes, q.scale_of(channel), q.zero_of(channel), i, builder.random());
+             }));
+             builder.output(builder.node(q.op(), quantise_args(q, builder, x), codes));
+             return builder.finish(std::move(error_model));
+           }});
+}
+
+void add_per_tensor(CaseList& out, bool is_dequantise) {
+  Design design;
+  const auto codes = design.add(kRanges);
+  const auto sizes = design.add<Numbers>(
+      {{1}, {7}, {63}, {65}, {3, 17}, {1031}, {2, 3, 4, 5}, {4, 33}, {1, 8, 5, 7}, {2, 1, 3, 2, 5}});
+  const auto scale = design.add<double>({0x1p-14, 0x1p-7, 0.05, 1, 0.3, 0x1p10, 0.0117});
+  const auto zero = design.add<double>({0, 0.5, 1, 0.3});
+  const auto is_last = design.add<bool>({false, true});
+  Names names;
+  for (const Levels& row : design.rows(is_dequantise ? "dequantise" : "quantise")) {
+    Quantise q;
+    q.is_dequantise = is_dequantise;
+    q.codes = codes(row);
+    q.shape.sizes = sizes(row);
+    if (is_last(row) && q.shape.sizes.size() == 4) q.shape.dim_order = channels_last(4);
+    q.scale = scale(row);
+    q.zero = zero(row);
+    if (names.is_new(q.name())) add_quantise(out, q);
+  }
+}
+
+void add_per_part(CaseList& out, By by, bool is_dequantise) {
+  Design design;
+  const auto codes = design.add(kRanges);
+  const auto sizes = design.add<Numbers>({{4, 6}, {3, 17, 5}, {5, 2, 3, 4}, {33, 9}, {1, 7}, {9}});
+  const auto axis = design.add<int64_t>(by == By::kChannel ? Numbers{0, 1, 2, 3} : Numbers{0});
+  const auto scale = design.add<double>({0x1p-5, 0.05, 0x1p3, 0.0117});
+  const auto zero = design.add<double>({0, 1, 0.5});
+  Names names;
+  const std::string seed =
+      std::string(by == By::kChannel ? "channels" : "tokens") + (is_dequantise ? ", real" : "");
+  for (const Levels& row : design.rows(seed, [&](const Levels& levels) {
+         return axis(levels) < static_cast<int64_t>(sizes(levels).size());
+       })) {
+    Quantise q;
+    q.by = by;
+    q.is_dequantise = is_dequantise;
+    q.codes = codes(row);
+    q.shape.sizes = sizes(row);
+    q.axis = axis(row);
+    q.scale = scale(row);
+    q.zero = zero(row);
+    if (names.is_new(q.name())) add_quantise(out, q);
+  }
+}
+
+}  // namespace
+
+void add_quantised_designs(CaseList& out) {
+  for (const bool is_dequantise : {false, true}) {
+    add_per_tensor(out, is_dequantise);
+    add_per_part(out, By::kChannel, is_dequantise);
+    add_per_part(out, By::kToken, is_dequantise);
+  }
+  add_quantised_layers(out);
+  add_dynamic_layers(out);
+}
+
+}  // namespace etb::conformance

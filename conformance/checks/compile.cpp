@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// aot: arguments of partition, dry_check, estimate and compile, and the artifacts.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <set>
+
+#include "conformance/checks/groups.hpp"
+#include "conformance/checks/option_trial.hpp"
+#include "etb/cpp/graph_view.hpp"
+#include "host/layers/validate/call.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// Claimed cases, models first: they have several nodes.
+std::vector<ClaimedCase> models_and_nodes(CheckContext& context, Subject& subject) {
+  std::vector<ClaimedCase> out = context.find_claimed_like(subject, "model.*", 12);
+  for (ClaimedCase& item : context.claimed(subject, 8)) out.push_back(std::move(item));
+  return out;
+}
+
+struct Reports {
+  std::mutex mutex;
+  double last = 0;
+  bool is_over = false;
+  std::string defect;
+};
+
+void ETB_CALL take_report(void* ctx, double done, const char* what) {
+  auto& out = *static_cast<Reports*>(ctx);
+  const std::lock_guard lock(out.mutex);
+  if (out.is_over) out.defect = "a report after compile returned";
+  if (!(done >= 0 && done <= 1)) out.defect = fmt::format("the report {}, expected 0 to 1", done);
+  if (done < out.last) out.defect = fmt::format("the report {} after {}", done, out.last);
+  if (what == nullptr || !host::validate::is_utf8(what)) out.defect = "a report without a text";
+  out.last = done;
+}
+
+void progress_grows(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  for (const ClaimedCase& item : models_and_nodes(context, *subject)) {
+    Reports reports;
+    const etb_progress progress = {ETB_INIT_SIZE(etb_progress), 0, &reports, take_report};
+    CompileOptions options;
+    options.progress = &progress;
+    context.progress().at("compile with progress");
+    const Compiled compiled = compile(*subject, item.built.image, options);
+    reports.is_over = true;
+    if (compiled.status != ETB_OK)
+      return context.fail(item.item->name + ": compile with progress fails: " + compiled.error);
+    if (!reports.defect.empty()) return context.fail(item.item->name + ": " + reports.defect);
+    if (!(compiled.payload == item.payload))
+      return context.fail(item.item->name + ": compile with progress writes other bytes");
+  }
+}
+
+// Requests a stop at the n-th question.
+struct StopAt {
+  std::atomic<int> count{0};
+  int at = 0;
+  static uint32_t ETB_CALL is_set(void* ctx) {
+    auto& self = *static_cast<StopAt*>(ctx);
+    return ++self.count > self.at ? 1 : 0;
+  }
+};
+
+void compile_is_cancelled(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  for (const ClaimedCase& item : models_and_nodes(context, *subject)) {
+    for (const int at : {0, 1, 2, 5}) {
+      StopAt stop;
+      stop.at = at;
+      const etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, &stop, &StopAt::is_set};
+      CompileOptions options;
+      options.cancel = &token;
+      context.progress().at("a compilation that is cancelled");
+      const Compiled compiled = compile(*subject, item.built.image, options);
+      if (compiled.status != ETB_CANCELLED && compiled.status != ETB_OK)
+        return context.fail(
+            fmt::format("{}: a cancelled compile returns {}, expected ETB_CANCELLED or ETB_OK",
+                        item.item->name, compiled.status));
+    }
+    const Compiled after = compile(*subject, item.built.image);
+    if (after.status != ETB_OK || !(after.payload == item.payload))
+      return context.fail(item.item->name + ": after cancelled compilations compile writes other bytes");
+  }
+}
+
+// Each function that takes options rejects unknown ones, and ignores those that start with x-.
+void options_are_checked(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const etb_option unknown = make_option("no-plugin-has-this-option", ETB_OPTION_I64),
+                   hint = make_option("x-vendor-hint", ETB_OPTION_I64);
+  for (const ClaimedCase& item : context.claimed(*subject, 1)) {
+    const graph::ImageBytes& image = item.built.image;
+    for (const etb_option& option : {unknown, hint}) {
+      const bool is_unknown = std::string_view(option.key) == unknown.key;
+      const AotOptions aot{nullptr, {option}};
+      CompileOptions options;
+      options.aot = aot;
+      std::string text;
+      etb_estimate estimated{};
+      const std::pair<const char*, etb_status> answers[] = {
+          {"partition", partition(*subject, image, aot).status},
+          {"dry_check", dry_check(*subject, image, text, aot)},
+          {"estimate", estimate(*subject, image, estimated, aot)},
+          {"compile", compile(*subject, image, options).status}};
+      for (const auto& [function, status] : answers) {
+        if (status == ETB_NOT_IMPLEMENTED) continue;
+        if (is_unknown && status == ETB_OK)
+          context.fail(fmt::format("{} accepts an unknown option", function));
+        if (!is_unknown && status != ETB_OK)
+          context.fail(fmt::format("{} rejects an option that starts with x-, with {}", function, status));
+      }
+    }
+  }
+}
+
+// The default target, spelled out, is no other target. Targets of the devices and unknown ones must be
+// answered, by an error or by claims that hold.
+void targets(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  etb_target target{};
+  target.struct_size = ETB_INIT_SIZE(etb_target);
+  target.kind = target.name = "";
+  for (const ClaimedCase& item : context.claimed(*subject, 6)) {
+    CompileOptions options;
+    options.aot.target = &target;
+    target.kind = "";
+    context.progress().at("compile for the default target");
+    const Compiled same = compile(*subject, item.built.image, options);
+    if (same.status != ETB_OK)
+      return context.fail(item.item->name + ": compile for the default target fails: " + same.error);
+    if (!(same.payload == item.payload))
+      return context.fail(item.item->name +
+                          ": compile for the default target writes other bytes than without one");
+    for (const char* kind : {"cpu", "org.example.nobody-has-this"}) {
+      target.kind = kind;
+      context.progress().at(kind);
+      const Answers first = partition(*subject, item.built.image, options.aot);
+      if (!(first == partition(*subject, item.built.image, options.aot)))
+        return context.fail(
+            fmt::format("{}: claims for the target '{}' differ the second time", item.item->name, kind));
+      if (!first.is_whole_claim()) continue;
+      const Compiled compiled = compile(*subject, item.built.image, options);
+      if (compiled.status != ETB_OK)
+        return context.fail(fmt::format("{}: claimed for the target '{}', but compile fails: {}",
+                                        item.item->name, kind, compiled.error));
+    }
+  }
+}
+
+std::set<uint32_t> handles_of(const BuiltCase& built) {
+  std::set<uint32_t> out;
+  if (const auto view = graph::View::open(built.image.span()))
+    for (uint32_t g = 0; g < view->graph_count(); ++g)
+      for (const graph::Node& node : view->graph(g).nodes()) out.insert(node.debug_handle());
+  return out;
+}
+
+// Each entry of the debug map joins one work item to nodes of the region, which exist.
+void debug_map_is_joined(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  for (const ClaimedCase& item : models_and_nodes(context, *subject)) {
+    const std::set<uint32_t> known = handles_of(item.built);
+    std::set<std::pair<int64_t, std::string>> seen;
+    for (const DebugEntry& entry : item.payload.debug_map) {
+      const std::string who = entry.name.empty() ? std::to_string(entry.id) : "'" + entry.name + "'";
+      if (entry.name.empty() && entry.id < 0)
+        context.fail(item.item->name + ": an entry of the debug map has neither name nor id");
+      if (!seen.emplace(entry.name.empty() ? entry.id : -1, entry.name).second)
+        context.fail(fmt::format("{}: two entries of the debug map are {}", item.item->name, who));
+      if (entry.handles.empty())
+        context.fail(fmt::format("{}: the debug map joins {} to no node", item.item->name, who));
+      for (const uint32_t handle : entry.handles)
+        if (!known.contains(handle))
+          context.fail(fmt::format("{}: the debug map joins {} to handle {}, which no node of the region has",
+                                   item.item->name, who, handle));
+      if (!context.outcome().findings.empty()) return;
+    }
+  }
+}
+
+// The artifact's facts: its version is one that the manifest lists, its keys are those of the blobs.
+void artifacts_are_described(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  std::pair<uint32_t, uint32_t> versions = {0, UINT32_MAX};
+  if (context.spec().entry.manifest)
+    for (const host::ProvidedId& provided : context.spec().entry.manifest->provides)
+      if (provided.id == context.spec().backend_id) versions = provided.payload_versions.value_or(versions);
+  for (const ClaimedCase& item : models_and_nodes(context, *subject)) {
+    const Payload& payload = item.payload;
+    if (payload.format_version < versions.first || payload.format_version > versions.second)
+      return context.fail(fmt::format("{}: the payload has version {}, the manifest lists {} to {}",
+                                      item.item->name, payload.format_version, versions.first,
+                                      versions.second));
+    std::set<std::string> keys(payload.named_keys.begin(), payload.named_keys.end());
+    for (const std::string& key : keys)
+      if (!payload.named.contains(key))
+        return context.fail(
+            fmt::format("{}: the artifact lists the key '{}', but no blob has it", item.item->name, key));
+    for (const auto& [key, bytes] : payload.named)
+      if (!keys.contains(key))
+        return context.fail(
+            fmt::format("{}: the artifact lists no key '{}', but a blob has it", item.item->name, key));
+  }
+  context.take_violations(*subject);
+}
+
+constexpr Check kChecks[] = {
+    {"aot.progress-grows", "Progress of compile grows from 0 to 1, and changes no byte.", "", progress_grows},
+    {"aot.compile-is-cancelled",
+     "A cancelled compile returns ETB_CANCELLED or ETB_OK, and the next one its bytes.", "ABI-AOT-02",
+     compile_is_cancelled},
+    {"aot.options-are-checked",
+     "Partition, dry_check, estimate and compile reject unknown options, and ignore those that start with "
+     "x-.",
+     "ABI-OPT-01", options_are_checked},
+    {"aot.targets", "The default target spelled out changes nothing; claims for other targets hold.",
+     "ABI-AOT-03", targets},
+    {"aot.debug-map-is-joined", "Each entry of the debug map names nodes of the region.", "",
+     debug_map_is_joined},
+    {"aot.artifacts-are-described",
+     "Payloads have a version of the manifest, and their keys are those of the blobs.", "ABI-AOT-05",
+     artifacts_are_described},
+};
+
+}  // namespace
+
+std::span<const Check> compile_checks() { return kChecks; }
+
+}  // namespace etb::conformance

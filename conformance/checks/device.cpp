@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// dev: devices. They are enumerated, opened, queried, run on and closed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "conformance/checks/groups.hpp"
+#include "conformance/checks/option_trial.hpp"
+#include "conformance/subject/process_facts.hpp"
+#include "host/layers/validate/call.hpp"
+
+namespace etb::conformance {
+namespace {
+
+constexpr size_t kMostDevices = 4;
+
+// A device as the plugin describes it.
+struct DeviceFacts {
+  std::string uuid, fingerprint, kind, name, driver_version;
+  uint32_t vendor_number = 0, device_number = 0;
+  uint64_t memory_total = 0, memory_free = 0;
+  std::string defect;  // of the description, "" if there is none
+
+  // True if all is equal that does not change while the process runs.
+  bool is_same_device(const DeviceFacts& other) const {
+    return uuid == other.uuid && fingerprint == other.fingerprint && kind == other.kind &&
+           name == other.name && driver_version == other.driver_version &&
+           vendor_number == other.vendor_number && device_number == other.device_number &&
+           memory_total == other.memory_total;
+  }
+};
+
+std::string read_text(const char* text, const char* what, bool may_be_empty, std::string& defect) {
+  if (text == nullptr) {
+    defect = fmt::format("{} is NULL", what);
+    return "";
+  }
+  if (!host::validate::is_utf8(text)) defect = fmt::format("{} is not UTF-8", what);
+  if (*text == '\0' && !may_be_empty) defect = fmt::format("{} is empty", what);
+  return text;
+}
+
+void check_attributes(const etb_device_info& info, std::string& defect) {
+  for (uint64_t i = 0; i < info.attribute_count; ++i) {
+    const etb_option& attribute = *ETB_AT(etb_option, info.attributes, i);
+    if (attribute.key == nullptr || *attribute.key == '\0')
+      defect = fmt::format("attribute {} has no key", i);
+    else if (attribute.type < ETB_OPTION_BOOL || attribute.type > ETB_OPTION_LIST)
+      defect = fmt::format("attribute '{}' has the type {}", attribute.key, attribute.type);
+    else if (attribute.type == ETB_OPTION_F64 && std::isnan(attribute.f64))
+      defect = fmt::format("attribute '{}' is not a number", attribute.key);
+    else if (attribute.type == ETB_OPTION_TEXT)
+      (void)read_text(attribute.text, attribute.key, true, defect);
+  }
+}
+
+DeviceFacts facts_of(const etb_device_info& info) {
+  DeviceFacts out;
+  out.uuid.assign(reinterpret_cast<const char*>(info.uuid), sizeof(info.uuid));
+  out.fingerprint.assign(reinterpret_cast<const char*>(info.fingerprint), sizeof(info.fingerprint));
+  out.kind = read_text(info.kind, "kind", false, out.defect);
+  out.name = read_text(info.name, "name", false, out.defect);
+  out.driver_version = read_text(info.driver_version, "driver_version", true, out.defect);
+  out.vendor_number = info.vendor_number;
+  out.device_number = info.device_number;
+  out.memory_total = info.memory_total_bytes;
+  out.memory_free = info.memory_free_bytes;
+  if (out.memory_total != 0 && out.memory_free > out.memory_total)
+    out.defect = fmt::format("{} bytes of {} are free", out.memory_free, out.memory_total);
+  if (info.flags != 0) out.defect = fmt::format("flags are {:#x}, expected 0", info.flags);
+  check_attributes(info, out.defect);
+  return out;
+}
+
+using DeviceList = std::vector<DeviceFacts>;
+
+etb_device_sink sink_to(DeviceList& list) {
+  return {ETB_INIT_SIZE(etb_device_sink), 0, &list, [](void* ctx, const etb_device_info* info) {
+            static_cast<DeviceList*>(ctx)->push_back(facts_of(*info));
+            return etb_status{ETB_OK};
+          }};
+}
+
+DeviceList devices_of(CheckContext& context, Subject& subject) {
+  DeviceList out;
+  const etb_device_sink sink = sink_to(out);
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("device.enumerate");
+  if (const etb_status status = subject.table().device->enumerate(subject.handle(), &sink, &error);
+      status != ETB_OK)
+    context.fail(fmt::format("enumerate returns {}: {}", status, error.text));
+  if (out.size() > kMostDevices) out.resize(kMostDevices);
+  return out;
+}
+
+// An opened device, closed at the end.
+class OpenDevice {
+ public:
+  OpenDevice(CheckContext& context, Subject& subject, const DeviceFacts& facts) : subject_(subject) {
+    context.progress().at("device.open");
+    status_ = subject.table().device->open(subject.handle(), uuid_of(facts), nullptr, 0, &handle_, &error_);
+  }
+  ~OpenDevice() { (void)close(); }
+  OpenDevice(const OpenDevice&) = delete;
+  OpenDevice& operator=(const OpenDevice&) = delete;
+
+  static const uint8_t* uuid_of(const DeviceFacts& facts) {
+    return reinterpret_cast<const uint8_t*>(facts.uuid.data());
+  }
+  etb_status status() const { return status_; }
+  const char* text() const { return error_.text; }
+  etb_device* handle() const { return handle_; }
+
+  // Closes the device once; ETB_OK if it is closed.
+  etb_status close() {
+    if (handle_ == nullptr) return ETB_OK;
+    const etb_status status = subject_.table().device->close(handle_, &error_);
+    if (status == ETB_OK) handle_ = nullptr;
+    return status;
+  }
+
+ private:
+  Subject& subject_;
+  etb_device* handle_ = nullptr;
+  etb_error error_ = ETB_ERROR_INIT;
+  etb_status status_ = ETB_OK;
+};
+
+// True if the device is open. A device may be in use or lost, but other errors are findings.
+bool is_open(CheckContext& context, const DeviceFacts& facts, const OpenDevice& device) {
+  if (device.status() == ETB_OK && device.handle() == nullptr)
+    context.fail(fmt::format("'{}': open returns ETB_OK and no device", facts.name));
+  else if (device.status() != ETB_OK && device.status() != ETB_UNAVAILABLE)
+    context.fail(fmt::format("'{}', which enumerate reports, does not open: {}", facts.name, device.text()));
+  return device.status() == ETB_OK && device.handle() != nullptr;
+}
+
+void expect_closed(CheckContext& context, const DeviceFacts& facts, OpenDevice& device) {
+  if (const etb_status status = device.close(); status != ETB_OK)
+    context.fail(fmt::format("'{}': close returns {}: {}", facts.name, status, device.text()));
+}
+
+void described_completely(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const DeviceList first = devices_of(context, *subject), second = devices_of(context, *subject);
+  // The device that a delegate runs on by default is one that enumerate lists.
+  if (first.empty() && context.outcome().findings.empty())
+    for (const ClaimedCase& item : context.find_claimed(*subject, 1))
+      if (const auto session = CaseSession::make(*subject, item.built, item.payload);
+          session && (*session)->run(item.built.runs[0]).status == ETB_OK)
+        context.fail("enumerate reports no device, but a delegate runs");
+  std::set<std::string> uuids;
+  for (size_t i = 0; i < first.size(); ++i) {
+    const DeviceFacts& facts = first[i];
+    if (!facts.defect.empty()) context.fail(fmt::format("device {} '{}': {}", i, facts.name, facts.defect));
+    if (!uuids.insert(facts.uuid).second)
+      context.fail(fmt::format("device {} '{}' has the uuid of another", i, facts.name));
+    if (second.size() != first.size() || !second[i].is_same_device(facts))
+      return context.fail(fmt::format("device {} '{}' differs in the second enumeration", i, facts.name));
+  }
+}
+
+// Returns the device's own description. Adds a finding if there is not exactly one.
+std::optional<DeviceFacts> query(CheckContext& context, Subject& subject, etb_device* device) {
+  DeviceList found;
+  const etb_device_sink sink = sink_to(found);
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("device.query");
+  const etb_status status = subject.table().device->query(device, &sink, &error);
+  if (status != ETB_OK)
+    context.fail(fmt::format("query of an open device returns {}: {}", status, error.text));
+  else if (found.size() != 1)
+    context.fail(fmt::format("query reports {} devices, expected 1", found.size()));
+  if (status != ETB_OK || found.size() != 1) return std::nullopt;
+  return found[0];
+}
+
+void opens_as_described(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const DeviceList devices = devices_of(context, *subject);
+  if (devices.empty() && context.outcome().findings.empty()) return context.skip("the machine has no device");
+  size_t open_count = 0;
+  for (const DeviceFacts& facts : devices) {
+    OpenDevice device(context, *subject, facts);
+    if (!is_open(context, facts, device)) continue;
+    ++open_count;
+    for (int i = 0; i < 2; ++i) {
+      const std::optional<DeviceFacts> found = query(context, *subject, device.handle());
+      if (!found) break;
+      if (!found->defect.empty()) context.fail(fmt::format("query of '{}': {}", facts.name, found->defect));
+      if (!found->is_same_device(facts))
+        context.fail(fmt::format("query of '{}' describes another device, '{}'", facts.name, found->name));
+    }
+    expect_closed(context, facts, device);
+  }
+  if (open_count == 0 && context.outcome().findings.empty())
+    context.warn("every device is unavailable, so none was tested");
+}
+
+// Compares with the result on the default device.
+void run_on_device(CheckContext& context, Subject& subject, const ClaimedCase& item, const DeviceFacts& facts,
+                   OpenDevice& device, size_t& run_count) {
+  context.progress().at("delegate.create on a device");
+  Result<std::unique_ptr<CaseSession>> session =
+      CaseSession::make(subject, item.built, item.payload, {}, device.handle());
+  const auto where = [&] { return fmt::format("{} on '{}': ", item.item->name, facts.name); };
+  if (!session) {
+    const Code code = session.error().code;
+    if (code != Code::UNAVAILABLE && code != Code::INCOMPATIBLE && code != Code::NOT_SUPPORTED)
+      context.fail(where() + "create fails: " + session.error().message);
+    return;
+  }
+  ++run_count;
+  if (const etb_status early = device.close(); early != ETB_BUSY) {
+    if (early == ETB_OK) (void)session->release();  // its device is gone
+    return context.fail(where() +
+                        fmt::format("close while a delegate lives returns {}, expected ETB_BUSY", early));
+  }
+  const RunResult result = (*session)->run(item.built.runs[0]);
+  if (result.status != ETB_OK) context.fail(where() + "execute fails: " + result.error.text);
+  if (result.status == ETB_OK && !context.is_right(item, result)) context.fail(where() + "a wrong result");
+  if (const Status ended = (*session)->end(); !ended) context.fail(where() + ended.error().message);
+}
+
+void each_device_runs(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const DeviceList devices = devices_of(context, *subject);
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 3);
+  if (items.empty()) return;
+  size_t run_count = 0, open_count = 0;
+  for (const DeviceFacts& facts : devices) {
+    OpenDevice device(context, *subject, facts);
+    if (!is_open(context, facts, device)) continue;
+    ++open_count;
+    for (const ClaimedCase& item : items) {
+      run_on_device(context, *subject, item, facts, device, run_count);
+      if (!context.outcome().findings.empty()) return;
+    }
+    expect_closed(context, facts, device);
+  }
+  if (open_count != 0 && run_count == 0) context.fail("no device runs any of the claimed cases");
+}
+
+// The same device twice if there is only one, which may then be in use.
+void two_at_once(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const DeviceList devices = devices_of(context, *subject);
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 1);
+  if (devices.empty() || items.empty()) return;
+  OpenDevice first(context, *subject, devices.front()), second(context, *subject, devices.back());
+  if (!is_open(context, devices.front(), first) || !is_open(context, devices.back(), second)) return;
+  if (first.handle() == second.handle()) return context.fail("two open devices are one handle");
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("deinit while devices are open");
+  if (const etb_status status = subject->table().deinit(subject->handle(), &error); status != ETB_BUSY)
+    return context.fail(fmt::format("deinit while devices are open returns {}, expected ETB_BUSY", status));
+  const ClaimedCase& item = items[0];
+  {
+    const auto a = CaseSession::make(*subject, item.built, item.payload, {}, first.handle()),
+               b = CaseSession::make(*subject, item.built, item.payload, {}, second.handle());
+    if (!a || !b) return;
+    std::vector<RunResult> results(2);
+    context.progress().at("runs on two devices");
+    std::thread other([&] { results[1] = (*b)->run(item.built.runs[0]); });
+    results[0] = (*a)->run(item.built.runs[0]);
+    other.join();
+    for (const RunResult& result : results)
+      if (result.status != ETB_OK || !context.is_right(item, result))
+        context.fail(item.item->name + ": runs on two devices at once: an error or a wrong result");
+  }
+  expect_closed(context, devices.front(), first);
+  const auto after = query(context, *subject, second.handle());
+  if (after && !after->is_same_device(devices.back()))
+    context.fail("after another device was closed, query describes another one");
+  expect_closed(context, devices.back(), second);
+}
+
+void options_are_checked(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const DeviceList devices = devices_of(context, *subject);
+  const etb_device_table& table = *subject->table().device;
+  for (const DeviceFacts& facts : devices) {
+    const auto opens = [&](const etb_option& option) {
+      etb_device* device = nullptr;
+      etb_error error = ETB_ERROR_INIT;
+      context.progress().at(to_text(option).c_str());
+      const etb_status status =
+          table.open(subject->handle(), OpenDevice::uuid_of(facts), &option, 1, &device, &error);
+      if (status == ETB_OK && device != nullptr) (void)table.close(device, &error);
+      return status;
+    };
+    if (opens(make_option("no-plugin-has-this-option", ETB_OPTION_I64)) == ETB_OK)
+      context.fail(fmt::format("'{}': open accepts an unknown option", facts.name));
+    const etb_status hint = opens(make_option("x-vendor-hint", ETB_OPTION_I64));
+    if (hint != ETB_OK && hint != ETB_UNAVAILABLE)
+      context.fail(fmt::format("'{}': open rejects an option that starts with x-", facts.name));
+  }
+}
+
+// Opening and closing leaves neither heap memory, descriptors nor device memory.
+void opened_often(CheckContext& context) {
+  constexpr int kWarmUp = 10, kLoops = 100;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const DeviceList devices = devices_of(context, *subject);
+  if (devices.empty()) return;
+  size_t heap = 0, descriptors = 0;
+  uint64_t memory_free = 0;
+  for (int i = 0; i < kWarmUp + kLoops; ++i) {
+    if (i == kWarmUp) heap = heap_bytes(), descriptors = open_descriptor_count();
+    OpenDevice device(context, *subject, devices[0]);
+    if (!is_open(context, devices[0], device)) return;
+    if (i == kWarmUp || i + 1 == kWarmUp + kLoops) {
+      const auto found = query(context, *subject, device.handle());
+      if (!found) return;
+      if (i == kWarmUp) memory_free = found->memory_free;
+      constexpr uint64_t kMostLost = uint64_t{256} << 20;  // other programs use the device, too
+      if (i != kWarmUp && devices[0].kind != "cpu" && found->memory_free + kMostLost < memory_free)
+        context.warn(fmt::format("{} MiB of device memory less after {} times",
+                                 (memory_free - found->memory_free) >> 20, kLoops));
+    }
+    expect_closed(context, devices[0], device);
+    if (!context.outcome().findings.empty()) return;
+  }
+  const double grown = (static_cast<double>(heap_bytes()) - static_cast<double>(heap)) / kLoops;
+  if (grown > 16)
+    context.fail(fmt::format("{:.1f} more heap bytes for each device opened and closed", grown));
+  if (open_descriptor_count() > descriptors + kLoops / 10)
+    context.fail(fmt::format("{} more open descriptors after {} devices were opened and closed",
+                             open_descriptor_count() - descriptors, kLoops));
+}
+
+constexpr Check kChecks[] = {
+    {"dev.described-completely",
+     "Each device has its own uuid, a kind, a name in UTF-8 and no more free memory than memory.",
+     "ABI-TYPE-03", described_completely},
+    {"dev.opens-as-described", "Each device opens, and query describes it as enumerate did.", "ABI-SINK-03",
+     opens_as_described},
+    {"dev.each-device-runs",
+     "Each open device runs claimed cases that suit it, and is not closed while a delegate lives.",
+     "ABI-LIFE-01", each_device_runs},
+    {"dev.two-at-once", "Two devices are open at the same time and run, and closing one keeps the other.",
+     "ABI-LIFE-01", two_at_once},
+    {"dev.options-are-checked", "Open rejects an unknown option, and ignores one that starts with x-.",
+     "ABI-OPT-01", options_are_checked},
+    {"dev.opened-often", "A device is opened and closed a hundred times and leaves nothing.", "ABI-LIFE-01",
+     opened_often},
+};
+
+}  // namespace
+
+std::span<const Check> device_checks() { return kChecks; }
+
+}  // namespace etb::conformance

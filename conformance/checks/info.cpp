@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// info: the facts that query and query_io report about a delegate.
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "conformance/cases/case_builder.hpp"
+#include "conformance/checks/groups.hpp"
+#include "conformance/subject/process_facts.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// One requirement, as a value.
+struct IoFacts {
+  uint32_t role = 0, index = 0, may_alias_input = 0;
+  uint64_t alignment = 0, padding_bytes = 0;
+  std::vector<std::string> kinds;
+  std::string defect;  // "" if there is none
+  friend bool operator==(const IoFacts&, const IoFacts&) = default;
+};
+
+// Compares the spec of a requirement with that of the graph.
+std::string defect_of_spec(const etb_tensor_spec& spec, const etb_graph_spec& graph) {
+  if (spec.dtype != static_cast<etb_dtype>(graph.dtype)) return "the spec has another dtype than the graph";
+  if (spec.rank != graph.rank) return "the spec has another rank than the graph";
+  for (uint32_t d = 0; d < spec.rank; ++d) {
+    if (spec.sizes[d] != graph.sizes[d])
+      return fmt::format("size {} of the spec is {}, of the graph {}", d, spec.sizes[d], graph.sizes[d]);
+    if (spec.min_sizes != nullptr && (spec.min_sizes[d] < 0 || spec.min_sizes[d] > spec.sizes[d]))
+      return fmt::format("the least size {} of the spec is {}", d, spec.min_sizes[d]);
+    if ((spec.dim_order != nullptr ? spec.dim_order[d] : d) != graph.dim_order[d])
+      return "the spec has another dim order than the graph";
+  }
+  return "";
+}
+
+std::string defect_of(const etb_io_req& req, const CaseSession& session) {
+  constexpr uint64_t kMostAlignment = uint64_t{1} << 21, kMostPadding = uint64_t{1} << 24;
+  if (req.alignment == 0 || (req.alignment & (req.alignment - 1)) != 0 || req.alignment > kMostAlignment)
+    return fmt::format("alignment {}, expected a power of two up to {}", req.alignment, kMostAlignment);
+  if (req.padding_bytes > kMostPadding) return fmt::format("{} bytes of padding", req.padding_bytes);
+  if (req.role != ETB_ROLE_INPUT && req.may_alias_input > session.input_count())
+    return fmt::format("may_alias_input {} of {} inputs", req.may_alias_input, session.input_count());
+  for (uint32_t i = 0; i < req.kind_count; ++i)
+    if (req.kinds == nullptr || req.kinds[i] == nullptr || *req.kinds[i] == '\0')
+      return fmt::format("kind {} has no name", i);
+  const bool is_output = (req.role & ETB_ROLE_OUTPUT) != 0;
+  if (req.spec == nullptr || req.index >= (is_output ? session.output_count() : session.input_count()))
+    return "";
+  return defect_of_spec(*req.spec,
+                        is_output ? session.output_spec(req.index) : session.input_spec(req.index));
+}
+
+struct Collected {
+  const CaseSession& session;
+  std::vector<IoFacts> items;
+};
+
+etb_status ETB_CALL take_req(void* ctx, const etb_io_req* req) {
+  auto& out = *static_cast<Collected*>(ctx);
+  IoFacts& facts = out.items.emplace_back();
+  facts = {req->role, req->index, req->may_alias_input, req->alignment, req->padding_bytes, {}, ""};
+  facts.defect = defect_of(*req, out.session);
+  for (uint32_t i = 0; i < req->kind_count && facts.defect.empty(); ++i)
+    facts.kinds.emplace_back(req->kinds[i]);
+  return ETB_OK;
+}
+
+std::vector<IoFacts> requirements(CheckContext& context, ReadyCase& ready) {
+  Collected collected{ready.session, {}};
+  const etb_io_req_sink sink = {ETB_INIT_SIZE(etb_io_req_sink), 0, &collected, take_req};
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("query_io");
+  if (const etb_status status =
+          ready.subject.table().delegate->query_io(ready.session.delegate(), &sink, &error);
+      status != ETB_OK)
+    context.fail(fmt::format("{}: query_io returns {}: {}", ready.name(), status, error.text));
+  return std::move(collected.items);
+}
+
+// One item for each input in order, then one for each output in order.
+void requirements_are_complete(CheckContext& context) {
+  context.each_session(bare(), 40, [&](ReadyCase& ready) {
+    const std::vector<IoFacts> items = requirements(context, ready);
+    const uint32_t inputs = ready.session.input_count(), outputs = ready.session.output_count();
+    if (items.size() != inputs + outputs)
+      return context.fail(fmt::format("{}: query_io reports {} tensors, expected {} inputs and {} outputs",
+                                      ready.name(), items.size(), inputs, outputs));
+    for (uint32_t i = 0; i < items.size(); ++i) {
+      const bool is_output = i >= inputs;
+      const uint32_t role = is_output ? ETB_ROLE_OUTPUT : ETB_ROLE_INPUT;
+      if ((items[i].role != role && items[i].role != ETB_ROLE_STATE) ||
+          items[i].index != (is_output ? i - inputs : i))
+        return context.fail(fmt::format("{}: item {} of query_io is tensor {} of role {}", ready.name(), i,
+                                        items[i].index, items[i].role));
+      if (!items[i].defect.empty())
+        return context.fail(fmt::format("{}: item {} of query_io: {}", ready.name(), i, items[i].defect));
+    }
+    (void)ready.run();
+    if (!(requirements(context, ready) == items))
+      context.fail(ready.name() + ": after a run query_io reports other requirements");
+  });
+}
+
+void info_is_stable(CheckContext& context) {
+  context.each_session(bare(), 16, [&](ReadyCase& ready) {
+    const etb_delegate_info& first = ready.session.info();
+    (void)ready.run();
+    etb_delegate_info now{};
+    now.struct_size = sizeof(now);
+    etb_error error = ETB_ERROR_INIT;
+    if (ready.subject.table().delegate->query(ready.session.delegate(), &now, &error) != ETB_OK)
+      return context.fail(ready.name() + ": query fails after a run: " + error.text);
+    if (now.input_count != first.input_count || now.output_count != first.output_count ||
+        now.max_contexts != first.max_contexts || now.scratch_bytes != first.scratch_bytes ||
+        now.scratch_alignment != first.scratch_alignment)
+      context.fail(ready.name() + ": query reports other facts after a run");
+    if (first.max_contexts == 0) context.fail(ready.name() + ": max_contexts is 0");
+    constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // for a case of a few kilobytes
+    for (const auto& [what, nbytes] :
+         {std::pair{"resident_bytes", now.resident_bytes}, std::pair{"context_bytes", now.context_bytes},
+          std::pair{"scratch_bytes", now.scratch_bytes}})
+      if (nbytes > kMostBytes)
+        context.fail(fmt::format("{}: {} is {} for a small case", ready.name(), what, nbytes));
+  });
+}
+
+// A case with a large constant: a sum, and products in two forms.
+Result<BuiltCase> with_constant(int form, int64_t rows) {
+  CaseBuilder builder("large constant");
+  const Shape square{ETB_DTYPE_FLOAT32, {rows, rows}, {}}, row{ETB_DTYPE_FLOAT32, {1, rows}, {}};
+  const uint32_t x = builder.input(form == 2 ? square : row, Values::kExact);
+  const uint32_t w = builder.constant(make_values(square, Values::kExact, {}, 1, builder.random()));
+  builder.output(
+      form == 0 ? builder.node("aten.linear.default",
+                               {graph::value_arg(x, "input"), graph::value_arg(w, "weight")}, row)
+      : form == 1
+          ? builder.node("aten.mm.default", {graph::value_arg(x, "self"), graph::value_arg(w, "mat2")}, row)
+          : builder.node("aten.add.Tensor", {graph::value_arg(x, "self"), graph::value_arg(w, "other")},
+                         square));
+  return builder.finish({});
+}
+
+// Returns resident anonymous memory, which other processes do not change.
+size_t private_bytes() {
+  std::ifstream in("/proc/self/statm");
+  size_t total = 0, resident = 0, shared = 0;
+  in >> total >> resident >> shared;
+  return (resident - shared) * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+struct MeasuredDelegate {
+  uint64_t held = 0;      // measured growth by one delegate without a context
+  uint64_t reported = 0;  // resident_bytes
+};
+
+// Compares resident_bytes with what the process holds more. The least of several delegates: the first may
+// fill caches.
+void resident_bytes_are_true(CheckContext& context) {
+  constexpr int64_t kRows = 1024;
+  constexpr uint64_t kConstantBytes = kRows * kRows * sizeof(float), kSlack = uint64_t{2} << 20;
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  for (int form = 0; form < 3; ++form) {
+    const Result<BuiltCase> built = with_constant(form, kRows);
+    if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
+    const Compiled compiled = compile(*subject, built->image);
+    if (compiled.status != ETB_OK) continue;
+    const etb_delegate_table& table = *subject->table().delegate;
+    MeasuredDelegate least{UINT64_MAX, 0};
+    for (int i = 0; i < 3; ++i) {
+      Payload payload = compiled.payload;  // what the session itself holds is there before
+      const size_t before = private_bytes();
+      Result<std::unique_ptr<CaseSession>> made = CaseSession::make(*subject, *built, std::move(payload));
+      if (!made) return context.fail("create of a case with a large constant fails: " + made.error().message);
+      const size_t after = private_bytes();
+      etb_delegate_info info{};
+      info.struct_size = sizeof(info);
+      etb_error error = ETB_ERROR_INIT;
+      (void)table.query((*made)->delegate(), &info, &error);
+      const uint64_t held = after > before ? after - before : 0;
+      if (held < least.held) least = {held, info.resident_bytes};
+      made->reset();
+    }
+    context.outcome().measured.emplace_back("resident.reported_bytes", static_cast<double>(least.reported));
+    context.outcome().measured.emplace_back("resident.measured_bytes", static_cast<double>(least.held));
+    if (least.reported > 16 * (kConstantBytes + least.held) + kSlack)
+      context.fail(fmt::format("resident_bytes is {}, the process holds {} more, the constant has {}",
+                               least.reported, least.held, kConstantBytes));
+    if (16 * least.reported + kSlack < least.held)
+      context.fail(fmt::format("resident_bytes is {}, the process holds {} more for a constant of {}",
+                               least.reported, least.held, kConstantBytes));
+    return;
+  }
+  context.skip("the plugin claims no case with a large constant");
+}
+
+constexpr Check kChecks[] = {
+    {"info.requirements-are-complete",
+     "query_io reports each input, then each output, with a valid alignment, and the same after a run.",
+     "ABI-SINK-03", requirements_are_complete},
+    {"info.is-stable", "query reports the same facts after a run, and no absurd ones.", "ABI-EXEC-03",
+     info_is_stable},
+    {"info.resident-bytes", "resident_bytes is near the memory that a delegate with a large constant holds.",
+     "", resident_bytes_are_true},
+};
+
+}  // namespace
+
+std::span<const Check> info_checks() { return kChecks; }
+
+}  // namespace etb::conformance

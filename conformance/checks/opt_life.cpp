@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// opt: the schema itself, and options of living objects: read, changed, rejected.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "conformance/checks/groups.hpp"
+#include "conformance/checks/option_trial.hpp"
+#include "host/layers/validate/call.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// A schema, as a value.
+struct Described {
+  OptionFacts facts;
+  uint32_t mutable_when = 0;
+  std::optional<etb_option> default_value;  // its text points into default_text
+  std::string default_text;
+  std::string defect;  // "" if there is none
+};
+
+bool is_in_range(const OptionFacts& facts, const etb_option& value) {
+  const double number = value.type == ETB_OPTION_I64 ? static_cast<double>(value.i64) : value.f64;
+  if (value.type == ETB_OPTION_BOOL) return value.i64 == 0 || value.i64 == 1;
+  if (value.type == ETB_OPTION_TEXT)
+    return value.text != nullptr &&
+           (facts.choices.empty() ||
+            std::find(facts.choices.begin(), facts.choices.end(), value.text) != facts.choices.end());
+  if (value.type != ETB_OPTION_I64 && value.type != ETB_OPTION_F64) return true;
+  return !std::isnan(number) && (!facts.has_range() || (number >= facts.minimum && number <= facts.maximum));
+}
+
+std::string defect_of(const etb_option_schema& schema, const OptionFacts& facts) {
+  constexpr uint32_t kScopes =
+      ETB_OBJECT_PLUGIN | ETB_OBJECT_DEVICE | ETB_OBJECT_DELEGATE | ETB_OBJECT_CONTEXT | ETB_OBJECT_RUN;
+  if (facts.key.empty()) return "no key";
+  if (schema.type < ETB_OPTION_BOOL || schema.type > ETB_OPTION_LIST)
+    return fmt::format("type {}", schema.type);
+  if (schema.scopes == 0 || (schema.scopes & ~kScopes) != 0)
+    return fmt::format("scopes {:#x}", schema.scopes);
+  if (schema.mutable_when > ETB_OPTION_ANY_TIME) return fmt::format("mutable_when {}", schema.mutable_when);
+  if (std::isnan(schema.minimum) || std::isnan(schema.maximum)) return "a bound that is not a number";
+  if (schema.choice_count != 0 && schema.type != ETB_OPTION_TEXT) return "choices, and no text";
+  for (const std::string& choice : facts.choices)
+    if (choice.empty() || !host::validate::is_utf8(choice)) return "a choice that is no text";
+  if (schema.doc == nullptr || !host::validate::is_utf8(schema.doc)) return "a description that is no text";
+  if (schema.default_value != nullptr && schema.default_value->type == schema.type &&
+      !is_in_range(facts, *schema.default_value))
+    return "a default outside of its own range or choices";
+  return "";
+}
+
+etb_status ETB_CALL take_schema(void* ctx, const etb_option_schema* schema) {
+  Described& out = static_cast<std::vector<Described>*>(ctx)->emplace_back();
+  OptionFacts& facts = out.facts;
+  facts.key = schema->key != nullptr ? schema->key : "";
+  facts.type = schema->type;
+  facts.scopes = schema->scopes;
+  facts.minimum = schema->minimum;
+  facts.maximum = schema->maximum;
+  for (uint32_t i = 0; i < schema->choice_count; ++i)
+    facts.choices.emplace_back(
+        schema->choices != nullptr && schema->choices[i] != nullptr ? schema->choices[i] : "");
+  out.mutable_when = schema->mutable_when;
+  out.defect = defect_of(*schema, facts);
+  if (schema->default_value == nullptr) return ETB_OK;
+  out.default_value = *schema->default_value;
+  if (schema->default_value->text != nullptr) out.default_text = schema->default_value->text;
+  return ETB_OK;
+}
+
+std::vector<Described> schema_of(CheckContext& context, Subject& subject) {
+  std::vector<Described> out;
+  const etb_option_schema_sink sink = {ETB_INIT_SIZE(etb_option_schema_sink), 0, &out, take_schema};
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("option_schema");
+  const etb_status status = subject.table().option_schema(subject.handle(), &sink, &error);
+  if (status != ETB_OK && status != ETB_NOT_IMPLEMENTED)
+    context.fail(fmt::format("option_schema returns {}: {}", status, error.text));
+  for (Described& each : out)
+    if (each.default_value) {
+      each.default_value->key = each.facts.key.c_str();
+      each.default_value->text = each.default_text.c_str();
+    }
+  return out;
+}
+
+void schema_is_sound(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<Described> options = schema_of(context, *subject), again = schema_of(context, *subject);
+  std::map<std::string, size_t> keys;
+  for (const Described& each : options) {
+    if (!each.defect.empty()) context.fail(fmt::format("option '{}' has {}", each.facts.key, each.defect));
+    if (++keys[each.facts.key] == 2)
+      context.fail(fmt::format("option '{}' is described twice", each.facts.key));
+  }
+  if (again.size() != options.size()) context.fail("the second call of option_schema lists other options");
+  const uint32_t caps = subject->table().caps;
+  const bool has_values = (caps & (ETB_PLUGIN_CAP_SET_OPTION | ETB_PLUGIN_CAP_GET_OPTION)) != 0;
+  if (options.empty() && has_values)
+    context.fail("the plugin offers set_option or get_option, but its schema lists no option");
+  if (!context.spec().entry.manifest) return;
+  for (const host::OptionEntry& entry : context.spec().entry.manifest->options)
+    if (!keys.contains(entry.key))
+      context.fail(fmt::format("the manifest lists the option '{}', the schema does not", entry.key));
+}
+
+// ---- values at creation
+
+// Returns values that the schema excludes: below and above the range, other choices, other types.
+std::vector<etb_option> excluded_values(const OptionFacts& facts) {
+  std::vector<etb_option> out;
+  const auto add = [&]() -> etb_option& {
+    return out.emplace_back(make_option(facts.key.c_str(), facts.type));
+  };
+  for (etb_option_type type = ETB_OPTION_BOOL; type <= ETB_OPTION_BYTES; ++type)
+    if (type != facts.type) add() = make_option(facts.key.c_str(), type);
+  if (facts.type == ETB_OPTION_BOOL) {
+    add().i64 = 2;
+    add().i64 = -1;
+  }
+  constexpr double kMost = 9e18;  // within the integers of 64 bits
+  if (facts.type == ETB_OPTION_I64 && facts.has_range()) {
+    if (facts.minimum > -kMost) add().i64 = static_cast<int64_t>(facts.minimum) - 1;
+    if (facts.maximum < kMost) add().i64 = static_cast<int64_t>(facts.maximum) + 1;
+    if (facts.minimum > -kMost) add().i64 = INT64_MIN;
+    if (facts.maximum < kMost) add().i64 = INT64_MAX;
+  }
+  if (facts.type == ETB_OPTION_F64 && facts.has_range()) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (facts.minimum > -kInfinity) add().f64 = -kInfinity;
+    if (facts.maximum < kInfinity) add().f64 = kInfinity;
+    add().f64 = std::numeric_limits<double>::quiet_NaN();
+  }
+  if (facts.type == ETB_OPTION_TEXT && !facts.choices.empty()) {
+    add().text = "no-plugin-has-this-choice";
+    add().text = "";
+  }
+  if (facts.type == ETB_OPTION_TEXT) add().text = nullptr;
+  return out;
+}
+
+// Passes an option to the function of one scope. Returns its status.
+etb_status pass(CheckContext& context, Subject& subject, const ClaimedCase& item, uint32_t scope,
+                const etb_option& option) {
+  context.progress().at("an option");
+  if (scope == ETB_OBJECT_PLUGIN) {
+    const auto made = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
+    return made ? etb_status{ETB_OK} : static_cast<etb_status>(made.error().code);
+  }
+  const bool is_delegate = scope == ETB_OBJECT_DELEGATE;
+  const auto session =
+      CaseSession::make(subject, item.built, item.payload,
+                        is_delegate ? std::vector<etb_option>{option} : std::vector<etb_option>{});
+  if (!session || is_delegate)
+    return session ? etb_status{ETB_OK} : static_cast<etb_status>(session.error().code);
+  if (scope == ETB_OBJECT_RUN) return (*session)->run(item.built.runs[0], {.options = {option}}).status;
+  etb_context* made = nullptr;
+  etb_error error = ETB_ERROR_INIT;
+  const etb_delegate_table& table = *subject.table().delegate;
+  const etb_status status = table.context_create((*session)->delegate(), &option, 1, &made, &error);
+  if (status == ETB_OK && made != nullptr) (void)table.context_destroy(made, &error);
+  return status;
+}
+
+constexpr std::pair<uint32_t, const char*> kScopes[] = {{ETB_OBJECT_PLUGIN, "init"},
+                                                        {ETB_OBJECT_DELEGATE, "create"},
+                                                        {ETB_OBJECT_CONTEXT, "context_create"},
+                                                        {ETB_OBJECT_RUN, "execute"}};
+
+// Each option with its default, its ordinary and excluded values, at its scopes and at others.
+void values_at_each_scope(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 1);
+  if (items.empty()) return;
+  const etb_option unknown = make_option("no-plugin-has-this-option", ETB_OPTION_I64);
+  for (const auto& [scope, function] : kScopes) {
+    if (pass(context, *subject, items[0], scope, unknown) == ETB_OK)
+      context.fail(fmt::format("{} accepts an unknown option", function));
+    for (const Described& each : schema_of(context, *subject)) {
+      const OptionFacts& facts = each.facts;
+      if (facts.key == kLoseDevice || !each.defect.empty()) continue;
+      context.progress().restart();
+      std::vector<etb_option> good = ordinary_values(facts);
+      if (each.default_value && each.default_value->type == facts.type) good.push_back(*each.default_value);
+      for (const etb_option& option : good) {
+        const etb_status status = pass(context, *subject, items[0], scope, option);
+        if (facts.has(scope) && status != ETB_OK)
+          context.fail(fmt::format("{} rejects {} with {}, which the schema allows", function,
+                                   to_text(option), status));
+        if (!facts.has(scope) && status == ETB_OK)
+          context.fail(
+              fmt::format("{} accepts '{}', which the schema has at other scopes", function, facts.key));
+      }
+      if (!facts.has(scope)) continue;
+      for (const etb_option& option : excluded_values(facts))
+        if (pass(context, *subject, items[0], scope, option) == ETB_OK)
+          context.fail(fmt::format("{} accepts a value or type of '{}' (type {}) that the schema excludes",
+                                   function, facts.key, option.type));
+      if (context.outcome().findings.size() > 3) return;
+    }
+  }
+}
+
+// ---- living objects
+
+// An object that options are read from and set on.
+struct Target {
+  Subject& subject;
+  uint32_t kind;
+  void* object;
+};
+
+struct Read {
+  etb_status status = ETB_OK;
+  size_t count = 0;
+  etb_option value{};
+  std::string key, text;
+};
+
+Read read(CheckContext& context, const Target& target, const char* key) {
+  Read out;
+  const etb_option_sink sink = {ETB_INIT_SIZE(etb_option_sink), 0, &out,
+                                [](void* ctx, const etb_option* option) {
+                                  auto& self = *static_cast<Read*>(ctx);
+                                  ++self.count;
+                                  self.value = *option;
+                                  if (option->key != nullptr) self.key = option->key;
+                                  if (option->text != nullptr) self.text = option->text;
+                                  return etb_status{ETB_OK};
+                                }};
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("get_option");
+  out.status = target.subject.table().get_option(target.subject.handle(), target.kind, target.object, key,
+                                                 &sink, &error);
+  return out;
+}
+
+etb_status set(CheckContext& context, const Target& target, const etb_option& option) {
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at(("set " + to_text(option)).c_str());
+  return target.subject.table().set_option(target.subject.handle(), target.kind, target.object, &option,
+                                           &error);
+}
+
+bool is_equal(const Read& read, const etb_option& option) {
+  if (read.value.type != option.type) return false;
+  if (option.type == ETB_OPTION_TEXT) return read.text == option.text;
+  if (option.type == ETB_OPTION_F64) return read.value.f64 == option.f64;
+  return read.value.i64 == option.i64;
+}
+
+// Reads the option. A plugin that does not report it says so; then nothing is compared.
+bool expect_value(CheckContext& context, const Target& target, const etb_option& expected, const char* when) {
+  const Read found = read(context, target, expected.key);
+  if (found.status == ETB_NOT_IMPLEMENTED || found.status == ETB_NOT_SUPPORTED) return false;
+  if (found.status != ETB_OK)
+    context.fail(fmt::format("get_option of '{}' {} returns {}", expected.key, when, found.status));
+  else if (found.count != 1)
+    context.fail(fmt::format("get_option of '{}' reports {} values, expected 1", expected.key, found.count));
+  else if (found.key != expected.key)
+    context.fail(fmt::format("get_option of '{}' reports '{}'", expected.key, found.key));
+  else if (!is_equal(found, expected))
+    context.fail(fmt::format("'{}' has another value {} than {}", expected.key, when, to_text(expected)));
+  return true;
+}
+
+// Changes one option of a living object to each value and back; a fixed one must refuse.
+void change(CheckContext& context, const Target& target, const Described& each,
+            const std::function<void()>& use) {
+  const bool is_fixed = each.mutable_when == ETB_OPTION_FIXED;
+  etb_option current = *each.default_value;
+  std::vector<etb_option> values = ordinary_values(each.facts);
+  values.push_back(*each.default_value);
+  for (const etb_option& option : values) {
+    const etb_status status = set(context, target, option);
+    if (status == ETB_NOT_IMPLEMENTED) return;
+    if (is_fixed && status == ETB_OK)
+      context.fail(fmt::format("set_option changes '{}', which the schema fixes", each.facts.key));
+    if (!is_fixed && status != ETB_OK)
+      context.fail(
+          fmt::format("set_option rejects {} with {}, which the schema allows", to_text(option), status));
+    if (status == ETB_OK) current = option;
+    (void)expect_value(context, target, current,
+                       status == ETB_OK ? "after it was set" : "after a rejected change");
+    use();
+  }
+  for (const etb_option& option : excluded_values(each.facts)) {
+    if (set(context, target, option) == ETB_OK)
+      context.fail(
+          fmt::format("set_option accepts a value or type of '{}' that the schema excludes", each.facts.key));
+    (void)expect_value(context, target, current, "after a rejected change");
+    if (!context.outcome().findings.empty()) return;
+  }
+  use();
+}
+
+void living_objects(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<Described> options = schema_of(context, *subject);
+  const bool can_set = (subject->table().caps & ETB_PLUGIN_CAP_SET_OPTION) != 0,
+             can_get = (subject->table().caps & ETB_PLUGIN_CAP_GET_OPTION) != 0;
+  if (!can_set && !can_get) return context.skip("the plugin has neither set_option nor get_option");
+  bool is_any_read = false;
+  for (const ClaimedCase& item : context.claimed(*subject, 1)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    const auto use = [&] {
+      const RunResult result = session->run(item.built.runs[0]);
+      if (result.status != ETB_OK || !context.is_right(item, result))
+        context.fail(item.item->name + ": after a change of an option a run fails or is wrong");
+    };
+    const Target targets[] = {{*subject, ETB_OBJECT_PLUGIN, subject->handle()},
+                              {*subject, ETB_OBJECT_DELEGATE, session->delegate()}};
+    for (const Target& target : targets) {
+      const char* const unknown = "no-plugin-has-this-option";
+      if (const Read found = read(context, target, unknown); can_get && found.status != ETB_NOT_FOUND)
+        context.fail(
+            fmt::format("get_option of an unknown key returns {}, expected ETB_NOT_FOUND", found.status));
+      if (can_set && set(context, target, make_option(unknown, ETB_OPTION_I64)) != ETB_NOT_FOUND)
+        context.fail("set_option of an unknown key does not return ETB_NOT_FOUND");
+      for (const Described& each : options) {
+        if (!each.facts.has(target.kind) || !each.default_value || !each.defect.empty()) continue;
+        is_any_read = expect_value(context, target, *each.default_value, "without a change") || is_any_read;
+        if (can_set) change(context, target, each, use);
+        if (!context.outcome().findings.empty()) return;
+        context.progress().restart();
+      }
+    }
+  }
+  if (can_get && !is_any_read && !options.empty() && context.outcome().findings.empty())
+    context.warn("the plugin offers get_option and reports no option of the plugin or of a delegate");
+}
+
+// A delegate that was created with a value has it.
+void created_with(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 1))
+    for (const Described& each : schema_of(context, *subject)) {
+      if (!each.facts.has(ETB_OBJECT_DELEGATE) || !each.defect.empty()) continue;
+      for (const etb_option& option : ordinary_values(each.facts)) {
+        const auto session = CaseSession::make(*subject, item.built, item.payload, {option});
+        if (!session) continue;  // opt.values-at-each-scope reports it
+        (void)expect_value(context, {*subject, ETB_OBJECT_DELEGATE, (*session)->delegate()}, option,
+                           "after create");
+      }
+    }
+}
+
+constexpr Check kChecks[] = {
+    {"opt.schema-is-sound",
+     "Each option is described once, with a known type and scope, and a valid default.", "ABI-TYPE-03",
+     schema_is_sound},
+    {"opt.values-at-each-scope",
+     "Each function accepts the options of its scope at their defaults and bounds, and rejects all others.",
+     "ABI-OPT-01", values_at_each_scope},
+    {"opt.living-objects",
+     "Options of living objects read as set, change when the schema allows it, and survive rejected changes.",
+     "ABI-OPT-02", living_objects},
+    {"opt.created-with", "An option that create received is read from its delegate.", "ABI-OPT-02",
+     created_with},
+};
+
+}  // namespace
+
+std::span<const Check> option_life_checks() { return kChecks; }
+
+}  // namespace etb::conformance

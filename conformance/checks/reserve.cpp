@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// run: context_reserve, and arguments of execute that change no result.
+#include <fmt/format.h>
+
+#include "conformance/checks/groups.hpp"
+#include "conformance/subject/monotonic_clock.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// Calls context_reserve for the sizes of these inputs, without data.
+etb_status reserve(ReadyCase& ready, const std::vector<TensorData>& inputs, etb_error* error) {
+  const std::unique_ptr<PreparedRun> run = ready.session.prepare(inputs);
+  for (uint32_t i = 0; i < run->args.input_count; ++i) {
+    run->tensors[i].data = nullptr;
+    run->tensors[i].capacity_bytes = 0;
+  }
+  return ready.subject.table().delegate->context_reserve(ready.session.context(), run->tensors.data(),
+                                                         run->args.input_count, error);
+}
+
+bool has_reserve(CheckContext& context, Subject& subject) {
+  if ((subject.table().delegate->caps & ETB_DELEGATE_CAP_CONTEXT_RESERVE) != 0) return true;
+  context.skip("the plugin has no context_reserve");
+  return false;
+}
+
+std::vector<ClaimedCase> static_and_dynamic(CheckContext& context, Subject& subject) {
+  std::vector<ClaimedCase> out = context.find_claimed_like(subject, "dyn.*.stat", 6);
+  for (ClaimedCase& item : context.claimed(subject, 4)) out.push_back(std::move(item));
+  return out;
+}
+
+bool has_same_outputs(const std::vector<TensorData>& a, const std::vector<TensorData>& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i].shape.sizes != b[i].shape.sizes || a[i].bytes != b[i].bytes) return false;
+  return true;
+}
+
+// Reserves for each run and for the first only, on one context. The results must be those of a context
+// without a reservation. The validate layer sees what a reserved run allocates.
+void reserved_runs(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject || !has_reserve(context, *subject)) return;
+  context.each_session(*subject, static_and_dynamic(context, *subject), [&](ReadyCase& ready) {
+    const auto& runs = ready.item.built.runs;
+    std::vector<std::vector<TensorData>> expected;
+    for (const auto& inputs : runs) {
+      // A context of its own, so that nothing is reserved.
+      const auto fresh = context.make_session(ready.subject, ready.item);
+      if (!fresh) return;
+      expected.push_back(fresh->run(inputs).outputs);
+    }
+    for (const bool reserves_each : {true, false})
+      for (size_t i = 0; i < runs.size(); ++i) {
+        etb_error error = ETB_ERROR_INIT;
+        // The second time only the smallest sizes are reserved, then runs grow beyond them.
+        const bool reserves = reserves_each || i == 0;
+        const auto& sizes = reserves_each ? runs[i] : runs[runs.size() > 1 ? 1 : 0];
+        context.progress().at("context_reserve");
+        if (reserves && reserve(ready, sizes, &error) != ETB_OK)
+          return context.fail(
+              fmt::format("{}: context_reserve of run {} fails: {}", ready.name(), i, error.text));
+        context.progress().at("execute after context_reserve");
+        const RunResult result = ready.session.run(runs[i]);
+        if (result.status != ETB_OK)
+          return context.fail(
+              fmt::format("{}: run {} after context_reserve fails: {}", ready.name(), i, result.error.text));
+        if (!has_same_outputs(result.outputs, expected[i]))
+          return context.fail(
+              fmt::format("{}: run {} after context_reserve has another result", ready.name(), i));
+      }
+  });
+}
+
+// Invalid sizes must be rejected and leave the context usable. Without the layer, which would reject them.
+void wrong_reservations(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || !has_reserve(context, *subject)) return;
+  context.each_session(*subject, static_and_dynamic(context, *subject), [&](ReadyCase& ready) {
+    const etb_delegate_table& table = *ready.subject.table().delegate;
+    const uint32_t count = ready.session.input_count();
+    const auto expect_refusal = [&](const char* what, auto change) {
+      const std::unique_ptr<PreparedRun> run = ready.session.prepare(ready.inputs());
+      uint32_t given = count;
+      change(*run, given);
+      etb_error error = ETB_ERROR_INIT;
+      context.progress().at(what);
+      if (table.context_reserve(ready.session.context(), run->tensors.data(), given, &error) == ETB_OK)
+        context.fail(fmt::format("{}: context_reserve accepts {}", ready.name(), what));
+      if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
+        context.fail(
+            fmt::format("{}: after context_reserve of {} the context does not run", ready.name(), what));
+    };
+    expect_refusal("no inputs", [](PreparedRun&, uint32_t& given) { given = 0; });
+    expect_refusal("inputs of another dtype", [](PreparedRun& run, uint32_t&) {
+      for (etb_tensor& tensor : run.tensors) tensor.dtype = ETB_DTYPE_BITS16;
+    });
+    expect_refusal("an input of another rank", [](PreparedRun& run, uint32_t&) {
+      static int64_t sizes[ETB_MAX_RANK] = {};
+      run.tensors[0].rank = run.tensors[0].rank == 5 ? 4 : 5;
+      run.tensors[0].sizes = sizes;
+      run.tensors[0].strides = nullptr;
+      run.tensors[0].dim_order = nullptr;
+      run.tensors[0].upper_sizes = nullptr;
+    });
+  });
+}
+
+// Priority, number of the run, a distant deadline and unset callbacks are no part of the result.
+void arguments_without_effect(CheckContext& context) {
+  context.each_session({}, 6, [&](ReadyCase& ready) {
+    const std::vector<TensorData> expected = ready.run().outputs;
+    constexpr uint64_t kHourNs = uint64_t{3600} * 1000000000u;
+    const auto expect_same = [&](const std::string& what, const RunOptions& options) {
+      context.progress().at(what.c_str());
+      const RunResult result = ready.run(options);
+      if (result.status != ETB_OK)
+        context.fail(fmt::format("{}: with {} execute fails: {}", ready.name(), what, result.error.text));
+      else if (!has_same_outputs(result.outputs, expected))
+        context.fail(fmt::format("{}: with {} execute has another result", ready.name(), what));
+    };
+    for (const uint32_t priority : {0u, 1u, 499u, 999u, 1000u})
+      expect_same(fmt::format("priority {}", priority), {.priority = priority});
+    for (const uint64_t run_id : {uint64_t{1}, uint64_t{77}, UINT64_MAX})
+      expect_same(fmt::format("run_id {}", run_id), {.run_id = run_id});
+    expect_same("a deadline in an hour", {.deadline_ns = monotonic_ns() + kHourNs});
+    expect_same("the last possible deadline", {.deadline_ns = UINT64_MAX});
+    const etb_cancel_token never = {ETB_INIT_SIZE(etb_cancel_token), 0, nullptr, [](void*) { return 0u; }};
+    expect_same("a token that requests no stop", {.cancel = &never});
+    expect_same("a text option for vendors", {.options = {{ETB_INIT_SIZE(etb_option),
+                                                           0,
+                                                           "x-nobody-reads-this",
+                                                           ETB_OPTION_TEXT,
+                                                           0,
+                                                           0,
+                                                           0,
+                                                           "text",
+                                                           {nullptr, 0},
+                                                           nullptr,
+                                                           nullptr}}});
+  });
+}
+
+constexpr Check kChecks[] = {
+    {"run.reserved-runs",
+     "After context_reserve runs have the same results, also beyond the reserved sizes, and allocate nothing "
+     "within them.",
+     "ABI-EXEC-02", reserved_runs},
+    {"run.wrong-reservations",
+     "context_reserve rejects inputs that do not match, and the context stays usable.", "ABI-EXEC-02",
+     wrong_reservations},
+    {"run.arguments-without-effect",
+     "Priority, number of the run, a distant deadline and a token that requests no stop change no result.",
+     "", arguments_without_effect},
+};
+
+}  // namespace
+
+std::span<const Check> reserve_checks() { return kChecks; }
+
+}  // namespace etb::conformance

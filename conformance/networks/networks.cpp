@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/networks/networks.hpp"
+
+namespace etb::conformance {
+
+std::vector<Network> all_networks() {
+  std::vector<Network> out;
+  for (const std::span<const Network> family : {image_networks(), sequence_networks(), quantised_networks()})
+    out.insert(out.end(), family.begin(), family.end());
+  return out;
+}
+
+const Network* find_network(std::string_view name) {
+  for (const std::span<const Network> family : {image_networks(), sequence_networks(), quantised_networks()})
+    for (const Network& network : family)
+      if (network.name == name) return &network;
+  return nullptr;
+}
+
+Result<BuiltNetwork> build_network(const Network& network, const Batch& batch) {
+  NetworkBuilder net(network.name, batch);
+  network.build(net);
+  const std::vector<NetworkInput> inputs = net.inputs();
+  ETB_ASSIGN(ir::Module module, net.take());
+  return BuiltNetwork{std::move(module), inputs};
+}
+
+std::vector<TensorData> make_network_inputs(const Network& network, const BuiltNetwork& built, int64_t size,
+                                            std::string_view seed) {
+  Random random(std::string(network.name) + "/" + std::to_string(size) + "/" + std::string(seed));
+  std::vector<TensorData> out;
+  uint32_t operand = 0;
+  for (const NetworkInput& input : built.inputs) {
+    Shape shape{static_cast<etb_dtype>(input.dtype), {}, {}};
+    for (const ir::Dim dim : input.sizes) shape.sizes.push_back(dim.is_static() ? dim.value() : size);
+    out.push_back(make_values(shape, Values::kStatistical, input.domain, operand++, random));
+  }
+  return out;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The networks of the suite: small ones of each kind that people compile, made without files.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "conformance/networks/network_builder.hpp"
+
+namespace etb::conformance {
+
+struct Network {
+  const char* name;  // "cnn"
+  const char* what;  // for messages: "convolutions, batch norm, pooling, a classifier"
+  void (*build)(NetworkBuilder& net);
+};
+
+// In files of one family each.
+std::span<const Network> image_networks();
+std::span<const Network> sequence_networks();
+std::span<const Network> quantised_networks();
+
+std::vector<Network> all_networks();
+const Network* find_network(std::string_view name);
+
+// A network for one batch, as the compiler imports it.
+struct BuiltNetwork {
+  ir::Module module;
+  std::vector<NetworkInput> inputs;
+};
+[[nodiscard]] Result<BuiltNetwork> build_network(const Network& network, const Batch& batch);
+
+// Returns inputs for a batch of `size`. Equal for equal names and sizes.
+std::vector<TensorData> make_network_inputs(const Network& network, const BuiltNetwork& built, int64_t size,
+                                            std::string_view seed);
+
+}  // namespace etb::conformance

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optional functions that the plugin base does not have: dry_check, estimate, execute_async.
+#include <cstring>
+
+#include "etb/cpp/fail.hpp"
+#include "tests/conformance/fault_plugin/plugin.hpp"
+
+namespace faulty {
+namespace {
+
+decltype(etb_delegate_table::execute) execute = nullptr;
+
+uint64_t spec_nbytes(const etb_graph_spec& spec) {
+  uint64_t nbytes = nbytes_of(static_cast<etb_dtype>(spec.dtype));
+  for (uint32_t i = 0; i < spec.rank; ++i) nbytes *= static_cast<uint64_t>(spec.sizes[i]);
+  return nbytes;
+}
+
+etb_status ETB_CALL dry_check(etb_plugin* plugin, const etb_partition_args* args, etb_error* error) {
+  return etb::guard(error, [&]() -> etb::Status {
+    ETB_TRY(ETB_ACCEPT(etb_partition_args, args, option_count));
+    ETB_TRY(etb::Options::make(args->options, args->option_count, Plugin::kOptions, ETB_OBJECT_PLUGIN));
+    ETB_ASSIGN(const etb::graph::View view, etb::detail::open_graph(args->graph));
+    return etb::check_claimed(plugin_of(plugin), view.method());
+  });
+}
+
+// Counts bytes: a run reads its operands and writes its results, at some bytes a nanosecond.
+etb_status ETB_CALL estimate(etb_plugin*, const etb_partition_args* args, etb_estimate* out,
+                             etb_error* error) {
+  return etb::guard(error, [&]() -> etb::Status {
+    ETB_TRY(ETB_ACCEPT(etb_partition_args, args, option_count));
+    ETB_TRY(etb::Options::make(args->options, args->option_count, Plugin::kOptions, ETB_OBJECT_PLUGIN));
+    ETB_TRY(ETB_ACCEPT(etb_estimate, out, energy_nj));
+    ETB_ASSIGN(const etb::graph::View view, etb::detail::open_graph(args->graph));
+    const etb::Graph graph = view.method();
+    out->latency_ns = 1000;
+    for (uint32_t i = 0; i < graph.node_count(); ++i) {
+      const etb::Node node = graph.node(i);
+      double depth = 1;  // elements that each result reads
+      for (const etb::Value& operand : node.operands()) {
+        out->moved_bytes += spec_nbytes(operand.spec());
+        if (node.op_name() == "aten.mm.default") depth = static_cast<double>(operand.spec().sizes[0]);
+      }
+      for (const etb::Value& result : node.results()) {
+        out->moved_bytes += spec_nbytes(result.spec());
+        out->peak_bytes += spec_nbytes(result.spec());
+        out->latency_ns += static_cast<double>(spec_nbytes(result.spec())) * depth;
+      }
+    }
+    out->confidence = 0.5;
+    return {};
+  });
+}
+
+// Runs at once, so the run is over when the call returns: the fences are signalled before.
+etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* args, etb_error* error) {
+  for (uint32_t i = 0; i < args->signal_count; ++i)
+    if (std::strcmp(ETB_AT(etb_fence, args->signal, i)->kind, "callback") != 0)
+      return etb::fail(error, ETB_NOT_SUPPORTED, "a signal fence of another kind than callback");
+  const etb_status status = execute(context, args, error);
+  if (status != ETB_OK && !has_fault(204)) return status;
+  for (uint32_t i = 0; i < args->signal_count; ++i) {
+    const etb_fence& fence = *ETB_AT(etb_fence, args->signal, i);
+    fence.signal(fence.handle, ETB_OK);
+    if (has_fault(205)) fence.signal(fence.handle, ETB_OK);
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_optional_functions(Tables& tables) {
+  execute = tables.delegate.execute;
+  tables.aot.caps |= ETB_AOT_CAP_DRY_CHECK | ETB_AOT_CAP_ESTIMATE;
+  tables.aot.dry_check = dry_check;
+  tables.aot.estimate = estimate;
+  tables.delegate.caps |= ETB_DELEGATE_CAP_EXECUTE_ASYNC;
+  tables.delegate.execute_async = execute_async;
+}
+
+}  // namespace faulty

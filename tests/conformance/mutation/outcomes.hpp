@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outcomes of mutants as lines of JSON, and the page that is made from them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+#include "tests/conformance/mutation/rules.hpp"
+
+namespace etb::mutation {
+
+enum class Build : uint8_t { kRuns, kFails, kSame };
+
+struct MutantOutcome {
+  std::string target;
+  Mutant mutant;
+  std::string diff;
+  Build build = Build::kFails;
+  bool is_noticed_by_oracle = false, is_noticed_by_cert = false;
+  bool has_cert = false;           // cert ran to its end or to a failure
+  std::string by_oracle, by_cert;  // the sample, case or check that noticed
+
+  bool is_survivor() const { return build == Build::kRuns && is_noticed_by_oracle && !is_noticed_by_cert; }
+};
+
+// By id; the last line of an id counts. A file that does not exist has none. A line that is cut off is left out.
+std::map<std::string, MutantOutcome> read_outcomes(const std::string& path);
+void append_outcome(const std::string& path, const MutantOutcome& outcome);
+
+// Reads lines "ID reason": survivors that are right to survive.
+std::map<std::string, std::string> read_reasons(const std::string& path);
+
+struct PageInput {
+  std::map<std::string, MutantOutcome> before, now;  // `before` may be empty
+  std::map<std::string, std::string> reasons;
+  std::string command;                     // made `now`
+  std::map<std::string, size_t> possible;  // mutants by target
+};
+std::string make_page(const PageInput& input);
+
+}  // namespace etb::mutation

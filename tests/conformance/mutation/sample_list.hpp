@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samples and models that the oracle runs for a plugin.
+#pragma once
+
+#include <string>
+
+#include "etb/cpp/result.hpp"
+#include "tests/conformance/mutation/judges.hpp"
+
+namespace etb::mutation {
+
+// Returns a file with the samples that call the plugin and are right with the unchanged one. It is made once and kept in `work`.
+// `samples` is a folder of export_samples.py, or "": only those of the repository.
+[[nodiscard]] Result<std::string> make_sample_list(const Target& target, const JudgeInputs& inputs,
+                                                   const std::string& samples, const std::string& work);
+
+}  // namespace etb::mutation
