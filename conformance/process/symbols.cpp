@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -105,17 +106,24 @@ class ElfSymbols {
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Asks addr2line for "file.cpp:12". Returns "" without the program or debug information.
-std::string source_line(const std::string& path, uint64_t address) {
-  if (path.find('\'') != std::string::npos) return "";
-  const std::string command = fmt::format("addr2line -e '{}' {:#x} 2>/dev/null", path, address);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(::popen(command.c_str(), "re"), ::pclose);
+// Asks addr2line once for the lines of all addresses, since each start reads the file's whole debug
+// information. Returns "file.cpp:12" or "" for each address; all are "" without the program.
+std::vector<std::string> source_lines(const std::string& path, const std::vector<uint64_t>& addresses) {
+  std::vector<std::string> out(addresses.size());
+  if (path.find('\'') != std::string::npos) return out;
+  std::string command = fmt::format("addr2line -e '{}'", path);
+  for (const uint64_t address : addresses) command += fmt::format(" {:#x}", address);
+  command += " 2>/dev/null";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(::popen(command.c_str(), "re"), ::pclose);
   char line[1024] = {};
-  if (!out || std::fgets(line, sizeof(line), out.get()) == nullptr) return "";
-  std::string text = line;
-  text = text.substr(0, text.find_first_of(" \n"));
-  return text.empty() || text[0] == '?' || text.ends_with(":?") || text.ends_with(":0") ? ""
-                                                                                        : file_name(text);
+  for (std::string& text : out) {
+    if (!answer || std::fgets(line, sizeof(line), answer.get()) == nullptr) break;
+    text = line;
+    text = text.substr(0, text.find_first_of(" \n"));
+    const bool is_known = !text.empty() && text[0] != '?' && !text.ends_with(":?") && !text.ends_with(":0");
+    text = is_known ? file_name(text) : "";
+  }
+  return out;
 }
 
 class Namer {
@@ -130,27 +138,65 @@ class Namer {
     if (mapping.path.rfind('/', 0) == 0) mappings_.push_back(std::move(mapping));
   }
 
-  // Returns "name+0x10 at file.cpp:3 (library.so)", or "" for an address outside of all files.
-  std::string name(uint64_t address) {
+  void add_frame(uint64_t address) {
     for (const Mapping& mapping : mappings_) {
       if (address < mapping.begin || address >= mapping.end) continue;
-      auto& symbols = files_[mapping.path];
-      if (!symbols) symbols = std::make_unique<ElfSymbols>(mapping.path);
-      const uint64_t where = symbols->virtual_address(address - mapping.begin + mapping.offset);
-      // A return address is the instruction after the call.
-      const std::optional<Function> function = symbols->find(where - 1);
-      std::string out = function ? fmt::format("{}+{:#x}", function->name, function->offset + 1)
-                                 : fmt::format("{:#x}", where);
-      if (const std::string line = source_line(mapping.path, where - 1); !line.empty()) out += " at " + line;
-      return out + " (" + file_name(mapping.path) + ")";
+      File& file = files_[mapping.path];
+      if (!file.symbols) file.symbols = std::make_unique<ElfSymbols>(mapping.path);
+      const uint64_t where = file.symbols->virtual_address(address - mapping.begin + mapping.offset);
+      const std::optional<Function> function = file.symbols->find(where - 1);
+      Frame& frame = frames_[address];
+      frame.file = file_name(mapping.path);
+      frame.function = function ? fmt::format("{}+{:#x}", function->name, function->offset + 1)
+                                : fmt::format("{:#x}", where);
+      file.frames.emplace(where - 1, &frame);  // a return address is the instruction after the call
+      return;
     }
-    return "";
+  }
+
+  // Looks the source lines up, but for frames of the suite itself: they say nothing about the plugin, and
+  // the suite's debug information takes a second to read.
+  void add_lines() {
+    std::error_code error;
+    const std::string suite = std::filesystem::read_symlink("/proc/self/exe", error).string();
+    for (auto& [path, file] : files_) {
+      if (path == suite) continue;
+      std::vector<uint64_t> addresses;
+      for (const auto& [where, frame] : file.frames) addresses.push_back(where);
+      const std::vector<std::string> lines = source_lines(path, addresses);
+      size_t at = 0;
+      for (auto& [where, frame] : file.frames) frame->line = lines[at++];
+    }
+  }
+
+  // Returns "name+0x10 at file.cpp:3 (library.so)", or "" for an address outside of all files.
+  std::string name(uint64_t address) const {
+    const auto found = frames_.find(address);
+    if (found == frames_.end()) return "";
+    const Frame& frame = found->second;
+    return frame.function + (frame.line.empty() ? "" : " at " + frame.line) + " (" + frame.file + ")";
   }
 
  private:
+  struct Frame {
+    std::string function, line, file;
+  };
+  struct File {
+    std::unique_ptr<ElfSymbols> symbols;
+    std::map<uint64_t, Frame*> frames;  // by address in the file
+  };
+
   std::vector<Mapping> mappings_;
-  std::map<std::string, std::unique_ptr<ElfSymbols>> files_;
+  std::map<std::string, File> files_;
+  std::map<uint64_t, Frame> frames_;
 };
+
+// Returns the address of a frame, which backtrace_symbols_fd() writes as "file(name+0x1) [0x7f00]".
+std::optional<uint64_t> address_of(const std::string& line) {
+  const size_t open = line.rfind('[');
+  if (open == std::string::npos) return std::nullopt;
+  return std::strtoull(line.c_str() + open + 1, nullptr, 16);
+}
 
 }  // namespace
 
@@ -158,22 +204,27 @@ std::string with_symbols(const std::string& stacks) {
   constexpr int kMostFrames = 64;
   Namer namer;
   const std::string mark = kMapLine;
-  std::istringstream lines(stacks);
-  for (std::string line; std::getline(lines, line);)
-    if (line.rfind(mark, 0) == 0) namer.add_mapping(line.substr(mark.size()));
+  std::vector<std::string> lines;
+  std::istringstream in(stacks);
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind(mark, 0) == 0)
+      namer.add_mapping(line.substr(mark.size()));
+    else
+      lines.push_back(line);
+  int named = 0;
+  for (const std::string& line : lines)
+    if (const auto address = address_of(line); address && ++named <= kMostFrames) namer.add_frame(*address);
+  namer.add_lines();
   std::string out;
-  int frame = 0, named = 0;
-  lines = std::istringstream(stacks);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind(mark, 0) == 0) continue;
-    const size_t open = line.rfind('[');
-    if (open == std::string::npos) {  // the head of a thread
+  int frame = 0;
+  for (const std::string& line : lines) {
+    const auto address = address_of(line);
+    if (!address) {  // the head of a thread
       frame = 0;
       out += line + "\n";
       continue;
     }
-    const uint64_t address = std::strtoull(line.c_str() + open + 1, nullptr, 16);
-    const std::string text = ++named <= kMostFrames ? namer.name(address) : "";
+    const std::string text = namer.name(*address);
     out += fmt::format("#{} {}\n", frame++, text.empty() ? line : text);
   }
   return out;

@@ -43,11 +43,24 @@ def is_lowered(record):
 
 def left(record):
     """Exported nodes of which a part is left to portable kernels, ours and officially, and all of them; None where a side cannot tell."""
+    if "left" in record:
+        return record["left"]
     if not is_lowered(record) or "error" in record["xnnpack"] or not record["official"]["xnnpack"]["names"]:
         return None
     names = record["official"]["xnnpack"]["names"]
     here = {names[handle - 1] for handle in record["xnnpack"]["handles_left"] if handle <= len(names)}
     return len(here), len(record["official"]["xnnpack"]["names_left"]), len(set(names))
+
+
+def with_counts(record):
+    """The record with counts of nodes instead of their names."""
+    counts = json.loads(json.dumps({**record, "left": left(record)}))
+    counts["xnnpack"].pop("handles_left", None)
+    for facts in (counts["official"] or {}).values():
+        if isinstance(facts, dict):
+            facts.pop("names", None)
+            facts.pop("names_left", None)
+    return counts
 
 
 def delegation(record):

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the networks of export_networks.py here and by the official flow, and runs each program on both run times.
 
-usage: survey_networks.py ETBACKEND DIR [--official] [--only REGEX] [--again REGEX] [--jobs N] [--docs FILE]
+usage: survey_networks.py ETBACKEND DIR [--official] [--only REGEX] [--again REGEX] [--jobs N] [--results FILE]
+                          [--docs FILE]
 
 Compiles each DIR/NAME.pt2 for portable kernels and for XNNPACK, and compares what both run times compute with PyTorch. With --official
 the official flow lowers the archive, too: for XNNPACK, or for portable kernels where that fails; its program runs on both run times. Each
 step is a process of its own, at most 120 seconds of it. DIR/survey/NAME.json keeps the result: a later call goes on where an earlier one stopped, and repeats what changed
-with --again, keeping official programs. --docs FILE writes the tables between the marks of FILE. Needs torch and executorch.
+with --again, keeping official programs. --results FILE takes records of FILE, one a line, for networks without a result in DIR, and writes
+all of them back after each network, so that another machine goes on. --docs FILE writes the tables between the marks of FILE. Needs torch and executorch.
 """
 import argparse
 import concurrent.futures
@@ -85,6 +87,23 @@ def sentence(record):
     return "; ".join(faults) or "right"
 
 
+def take_results(folder, results):
+    """Records of an earlier survey, perhaps on another machine."""
+    for line in results.read_text().splitlines() if results.exists() else ():
+        record = json.loads(line)
+        path = folder / "survey" / f"{record['name']}.json"
+        if not path.exists():
+            path.write_text(line)
+
+
+def write_results(folder, results):
+    import network_table
+    records = [network_table.with_counts(json.loads(path.read_text())) for path in sorted((folder / "survey").glob("*.json"))]
+    new = results.with_suffix(".new")
+    new.write_text("".join(json.dumps(record, sort_keys=True) + "\n" for record in records))
+    new.replace(results)
+
+
 def in_turns(todo):
     """Small archives first, and the groups in turns, so that a survey that stops early has seen all of them."""
     counts = {}
@@ -106,11 +125,14 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--again")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--docs", type=pathlib.Path)
     options = parser.parse_args()
     for name in ("survey", "official"):
         (options.folder / name).mkdir(exist_ok=True)
     os.nice(5)
+    if options.results:
+        take_results(options.folder, options.results)
     todo = []
     for path in options.folder.glob("*.json"):
         paths = Paths(options.folder, path.stem)
@@ -122,6 +144,8 @@ def main():
         for future in concurrent.futures.as_completed(running):
             record = future.result()
             print(f"{record['name']}: {sentence(record)}", flush=True)
+            if options.results:
+                write_results(options.folder, options.results)
     if options.docs:
         import network_table
         network_table.write(options.folder, options.docs)
