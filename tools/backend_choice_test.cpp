@@ -58,6 +58,16 @@ TEST_F(BackendChoice, APinThatIsNoCandidateIsAWish) {
   }
 }
 
+TEST_F(BackendChoice, ADeviceIsFoundOrTheDevicesAreListed) {
+  EXPECT_EQ(run({"--device", "this processor"}).exit, 0);
+  EXPECT_EQ(run({"--device", "XnnpackBackend=this processor"}).exit, 0);
+  const CliRun other = run({"--device", "GPU 3"});
+  EXPECT_EQ(other.exit, static_cast<int>(ExitCode::NOT_FOUND)) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("device 'GPU 3': the plugin has cpu 'this processor' uuid "));
+  for (const char* text : {"=cpu", "XnnpackBackend=", ""})
+    EXPECT_EQ(run({"--device", text}).exit, static_cast<int>(ExitCode::USAGE)) << text;
+}
+
 TEST_F(BackendChoice, ADisabledPluginIsNamedInTheRefusal) {
   setenv("ETBACKEND_DISABLE", "org.etbackend.*", 1);
   const CliRun made = run({});

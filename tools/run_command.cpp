@@ -45,6 +45,7 @@ struct Options {
   uint32_t warmup = 0;
   int32_t threads = 1;
   std::vector<std::string> backend_pins;
+  std::vector<std::string> devices;
   std::vector<std::string> backend_options;
   std::vector<std::string> layers;
   std::vector<std::string> kernel_libraries;
@@ -121,6 +122,20 @@ Result<Times> run_times(const Options& options, host::Module& module, const Meth
   return times;
 }
 
+// Parses "id=device", or "device" for the delegates of all ids.
+Result<std::map<std::string, std::string>> parse_devices(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> devices;
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    const std::string id = at == std::string::npos ? "" : text.substr(0, at);
+    const std::string device = at == std::string::npos ? text : text.substr(at + 1);
+    if (device.empty() || at == 0 || !devices.emplace(id, device).second)
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--device '{}', expected DEVICE or id=DEVICE, once for an id", text));
+  }
+  return devices;
+}
+
 // Parses "id=plugin" pairs.
 Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> pins;
@@ -157,8 +172,11 @@ Result<std::vector<BackendOption>> parse_backend_options(const std::vector<std::
 class SearchedDelegates final : public host::DelegateResolver {
  public:
   SearchedDelegates(host::RegistryOptions options, std::map<std::string, std::string> pins,
-                    std::vector<BackendOption> backend_options)
-      : options_(std::move(options)), pins_(std::move(pins)), backend_options_(std::move(backend_options)) {}
+                    std::map<std::string, std::string> devices, std::vector<BackendOption> backend_options)
+      : options_(std::move(options)),
+        pins_(std::move(pins)),
+        devices_(std::move(devices)),
+        backend_options_(std::move(backend_options)) {}
 
   etb_status create(const host::DelegateRequest& request, host::MethodDelegate** out,
                     etb_error* error) noexcept override {
@@ -166,6 +184,7 @@ class SearchedDelegates final : public host::DelegateResolver {
       registry_ = std::make_unique<host::Registry>(options_);
       delegates_ = std::make_unique<host::PluginDelegates>(*registry_);
       for (const auto& [id, plugin] : pins_) delegates_->pin(id, plugin);
+      for (const auto& [id, device] : devices_) delegates_->set_device(id, device);
       for (const auto& [id, key, value] : backend_options_) delegates_->set_option(id, key, value);
     }
     return delegates_->create(request, out, error);
@@ -186,6 +205,7 @@ class SearchedDelegates final : public host::DelegateResolver {
  private:
   host::RegistryOptions options_;
   std::map<std::string, std::string> pins_;
+  std::map<std::string, std::string> devices_;  // by delegate id, "" for all others
   std::vector<BackendOption> backend_options_;
   std::unique_ptr<host::Registry> registry_;
   std::unique_ptr<host::PluginDelegates> delegates_;
@@ -266,6 +286,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.secure = session.secure;
   module_options.limits = options.limits;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
+  ETB_ASSIGN(auto devices, parse_devices(options.devices));
   ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
   // Shared by kernels and plugins.
   host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
@@ -273,7 +294,8 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
   registry.services.pool = &pool;
-  SearchedDelegates delegates(std::move(registry), std::move(pins), std::move(backend_options));
+  SearchedDelegates delegates(std::move(registry), std::move(pins), std::move(devices),
+                              std::move(backend_options));
   module_options.delegates = &delegates;
   Times times;
   ETB_ASSIGN(host::Module module, open_module(options.file, module_options, times));
@@ -358,6 +380,13 @@ void add_plugin_options(CLI::App& command, Options& options) {
   command
       .add_option("--backend-pin", options.backend_pins, "Use this plugin for this delegate id; repeatable")
       ->type_name("ID=PLUGIN")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--device", options.devices,
+          "Run delegates, or only those with this id, on the device with this uuid or name, as listed by "
+          "`etbackend list --devices`; repeatable")
+      ->type_name("[ID=]DEVICE")
       ->allow_extra_args(false);
   command
       .add_option("--backend-option", options.backend_options,

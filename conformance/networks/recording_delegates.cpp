@@ -56,7 +56,7 @@ etb_status RecordingDelegates::create(const host::DelegateRequest& request, host
     // The subject owns the plugin.
     const std::shared_ptr<const host::PluginContext> plugin(std::shared_ptr<void>(), &subject_.context());
     ETB_ASSIGN(host::MethodDelegate * delegate,
-               host::PluginDelegate::make(plugin, request, watchdog_, copies_, specs));
+               host::PluginDelegate::make(plugin, nullptr, request, watchdog_, copies_, specs));
     *out = new Recorder(*delegate, created_++, calls_);
     return {};
   });

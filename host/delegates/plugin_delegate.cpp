@@ -104,22 +104,25 @@ etb_status BorrowedData::get_named(void* ctx, const char* key, etb_payload_view*
 
 // ---- PluginDelegate
 
-PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request,
+PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin,
+                               std::shared_ptr<const Device> device, const DelegateRequest& request,
                                RunWatchdog& watchdog)
     : plugin_(std::move(plugin)),
+      device_(std::move(device)),
       platform_(*request.platform),
       watchdog_(watchdog),
       borrowed_(to_aligned(std::move(*request.payload)), request.named_data),
       named_data_(borrowed_.named_data()) {}
 
 Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
+                                             std::shared_ptr<const Device> device,
                                              const DelegateRequest& request, RunWatchdog& watchdog,
                                              std::shared_ptr<StagingMemory> copies,
                                              std::span<const etb_compile_spec> specs,
                                              std::span<const etb_option> options) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
   std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(
-      new PluginDelegate(std::move(plugin), request, watchdog), destroy);
+      new PluginDelegate(std::move(plugin), std::move(device), request, watchdog), destroy);
   if (Status status = delegate->set_up(request, std::move(copies), specs, options); !status) {
     return tl::make_unexpected(
         with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
@@ -141,7 +144,7 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<St
   args.spec_count = specs.size();
   args.options = options.data();
   args.option_count = options.size();
-  ETB_ASSIGN(delegate_, plugin_->create_delegate(args));
+  ETB_ASSIGN(delegate_, plugin_->create_delegate(args, device_.get()));
   ETB_ASSIGN(const etb_delegate_info info, delegate_->query());
   ETB_ASSIGN(context_, delegate_->create_context());
   constexpr uint32_t kMaxArguments = 1u << 16;
@@ -154,6 +157,7 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<St
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
   ETB_TRY(prepare_arguments(request, std::move(copies)));
+  ETB_TRY(reserve(request.arguments));
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
   if (info.scratch_bytes > request.max_scratch_bytes || alignment > 4096 ||
@@ -200,6 +204,15 @@ Status PluginDelegate::prepare_arguments(const DelegateRequest& request,
   return {};
 }
 
+// Called while a method loads: the plugin plans for the largest sizes, so that no run allocates (ABI-EXEC-02).
+// A run reports arguments that cannot be passed, with its own error.
+Status PluginDelegate::reserve(std::span<EValue* const> arguments) {
+  if (arguments.empty()) return {};
+  for (uint32_t i = 0; i < input_count_; ++i)
+    if (describe(*arguments[i], i, nullptr) != ETB_OK) return {};
+  return context_->reserve({tensors_.data(), input_count_});
+}
+
 etb_status PluginDelegate::bind_memory(uint32_t argument, void* data, uint64_t nbytes,
                                        uint64_t capacity_bytes, etb_error* error) noexcept {
   const ArgumentStaging::StagedArgument staged = staging_->stage(argument, data, nbytes, capacity_bytes);
@@ -215,7 +228,8 @@ etb_status PluginDelegate::bind_memory(uint32_t argument, void* data, uint64_t n
   return ETB_OK;
 }
 
-etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_error* error) noexcept {
+// Writes everything of the argument's tensor but its memory.
+etb_status PluginDelegate::describe(const EValue& value, uint32_t argument, etb_error* error) noexcept {
   Slot& slot = slots_[argument];
   etb_tensor& tensor = tensors_[argument];
   tensor = {};
@@ -231,9 +245,6 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
                   argument, to_text(value.tensor().dtype()));
     }
     const Tensor& from = value.tensor();
-    // A program may free a tensor and use it afterwards.
-    if (from.data() == nullptr && from.nbytes() != 0)
-      return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: the tensor has no memory", argument);
     tensor.dtype = static_cast<etb_dtype>(from.dtype());
     tensor.rank = static_cast<uint32_t>(from.rank());
     std::copy(from.sizes().begin(), from.sizes().end(), slot.sizes.begin());
@@ -245,13 +256,12 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
       tensor.dim_order = from.dim_order().data();
     }
     tensor.upper_sizes = slot.is_bound_known ? slot.upper_sizes.data() : nullptr;
-    return bind_memory(argument, from.data(), from.nbytes(), from.capacity_bytes(), error);
+    return ETB_OK;
   }
   if (value.is_int() && argument < input_count_) {  // a symbolic integer
-    slot.scalar = value.to_int();
     tensor.dtype = ETB_DTYPE_INT64;
     tensor.sizes = slot.sizes.data();
-    return bind_memory(argument, &slot.scalar, sizeof slot.scalar, sizeof slot.scalar, error);
+    return ETB_OK;
   }
   if (error != nullptr) {
     error->code = ETB_INVALID_TYPE;
@@ -259,6 +269,20 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
                   to_text(value.tag()));
   }
   return ETB_INVALID_TYPE;
+}
+
+etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_error* error) noexcept {
+  ETB_CHECK(describe(value, argument, error));
+  if (!value.is_tensor()) {
+    int64_t& scalar = slots_[argument].scalar;
+    scalar = value.to_int();
+    return bind_memory(argument, &scalar, sizeof scalar, sizeof scalar, error);
+  }
+  const Tensor& from = value.tensor();
+  // A program may free a tensor and use it afterwards.
+  if (from.data() == nullptr && from.nbytes() != 0)
+    return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: the tensor has no memory", argument);
+  return bind_memory(argument, from.data(), from.nbytes(), from.capacity_bytes(), error);
 }
 
 // Also cancels at the deadline, so that plugins that only check the token keep it.

@@ -43,11 +43,11 @@ std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vect
 // execute allocates nothing from the heap unless it fails.
 class PluginDelegate final : public MethodDelegate {
  public:
-  // `specs` and `options` are borrowed for the call. `watchdog` outlives the delegate. The method's delegates
-  // share `copies`. End the result with destroy().
+  // `device` NULL: the plugin's default. `specs` and `options` are borrowed for the call. `watchdog` outlives
+  // the delegate. The method's delegates share `copies`. End the result with destroy().
   static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
-                                      const DelegateRequest& request, RunWatchdog& watchdog,
-                                      std::shared_ptr<StagingMemory> copies,
+                                      std::shared_ptr<const Device> device, const DelegateRequest& request,
+                                      RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
                                       std::span<const etb_compile_spec> specs,
                                       std::span<const etb_option> options = {});
 
@@ -64,13 +64,15 @@ class PluginDelegate final : public MethodDelegate {
     bool is_bound_known = false;
   };
 
-  PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request,
-                 RunWatchdog& watchdog);
+  PluginDelegate(std::shared_ptr<const PluginContext> plugin, std::shared_ptr<const Device> device,
+                 const DelegateRequest& request, RunWatchdog& watchdog);
   ~PluginDelegate() = default;
 
   Status set_up(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies,
                 std::span<const etb_compile_spec> specs, std::span<const etb_option> options);
   Status prepare_arguments(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies);
+  Status reserve(std::span<EValue* const> arguments);
+  etb_status describe(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind_memory(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes,
                          etb_error* error) noexcept;
@@ -79,6 +81,7 @@ class PluginDelegate final : public MethodDelegate {
 
   // Declared in order of life.
   std::shared_ptr<const PluginContext> plugin_;
+  std::shared_ptr<const Device> device_;  // NULL: the plugin's default
   const PlatformHooks& platform_;
   RunWatchdog& watchdog_;
   BorrowedData borrowed_;

@@ -121,10 +121,23 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     if (const auto given = options_.find(std::string(request.id)); given != options_.end()) {
       ETB_ASSIGN(options, to_options(*selection.plugin, given->second));
     }
-    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, request, watchdog_,
+    ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin));
+    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, std::move(device), request, watchdog_,
                                           staging_memory_of(request.named_data), specs, options));
     return {};
   });
+}
+
+// Returns NULL if the application named no device.
+Result<std::shared_ptr<const Device>> PluginDelegates::device_of(const std::string& backend_id,
+                                                                 const PluginContext& plugin) {
+  auto named = device_names_.find(backend_id);
+  if (named == device_names_.end()) named = device_names_.find("");
+  if (named == device_names_.end()) return nullptr;
+  auto device = devices_.open(plugin, named->second);
+  if (!device)
+    return tl::make_unexpected(with_context(std::move(device).error(), "delegate '" + backend_id + "'"));
+  return device;
 }
 
 // Finds the copies of a method by the address of its named data, which is unique during the method's life.

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "host/delegates/open_devices.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/delegates/staging_memory.hpp"
 #include "host/registry/registry.hpp"
@@ -32,6 +33,13 @@ class PluginDelegates final : public DelegateResolver {
     pins_[std::move(backend_id)] = std::move(plugin_id);
   }
 
+  // Sets the device for the delegates of an id, or of all ids if it is empty: a uuid, a name, or a part of one
+  // name, as OpenDevices::open() reads it. Creation fails if the plugin has no such device. Call it before a
+  // method is loaded. Without a device the plugin chooses.
+  void set_device(std::string backend_id, std::string device) {
+    device_names_[std::move(backend_id)] = std::move(device);
+  }
+
   // Sets an option for the delegates of an id. Its text is parsed by the plugin's schema; creation fails when
   // the plugin has no such option. Call it before a method is loaded.
   void set_option(std::string backend_id, std::string key, std::string text) {
@@ -46,14 +54,17 @@ class PluginDelegates final : public DelegateResolver {
 
  private:
   Result<Selection> select(const DelegateRequest& request);
+  Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin);
   std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
 
   Registry& registry_;
   std::map<std::string, std::string> pins_;
+  std::map<std::string, std::string> device_names_;                    // by delegate id, "" for all others
   std::map<std::string, std::map<std::string, std::string>> options_;  // by delegate id and key
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const Decision>> decisions_;
   std::map<const NamedDataMap*, std::weak_ptr<StagingMemory>> copies_;
+  OpenDevices devices_;
   RunWatchdog watchdog_;
 };
 

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices that applications name, and the sizes that contexts reserve while a method loads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "host/delegates/plugin_delegates.hpp"
+#include "host/testing/method_fixture.hpp"
+#include "host/testing/toy_plugin.hpp"
+
+namespace etb::host {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr uint8_t kUuids[2][16] = {{0xab, 1}, {0xab, 2}};
+std::multiset<const void*> open_devices;              // opened and not closed
+std::vector<const void*> used_devices;                // by each created delegate
+std::vector<std::vector<int64_t>> reserved;           // sizes of the first input
+std::vector<std::vector<int64_t>> sizes_before_runs;  // reserved sizes when a run began
+
+etb_status ETB_CALL enumerate_two(etb_plugin*, const etb_device_sink* sink, etb_error*) {
+  etb_device_info info{};
+  info.struct_size = sizeof info;
+  info.kind = "npu";
+  info.driver_version = "";
+  const char* const names[] = {"Left core", "Right core"};
+  for (const int i : {0, 1}) {
+    std::memcpy(info.uuid, kUuids[i], sizeof info.uuid);
+    info.name = names[i];
+    if (const etb_status status = sink->put(sink->ctx, &info); status != ETB_OK) return status;
+  }
+  return ETB_OK;
+}
+
+// A plugin with two devices, whose contexts reserve.
+const etb_plugin_table* ETB_CALL query_two_devices(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.device.enumerate = enumerate_two;
+  toy.device.open = [](etb_plugin*, const uint8_t* uuid, const etb_option*, uint64_t, etb_device** out,
+                       etb_error*) -> etb_status {
+    const int index = std::memcmp(uuid, kUuids[0], sizeof kUuids[0]) == 0 ? 0 : 1;
+    *out = reinterpret_cast<etb_device*>(const_cast<uint8_t*>(kUuids[index]));
+    open_devices.insert(*out);
+    return ETB_OK;
+  };
+  toy.device.close = [](etb_device* device, etb_error*) -> etb_status {
+    open_devices.erase(open_devices.find(device));
+    return ETB_OK;
+  };
+  toy.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                           etb_error* error) -> etb_status {
+    used_devices.push_back(args->device);
+    etb_delegate_args others = *args;
+    others.device = nullptr;
+    return toy_tables().delegate.create(plugin, &others, out, error);
+  };
+  toy.delegate.caps |= ETB_DELEGATE_CAP_CONTEXT_RESERVE;
+  toy.delegate.context_reserve = [](etb_context*, const etb_tensor* inputs, uint32_t count,
+                                    etb_error* error) -> etb_status {
+    EXPECT_EQ(count, 1U);
+    EXPECT_EQ(inputs[0].data, nullptr);
+    reserved.emplace_back(inputs[0].sizes, inputs[0].sizes + inputs[0].rank);
+    if (reserved.back()[0] <= 4) return ETB_OK;
+    error->code = ETB_OUT_OF_MEMORY;
+    std::strcpy(error->text, "too much for this device");
+    return ETB_OUT_OF_MEMORY;
+  };
+  toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) -> etb_status {
+    sizes_before_runs = reserved;
+    return toy_tables().delegate.execute(context, args, error);
+  };
+  return &toy.plugin;
+}
+
+const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_two_devices, kToyBackend}};
+
+class DeviceChoice : public testing::Test {
+ protected:
+  DeviceChoice() : registry_(options()) {
+    open_devices.clear();
+    used_devices.clear();
+    reserved.clear();
+    sizes_before_runs.clear();
+  }
+
+  static RegistryOptions options() {
+    RegistryOptions options;
+    options.environment = [](const char*) { return std::optional<std::string>(); };
+    options.admin_path.clear();
+    options.static_plugins = kPlugins;
+    return options;
+  }
+
+  // y = second(first(x)) for vectors of at most `bound` floats.
+  static format::ProgramSpec program(int64_t bound) {
+    format::ProgramSpec program = format::add_program(bound);
+    auto& method = program.methods[0];
+    for (const size_t i : {0U, 1U}) std::get<format::TensorSpec>(method.values[i]).dynamism = 1;
+    method.inputs = {0};
+    method.outputs = {1};
+    method.delegates = {{kToyBackend, 1, 0, {}}, {kToyBackend, 1, 0, {}}};
+    method.instructions = {{2, 0, 0, {0, 1}}, {2, 1, 0, {0, 1}}};
+    program.segments = {kToyPayload};
+    return program;
+  }
+
+  Registry registry_;
+};
+
+TEST_F(DeviceChoice, AUuidANameOrAPartOfOneNameChooses) {
+  for (const char* text :
+       {"ab020000-0000-0000-0000-000000000000", "AB020000000000000000000000000000", "right CORE", "Right"}) {
+    used_devices.clear();
+    PluginDelegates delegates(registry_);
+    delegates.set_device("", text);
+    {
+      MethodFixture fixture(program(4));
+      fixture.options.delegates = &delegates;
+      ASSERT_EQ(fixture.load(), ETB_OK) << text << ": " << fixture.error.text;
+      EXPECT_THAT(used_devices, ElementsAre(kUuids[1], kUuids[1])) << text;
+      EXPECT_EQ(open_devices.size(), 1U) << "delegates share an open device";
+    }
+    EXPECT_TRUE(open_devices.empty()) << text;
+  }
+}
+
+TEST_F(DeviceChoice, AnIdsOwnDeviceComesFirstAndWithoutOneThePluginChooses) {
+  PluginDelegates delegates(registry_);
+  delegates.set_device("", "right");
+  delegates.set_device(kToyBackend, "left");
+  MethodFixture fixture(program(4));
+  fixture.options.delegates = &delegates;
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  EXPECT_THAT(used_devices, ElementsAre(kUuids[0], kUuids[0]));
+  used_devices.clear();
+  PluginDelegates others(registry_);
+  others.set_device("AnotherBackend", "left");
+  MethodFixture second(program(4));
+  second.options.delegates = &others;
+  ASSERT_EQ(second.load(), ETB_OK) << second.error.text;
+  EXPECT_THAT(used_devices, ElementsAre(nullptr, nullptr));
+}
+
+TEST_F(DeviceChoice, ErrorsListTheDevices) {
+  for (const auto& [text, code, message] :
+       {std::tuple{"middle", ETB_NOT_FOUND, "device 'middle': the plugin has npu 'Left core' uuid ab01"},
+        std::tuple{"core", ETB_INVALID_ARGUMENT, "2 devices of the plugin match, expected one: npu 'Left"}}) {
+    PluginDelegates delegates(registry_);
+    delegates.set_device("", text);
+    MethodFixture fixture(program(4));
+    fixture.options.delegates = &delegates;
+    EXPECT_EQ(fixture.load(), code);
+    EXPECT_THAT(fixture.error.text, AllOf(HasSubstr(kToyBackend), HasSubstr(message)));
+    EXPECT_TRUE(used_devices.empty());
+  }
+}
+
+TEST_F(DeviceChoice, ContextsReserveTheLargestSizesBeforeTheFirstRun) {
+  PluginDelegates delegates(registry_);
+  MethodFixture fixture(program(4));
+  fixture.options.delegates = &delegates;
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  EXPECT_THAT(reserved, ElementsAre(ElementsAre(4), ElementsAre(4)));
+  FloatVector x({1, 2});
+  ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  EXPECT_EQ(sizes_before_runs.size(), 2U);
+  EXPECT_EQ(reserved.size(), 2U) << "a run reserves nothing";
+}
+
+TEST_F(DeviceChoice, AMethodThatCannotReserveDoesNotLoad) {
+  PluginDelegates delegates(registry_);
+  MethodFixture fixture(program(5));
+  fixture.options.delegates = &delegates;
+  EXPECT_EQ(fixture.load(), ETB_OUT_OF_MEMORY);
+  EXPECT_THAT(fixture.error.text, HasSubstr("too much for this device"));
+}
+
+}  // namespace
+}  // namespace etb::host

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenDevices: finds the device that an application named, and opens it once for all delegates on it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "host/plugin/device.hpp"
+
+namespace etb::host {
+
+class OpenDevices {
+ public:
+  // Returns the device of `plugin` with this uuid (32 hexadecimal digits; hyphens are ignored), with this name,
+  // or the only one whose name has this text, in any case. It stays open while somebody holds it. Errors name
+  // the devices that the plugin has: Code::NOT_FOUND without a match, Code::INVALID_ARGUMENT with several.
+  [[nodiscard]] Result<std::shared_ptr<const Device>> open(const PluginContext& plugin,
+                                                           const std::string& wanted);
+
+ private:
+  using Uuid = std::array<uint8_t, 16>;
+
+  std::mutex mutex_;
+  // By plugin, whose address is unique while a device of it is open.
+  std::map<std::pair<const PluginContext*, Uuid>, std::weak_ptr<const Device>> devices_;
+};
+
+}  // namespace etb::host
