@@ -53,12 +53,6 @@ Ready open_ready(CheckContext& context, bool has_sessions) {
   return out;
 }
 
-void expect_no_growth(CheckContext& context, size_t count, const std::function<void(size_t)>& body,
-                      const char* what, const GrowthLimits& limits = {}) {
-  context.progress().at(what);
-  if (const std::string grown = find_growth(count, body, what, limits); !grown.empty()) context.fail(grown);
-}
-
 etb_option unknown_option() { return make_option("no-plugin-has-this-option", ETB_OPTION_I64); }
 
 void of_runs(CheckContext& context) {
