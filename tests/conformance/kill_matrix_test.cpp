@@ -60,7 +60,7 @@ std::vector<std::string> split(const std::string& text, char by) {
 // machine.
 struct Limits {
   const char* case_ms = "2000";
-  const char* check_ms = "8000";
+  const char* check_ms = "20000";
 };
 constexpr Limits kPatient = {"60000", "300000"};
 
