@@ -320,6 +320,7 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   ETB_TRY(enter_sanitizer_host(runtime_of(options, plan.subject)));
   ETB_ASSIGN(plan.contract, parse_contract(options.contract));
   ETB_ASSIGN(plan.contract.rows, read_precision_rows(plan.subject.entry.manifest_path));
+  plan.may_add_workers = options.workers == 0;
   plan.worker_count =
       options.workers != 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency());
   plan.case_timeout_ms = options.case_timeout_ms;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "api/ops/schema.hpp"
@@ -35,6 +36,7 @@ struct OpFacts {
   std::set<etb_dtype> dtypes;
   uint32_t min_rank = 0, max_rank = 0, layouts = 0, flags = 0;
   std::set<std::string> quant_schemes;
+  std::string constraint;
   std::string defect;  // "" if there is none
 };
 
@@ -82,6 +84,7 @@ std::vector<OpFacts> op_rows_of(CheckContext& context, Subject& subject) {
                               facts.layouts = op->layouts;
                               facts.flags = op->flags;
                               if (!facts.defect.empty()) return etb_status{ETB_OK};
+                              facts.constraint = op->constraint;
                               facts.dtypes.insert(op->dtypes, op->dtypes + op->dtype_count);
                               for (uint32_t i = 0; i < op->quant_scheme_count; ++i)
                                 facts.quant_schemes.insert(op->quant_schemes[i]);
@@ -137,6 +140,22 @@ bool covers(const OpFacts& row, const etb_graph_spec& spec) {
          (spec.dynamic_dims == 0 || (row.flags & ETB_OP_DYNAMIC_SIZES) != 0);
 }
 
+// Returns the row that lists the only node of this image, or null if no row lists it. `out_is_asked` is false for
+// images of several nodes and nodes without a tensor operand, which rows do not describe.
+const OpFacts* find_row(const std::vector<OpFacts>& rows, const BuiltCase& built, bool& out_is_asked) {
+  const auto view = graph::View::open(built.image.span());
+  out_is_asked = false;
+  if (!view || view->graph_count() != 1 || view->method().nodes().size() != 1) return nullptr;
+  const graph::Node node = view->method().node(0);
+  const auto operands = node.operands();
+  if (operands.empty() || !operands[0].is_tensor()) return nullptr;
+  out_is_asked = true;
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const OpFacts& row) {
+    return row.op == node.op_name() && covers(row, operands[0].spec());
+  });
+  return found != rows.end() ? &*found : nullptr;
+}
+
 // Compares claims of single nodes with the rows: dtype, rank, layout and dynamic sizes.
 void claims_are_listed(CheckContext& context) {
   constexpr size_t kStep = 11;
@@ -147,22 +166,75 @@ void claims_are_listed(CheckContext& context) {
   for (size_t i = 0; i < cases.size(); i += kStep) {
     const Result<BuiltCase> built = cases[i].build(cases[i].name);
     if (!built) continue;
-    const auto view = graph::View::open(built->image.span());
-    if (!view || view->graph_count() != 1 || view->method().nodes().size() != 1) continue;
-    const graph::Node node = view->method().node(0);
-    const auto operands = node.operands();
-    if (operands.empty() || !operands[0].is_tensor() || !partition(*subject, built->image).is_whole_claim())
-      continue;
-    const bool is_listed = std::any_of(rows.begin(), rows.end(), [&](const OpFacts& row) {
-      return row.op == node.op_name() && covers(row, operands[0].spec());
-    });
-    if (!is_listed)
+    bool is_asked = false;
+    const OpFacts* const row = find_row(rows, *built, is_asked);
+    if (is_asked && row == nullptr && partition(*subject, built->image).is_whole_claim())
       return context.fail(
           fmt::format("{} is claimed, but no row of the op table has this op with the dtype, rank, layout "
                       "and dynamic sizes of "
                       "its first operand",
                       cases[i].name));
   }
+}
+
+// Cases of one node whose first operand some row lists, by op and dtype.
+struct CoveredCases {
+  bool is_restricted = false;  // by the constraint of a row
+  size_t rejected_count = 0;
+  std::string example;  // the first rejected case, and the reason
+  bool is_plain_claimed = false, is_claimed = false;
+};
+
+// Asks for a case if it is covered and if its answer still matters.
+void ask(Subject& subject, const std::vector<OpFacts>& rows, const Case& item, bool is_plain,
+         std::map<std::string, CoveredCases>& out) {
+  const auto known = out.find(item.op + " " + short_name(item.dtype));
+  if (!is_plain && (known == out.end() || known->second.is_claimed)) return;
+  const Result<BuiltCase> built = item.build(item.name);
+  if (!built) return;
+  bool is_asked = false;
+  const OpFacts* const row = find_row(rows, *built, is_asked);
+  if (row == nullptr) return;
+  CoveredCases& found = out[item.op + " " + short_name(item.dtype)];
+  found.is_restricted = found.is_restricted || !row->constraint.empty();
+  const Answers answers = partition(subject, built->image);
+  if (answers.is_whole_claim()) {
+    found.is_claimed = true;
+    found.is_plain_claimed = found.is_plain_claimed || is_plain;
+    return;
+  }
+  ++found.rejected_count;
+  if (found.example.empty())
+    found.example =
+        item.name + ": " + (answers.reasons.empty() ? answers.error : answers.reasons.begin()->second);
+}
+
+// A plugin that lists an op and rejects its plain cases looks complete and runs nothing. A row without a constraint
+// accepts all tensors that it describes.
+void listed_ops_are_claimed(CheckContext& context) {
+  const auto subject = open_aot(context, bare());
+  if (!subject) return;
+  const std::vector<OpFacts> rows = op_rows_of(context, *subject);
+  std::map<std::string, CoveredCases> cases;
+  for (const Case* item : plain_cases()) ask(*subject, rows, *item, true, cases);
+  for (auto at = cases.begin(); at != cases.end();)
+    at = at->second.is_plain_claimed ? cases.erase(at) : std::next(at);
+  if (!cases.empty())
+    for (const Case& item : all_cases()) ask(*subject, rows, item, false, cases);
+  std::string warned;
+  for (const auto& [name, found] : cases) {
+    if (found.is_restricted && found.is_claimed) continue;
+    const std::string text = fmt::format(
+        "{} is listed, and {} are rejected ({})", name,
+        found.is_claimed ? "its plain cases" : fmt::format("all {} cases of it", found.rejected_count),
+        found.example);
+    if (!found.is_restricted && !found.is_claimed)
+      context.fail(text);
+    else
+      warned += (warned.empty() ? "" : "; ") + text;
+    if (context.outcome().findings.size() > 3) return;
+  }
+  if (!warned.empty() && context.outcome().findings.empty()) context.warn(warned);
 }
 
 void preserved_ops_are_known(CheckContext& context) {
@@ -307,6 +379,11 @@ constexpr Check kChecks[] = {
      "ABI-TYPE-03", op_rows_are_sound},
     {"aot.claims-are-listed", "A claimed node has a row with its op, dtype, rank, layout and dynamic sizes.",
      "", claims_are_listed},
+    {"aot.listed-ops-are-claimed",
+     "Of each op and dtype that a row lists without a constraint, some case is claimed; a warning if only "
+     "the plain "
+     "cases are rejected, or with a constraint all.",
+     "", listed_ops_are_claimed},
     {"aot.preserved-ops-are-known", "preserve_ops lists known ops with their overloads, and none twice.", "",
      preserved_ops_are_known},
     {"aot.estimates-are-sound",

@@ -101,24 +101,38 @@ bool CheckContext::is_right(const ClaimedCase& item, const RunResult& result) co
   return true;
 }
 
+namespace {
+
+// Time that the repetitions of one check may take on a slow device. A run has about 150 checks, and each opens the
+// plugin at least once.
+constexpr double kBudgetMs = 8000;
+constexpr int kLeast = 4;  // one may be right by chance
+
+// Returns how many steps of `step_ms` fit into the budget: at most `wanted`, at least a few.
+int affordable(int wanted, double step_ms) {
+  const double fitting = kBudgetMs / std::max(step_ms, 1e-9);
+  return fitting >= wanted ? wanted : std::min(wanted, std::max(kLeast, static_cast<int>(fitting)));
+}
+
+}  // namespace
+
 int CheckContext::repeats(int wanted, double others) const {
-  constexpr double kBudgetMs = 30000;
-  constexpr int kLeast = 4;
-  const double affordable = kBudgetMs / std::max(latency_.run_ms * others, 1e-9);
-  return affordable >= wanted ? wanted : std::min(wanted, std::max(kLeast, static_cast<int>(affordable)));
+  return is_slow(latency_) ? affordable(wanted, latency_.run_ms * others) : wanted;
+}
+
+size_t CheckContext::cases(size_t wanted, double runs_of_each) const {
+  return is_slow(latency_)
+             ? static_cast<size_t>(affordable(static_cast<int>(wanted), latency_.run_ms * runs_of_each))
+             : wanted;
 }
 
 std::chrono::milliseconds CheckContext::patience() const {
   constexpr double kLeastMs = 5000, kRuns = 100;
-  return std::chrono::milliseconds(static_cast<int64_t>(kLeastMs + kRuns * latency_.run_ms));
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(kLeastMs + kRuns * latency_.run_ms + latency_.open_ms));
 }
 
-int CheckContext::opens(int wanted) const {
-  constexpr double kBudgetMs = 20000;
-  constexpr int kLeast = 3;
-  const double affordable = kBudgetMs / std::max(latency_.open_ms, 1e-9);
-  return affordable >= wanted ? wanted : std::min(wanted, std::max(kLeast, static_cast<int>(affordable)));
-}
+int CheckContext::opens(int wanted) const { return affordable(wanted, latency_.open_ms); }
 
 void CheckContext::fail(const std::string& text) {
   out_.findings.push_back({std::string(without_round(out_.name)), text, ""});

@@ -64,8 +64,10 @@ class CheckContext {
                     const std::function<void(ReadyCase&)>& body);
 
   // Returns how often a check repeats a run: `wanted`, or fewer times on a slow device, at least 4. The limit
-  // keeps `others` times as many sequential runs within about half a minute.
+  // keeps `others` times as many sequential runs within several seconds.
   int repeats(int wanted, double others = 1) const;
+  // As repeats(), for cases with so many runs of each.
+  size_t cases(size_t wanted, double runs_of_each) const;
   // Returns how long a check waits for an event that one run causes.
   std::chrono::milliseconds patience() const;
   // As repeats(), for opening the plugin.

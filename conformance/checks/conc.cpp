@@ -19,6 +19,7 @@ constexpr uint32_t kThreads = 4;
 constexpr uint32_t kThreadCounts[] = {2, 4, 8};
 constexpr double kMostAtOnce = 2 + 4 + 8;
 constexpr int kRuns = 60;
+constexpr double kLeastRuns = 4;  // of each thread, on a slow device
 // Enough cases for one of each op: ops share different state among instances.
 constexpr size_t kOneOfEachOp = 40;
 
@@ -60,7 +61,10 @@ void run_on_threads(CheckContext& context, uint32_t count, int runs, const std::
 }
 
 void contexts(CheckContext& context) {
-  context.each_session(bare(), kOneOfEachOp, [&](ReadyCase& ready) {
+  // Each context runs alone, then several times among the others.
+  constexpr double kRunsOfEach = kMostAtOnce * (1 + kLeastRuns);
+  const size_t count_of_cases = context.cases(kOneOfEachOp, kRunsOfEach);
+  context.each_session(bare(), count_of_cases, [&](ReadyCase& ready) {
     const etb_delegate_table& table = *ready.subject.table().delegate;
     for (const uint32_t wanted : kThreadCounts) {
       const uint32_t count = std::min(wanted, ready.session.info().max_contexts);
@@ -70,7 +74,7 @@ void contexts(CheckContext& context) {
         if (table.context_create(ready.session.delegate(), nullptr, 0, &one, &error) != ETB_OK)
           return context.fail(error.text);
       context.progress().at("runs on several contexts");
-      const int runs = context.repeats(kRuns, kOneOfEachOp * kMostAtOnce);
+      const int runs = context.repeats(kRuns, static_cast<double>(count_of_cases) * kMostAtOnce);
       run_on_threads(context, count, runs, ready.inputs(),
                      [&](uint32_t t, const std::vector<TensorData>& inputs) {
                        return ready.session.run_on(made[t], inputs);
@@ -83,16 +87,19 @@ void contexts(CheckContext& context) {
 void delegates(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, kOneOfEachOp)) {
+  const std::vector<ClaimedCase> items =
+      context.claimed(*subject, context.cases(kOneOfEachOp, kThreads * (1 + kLeastRuns)));
+  for (const ClaimedCase& item : items) {
     std::vector<std::unique_ptr<CaseSession>> sessions;
     for (uint32_t i = 0; i < kThreads; ++i) {
       sessions.push_back(context.make_session(*subject, item));
       if (!sessions.back()) return;
     }
     context.progress().at("runs on several delegates");
-    run_on_threads(
-        context, kThreads, context.repeats(kRuns, kOneOfEachOp * kThreads), item.built.runs[0],
-        [&](uint32_t t, const std::vector<TensorData>& inputs) { return sessions[t]->run(inputs); });
+    run_on_threads(context, kThreads, context.repeats(kRuns, static_cast<double>(items.size()) * kThreads),
+                   item.built.runs[0], [&](uint32_t t, const std::vector<TensorData>& inputs) {
+                     return sessions[t]->run(inputs);
+                   });
   }
 }
 
@@ -157,7 +164,7 @@ void cancelled_runs(CheckContext& context) {
         std::this_thread::sleep_for(std::chrono::microseconds(200));
       }
     });
-    for (int i = 0; i < kRuns; ++i) {
+    for (int i = 0; i < context.repeats(kRuns, 3); ++i) {
       const RunResult result = ready.run({.cancel = &token});
       if (result.status != ETB_OK && result.status != ETB_CANCELLED)
         context.fail(fmt::format("{}: a cancelled run returns {}, expected ETB_CANCELLED or ETB_OK",
@@ -174,7 +181,6 @@ void cancelled_runs(CheckContext& context) {
 
 // After a fork, the child must get an error or the right result: no hang, no crash.
 void after_a_fork(CheckContext& context) {
-  constexpr std::chrono::seconds kMost{5};
   context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const std::vector<TensorData> expected = ready.run().outputs;
     const pid_t child = ::fork();
@@ -189,7 +195,7 @@ void after_a_fork(CheckContext& context) {
     const auto begin = Clock::now();
     int status = 0;
     bool has_ended = false;
-    while (!has_ended && Clock::now() - begin < kMost) {
+    while (!has_ended && Clock::now() - begin < context.patience()) {
       has_ended = ::waitpid(child, &status, WNOHANG) != 0;
       if (!has_ended) ::usleep(1000);
     }

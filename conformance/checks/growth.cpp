@@ -24,7 +24,7 @@ constexpr int kTimesLonger = 4;
 constexpr size_t kMostObjects = 256;
 
 struct Account {
-  const char* what;
+  std::string_view what;
   size_t (*count)();
   bool is_limited = false;
 };
@@ -61,7 +61,7 @@ class Growth {
       if (const std::string many = find_many(run_window(window_), what); !many.empty()) return many;
     std::vector<Values> first = run_windows(window_);
     for (size_t account = 0; account < kAccountCount; ++account) {
-      if (!rises(first, account)) continue;
+      if (!is_compared(account) || !rises(first, account)) continue;
       const std::vector<Values> second = run_windows(longer_window());
       if (!rises(second, account)) continue;
       const double grown = static_cast<double>(second.back()[account] - second.front()[account]) /
@@ -73,9 +73,14 @@ class Growth {
   }
 
  private:
+  bool is_compared(size_t account) const {
+    return limits_.account.empty() || limits_.account == kAccounts[account].what;
+  }
+
   std::string find_many(const Values& now, const char* what) const {
     for (size_t account = 0; account < kAccountCount; ++account)
-      if (kAccounts[account].is_limited && now[account] > before_[account] + kMostObjects)
+      if (is_compared(account) && kAccounts[account].is_limited &&
+          now[account] > before_[account] + kMostObjects)
         return fmt::format("{}: {} more after {} repetitions of a {}", kAccounts[account].what,
                            now[account] - before_[account], done_, what);
     return "";
@@ -171,6 +176,12 @@ class Growth {
 std::string find_growth(size_t count, const std::function<void(size_t)>& body, const char* what,
                         const GrowthLimits& limits) {
   return count == 0 ? "" : Growth(count, body, limits).find(what);
+}
+
+void expect_no_growth(CheckContext& context, size_t count, const std::function<void(size_t)>& body,
+                      const char* what, const GrowthLimits& limits) {
+  context.progress().at(what);
+  if (const std::string grown = find_growth(count, body, what, limits); !grown.empty()) context.fail(grown);
 }
 
 }  // namespace etb::conformance

@@ -6,14 +6,18 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
+
+#include "conformance/checks/check.hpp"
 
 namespace etb::conformance {
 
 struct GrowthLimits {
   double budget_ms =
       1500;  // for all repetitions of an action that grows nothing; a suspicion may take as much again
-  int window = 120;          // repetitions of a window, if the time allows them
-  bool has_octaves = false;  // repeats further, to find tables that grow rarely, by doubling
+  int window = 120;               // repetitions of a window, if the time allows them
+  bool has_octaves = false;       // repeats further, to find tables that grow rarely, by doubling
+  std::string_view account = {};  // compares only this one: "threads"; by default all
 };
 
 // Calls `body(i)` with i from 0 to count - 1, over and over. Returns the account that grows, as text for a
@@ -22,5 +26,9 @@ struct GrowthLimits {
 // `count` are used.
 std::string find_growth(size_t count, const std::function<void(size_t)>& body, const char* what,
                         const GrowthLimits& limits = {});
+
+// Adds the account that grows as a finding.
+void expect_no_growth(CheckContext& context, size_t count, const std::function<void(size_t)>& body,
+                      const char* what, const GrowthLimits& limits = {});
 
 }  // namespace etb::conformance

@@ -2,9 +2,7 @@
 // info: the facts that query and query_io report about a delegate.
 #include <fmt/format.h>
 
-#include <unistd.h>
-
-#include <fstream>
+#include <algorithm>
 
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
@@ -144,24 +142,34 @@ Result<BuiltCase> with_constant(int form, int64_t rows) {
   return builder.finish({});
 }
 
-// Returns resident anonymous memory, which other processes do not change.
-size_t private_bytes() {
-  std::ifstream in("/proc/self/statm");
-  size_t total = 0, resident = 0, shared = 0;
-  in >> total >> resident >> shared;
-  return (resident - shared) * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+struct Measured {
+  uint64_t held = 0;      // growth of the process
+  uint64_t reported = 0;  // by query
+};
+
+void record(CheckContext& context, const char* what, const Measured& measured) {
+  context.outcome().measured.emplace_back(std::string(what) + ".reported_bytes",
+                                          static_cast<double>(measured.reported));
+  context.outcome().measured.emplace_back(std::string(what) + ".measured_bytes",
+                                          static_cast<double>(measured.held));
 }
 
-struct MeasuredDelegate {
-  uint64_t held = 0;      // measured growth by one delegate without a context
-  uint64_t reported = 0;  // resident_bytes
-};
+uint64_t growth_since(size_t before) {
+  const size_t now = held_bytes();
+  return now > before ? now - before : 0;
+}
+
+// Allocators round up, and small objects have costs of their own.
+constexpr uint64_t kSlackBytes = uint64_t{2} << 20;
+// Weights may be packed with padding or into a wider dtype.
+constexpr uint64_t kMostTimesMore = 4;
+constexpr uint64_t kMostTimesLess = 16;
 
 // Compares resident_bytes with what the process holds more. The least of several delegates: the first may
 // fill caches.
 void resident_bytes_are_true(CheckContext& context) {
   constexpr int64_t kRows = 1024;
-  constexpr uint64_t kConstantBytes = kRows * kRows * sizeof(float), kSlack = uint64_t{2} << 20;
+  constexpr uint64_t kConstantBytes = kRows * kRows * sizeof(float);
   const auto subject = context.open(bare());
   if (!subject || subject->table().aot == nullptr) return;
   for (int form = 0; form < 3; ++form) {
@@ -170,32 +178,101 @@ void resident_bytes_are_true(CheckContext& context) {
     const Compiled compiled = compile(*subject, built->image);
     if (compiled.status != ETB_OK) continue;
     const etb_delegate_table& table = *subject->table().delegate;
-    MeasuredDelegate least{UINT64_MAX, 0};
+    Measured least{UINT64_MAX, 0};
     for (int i = 0; i < 3; ++i) {
       Payload payload = compiled.payload;  // what the session itself holds is there before
-      const size_t before = private_bytes();
+      const size_t before = held_bytes();
       Result<std::unique_ptr<CaseSession>> made = CaseSession::make(*subject, *built, std::move(payload));
       if (!made) return context.fail("create of a case with a large constant fails: " + made.error().message);
-      const size_t after = private_bytes();
+      if (const Status ended = (*made)->end_context(); !ended)
+        return context.fail("the end of a context fails: " + ended.error().message);
+      const uint64_t held = growth_since(before);
       etb_delegate_info info{};
       info.struct_size = sizeof(info);
       etb_error error = ETB_ERROR_INIT;
       (void)table.query((*made)->delegate(), &info, &error);
-      const uint64_t held = after > before ? after - before : 0;
       if (held < least.held) least = {held, info.resident_bytes};
       made->reset();
     }
-    context.outcome().measured.emplace_back("resident.reported_bytes", static_cast<double>(least.reported));
-    context.outcome().measured.emplace_back("resident.measured_bytes", static_cast<double>(least.held));
-    if (least.reported > 16 * (kConstantBytes + least.held) + kSlack)
+    record(context, "resident", least);
+    if (least.reported > kMostTimesLess * (kConstantBytes + least.held) + kSlackBytes)
       context.fail(fmt::format("resident_bytes is {}, the process holds {} more, the constant has {}",
                                least.reported, least.held, kConstantBytes));
-    if (16 * least.reported + kSlack < least.held)
+    if (kMostTimesMore * least.reported + kSlackBytes < least.held)
       context.fail(fmt::format("resident_bytes is {}, the process holds {} more for a constant of {}",
                                least.reported, least.held, kConstantBytes));
     return;
   }
   context.skip("the plugin claims no case with a large constant");
+}
+
+// A chain whose values between nodes are large, or else one node.
+Result<BuiltCase> with_large_values(bool is_chain, int64_t elements) {
+  CaseBuilder builder("large values");
+  const Shape shape{ETB_DTYPE_FLOAT32, {elements}, {}};
+  uint32_t x = builder.input(shape, Values::kExact);
+  for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor", "aten.add.Tensor"}) {
+    x = builder.node(op, {graph::value_arg(x, "self"), graph::value_arg(x, "other")}, shape);
+    if (!is_chain) break;
+  }
+  builder.output(x);
+  return builder.finish({});
+}
+
+// Creates one more context, runs it, and measures what it holds then. The least of several.
+Measured measure_context(CheckContext& context, CaseSession& session, const etb_delegate_table& table,
+                         const std::vector<TensorData>& inputs) {
+  Measured least{UINT64_MAX, 0};
+  for (int i = 0; i < 3; ++i) {
+    const size_t before = held_bytes();
+    etb_context* made = nullptr;
+    etb_error error = ETB_ERROR_INIT;
+    context.progress().at("one more context");
+    if (table.context_create(session.delegate(), nullptr, 0, &made, &error) != ETB_OK) {
+      context.fail(std::string("context_create fails: ") + error.text);
+      break;
+    }
+    (void)session.run_on(made, inputs);
+    least.held = std::min(least.held, growth_since(before));
+    (void)table.context_destroy(made, &error);
+  }
+  etb_delegate_info info{};
+  info.struct_size = sizeof(info);
+  etb_error error = ETB_ERROR_INIT;
+  (void)table.query(session.delegate(), &info, &error);
+  least.reported = info.context_bytes;
+  return least;
+}
+
+// Compares context_bytes, an upper bound, with what one more context holds after a run.
+void context_bytes_are_enough(CheckContext& context) {
+  constexpr int64_t kElements = int64_t{1} << 20;
+  constexpr uint64_t kValueBytes = kElements * sizeof(float), kMostValues = 4;
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  for (const bool is_chain : {true, false}) {
+    const Result<BuiltCase> built = with_large_values(is_chain, kElements);
+    if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
+    const Compiled compiled = compile(*subject, built->image);
+    if (compiled.status != ETB_OK) continue;
+    Result<std::unique_ptr<CaseSession>> made = CaseSession::make(*subject, *built, compiled.payload);
+    if (!made) return context.fail("create of a case with large values fails: " + made.error().message);
+    if ((*made)->info().max_contexts < 2) return context.skip("a delegate has only one context");
+    (void)(*made)->run(built->runs[0]);
+    const Measured measured = measure_context(context, **made, *subject->table().delegate, built->runs[0]);
+    if (!context.outcome().findings.empty()) return;
+    record(context, "context", measured);
+    if (measured.held > 2 * measured.reported + kSlackBytes)
+      context.fail(fmt::format("context_bytes is {}, one more context holds {} after a run",
+                               measured.reported, measured.held));
+    if (measured.reported > kMostTimesLess * (kMostValues * kValueBytes + measured.held))
+      context.fail(
+          fmt::format("context_bytes is {}, one more context holds {} after a run, and {} values "
+                      "have {} bytes each",
+                      measured.reported, measured.held, kMostValues, kValueBytes));
+    return;
+  }
+  context.skip("the plugin claims no case with large values");
 }
 
 constexpr Check kChecks[] = {
@@ -206,6 +283,8 @@ constexpr Check kChecks[] = {
      info_is_stable},
     {"info.resident-bytes", "resident_bytes is near the memory that a delegate with a large constant holds.",
      "", resident_bytes_are_true},
+    {"info.context-bytes", "context_bytes is enough for what one more context holds after a run.", "",
+     context_bytes_are_enough},
 };
 
 }  // namespace

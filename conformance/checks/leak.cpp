@@ -1,52 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// leak: resources that remain. Counts start after a warm-up, so that caches may fill once.
+// leak: resources that remain. growth.hpp describes the difference between a leak and a cache.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/growth.hpp"
 #include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
 namespace {
 
-constexpr int kWarmUp = 20;
-constexpr int kLoops = 200;
-
-// Returns the growth of `count` per loop of `body`.
-template <class Body>
-double growth(size_t (*count)(), Body body) {
-  for (int i = 0; i < kWarmUp; ++i) body();
-  const size_t before = count();
-  for (int i = 0; i < kLoops; ++i) body();
-  const size_t after = count();
-  return (static_cast<double>(after) - static_cast<double>(before)) / kLoops;
-}
-
-void per_delegate(CheckContext& context, size_t (*count)(), double most, const char* what) {
+// Compares one account of the process between windows of repeated calls.
+void per_delegate(CheckContext& context, std::string_view account) {
   const auto subject = context.open(bare());
   if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const double grown = growth(count, [&] {
-      const auto session = context.make_session(*subject, item);
-      if (session) (void)session->run(item.built.runs[0]);
-    });
-    if (grown > most)
-      context.fail(
-          fmt::format("{:.2f} {} more for each delegate that was created, run and destroyed", grown, what));
-  }
+  for (const ClaimedCase& item : context.claimed(*subject))
+    expect_no_growth(context, 1,
+                     [&](size_t) {
+                       const auto session = context.make_session(*subject, item);
+                       if (session) (void)session->run(item.built.runs[0]);
+                     },
+                     "delegate that was created, run and destroyed", {.account = account});
 }
 
-void descriptors(CheckContext& context) {
-  per_delegate(context, open_descriptor_count, 0.05, "open descriptors");
-}
-void threads(CheckContext& context) { per_delegate(context, thread_count, 0.05, "threads"); }
-void mappings(CheckContext& context) { per_delegate(context, mapping_count, 0.1, "mappings"); }
-void heap_of_delegates(CheckContext& context) { per_delegate(context, heap_bytes, 8, "heap bytes"); }
+void descriptors(CheckContext& context) { per_delegate(context, "open descriptors"); }
+void threads(CheckContext& context) { per_delegate(context, "threads"); }
+void mappings(CheckContext& context) { per_delegate(context, "mappings"); }
+void heap_of_delegates(CheckContext& context) { per_delegate(context, "heap bytes"); }
 
 void heap_of_runs(CheckContext& context) {
   context.each_session(bare(), 1, [&](ReadyCase& ready) {
-    const double grown = growth(heap_bytes, [&] { (void)ready.run(); });
-    if (grown > 8) context.fail(fmt::format("{:.1f} more heap bytes for each run", grown));
+    expect_no_growth(context, 1, [&](size_t) { (void)ready.run(); }, "run", {.account = "heap bytes"});
   });
 }
 

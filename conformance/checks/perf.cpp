@@ -10,13 +10,15 @@
 namespace etb::conformance {
 namespace {
 
-constexpr int kRuns = 50;
+constexpr int kRuns = 50, kLeastRuns = 5;
+constexpr uint64_t kMostNs = 500000000;  // for all runs of one kind
 constexpr double kMostTimesSlower = 20;
 
 template <class Body>
 uint64_t best_ns(Body body) {
   uint64_t best = UINT64_MAX;
-  for (int i = 0; i < kRuns; ++i) {
+  const uint64_t first = monotonic_ns();
+  for (int i = 0; i < kRuns && (i < kLeastRuns || monotonic_ns() - first < kMostNs); ++i) {
     const uint64_t begin = monotonic_ns();
     body();
     best = std::min(best, monotonic_ns() - begin);

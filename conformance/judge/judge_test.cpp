@@ -41,6 +41,23 @@ TEST(Judge, OneRoundingIsHalfAnUlp) {
   EXPECT_FALSE(judge_float(Rule::kRounded, 1e300, 1).is_right);
 }
 
+// The reference of a result of several roundings is off by as much as the result itself.
+TEST(Judge, InFloat64TheReferenceIsRoundedToo) {
+  const auto is_right = [](double steps) {
+    ErrorModel error_model;
+    error_model.rule = Rule::kRounded;
+    error_model.ulps = 0.5;
+    error_model.steps = steps;
+    ReferenceTensor reference;
+    reference.values = {10};
+    reference.magnitude = {1};
+    const double found = 10 + 0x1p-49;  // the next number
+    return judge(error_model, {}, ETB_DTYPE_FLOAT64, reference, &found).is_right;
+  };
+  EXPECT_TRUE(is_right(3));
+  EXPECT_FALSE(is_right(0));
+}
+
 TEST(Judge, ErrorsOfOneDirectionAreBias) {
   ErrorModel error_model;
   error_model.rule = Rule::kContraction;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/process/measure_latency.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "conformance/process/subject_link.hpp"
@@ -29,35 +31,55 @@ std::optional<double> time_case(SubjectLink& link, const BuiltCase& built,
   return has_run ? ms : 0;
 }
 
-}  // namespace
+// Returns the processor time of ended children and their descendants.
+double processor_ms() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto ms = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+  };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
+}
 
-Latency measure_latency(const Plan& plan) {
+Latency measure(SubjectLink& link, const Plan& plan) {
   Latency out;
-  Result<std::unique_ptr<SubjectLink>> link = SubjectLink::start(plan);
-  if (!link) return out;
   SubjectLink::Limits limits;
   limits.time_ns = limits.whole_time_ns = uint64_t{plan.case_timeout_ms} * time_scale() * 1000000u;
   limits.most_bytes = uint64_t{1} << 28;
   std::vector<std::byte> answer;
   const uint64_t begin = monotonic_ns();
-  (*link)->send(RequestKind::kOpen, {});
-  if ((*link)->receive(limits, answer) != LinkState::kAnswered || !answer.empty()) return out;
+  link.send(RequestKind::kOpen, {});
+  if (link.receive(limits, answer) != LinkState::kAnswered || !answer.empty()) return out;
   out.open_ms = milliseconds_since(begin);
   int tries = 0;
   for (const Case* item : plain_cases()) {
     if (++tries > kMostTries) break;
     const Result<BuiltCase> built = item->build(item->name);
     if (!built) continue;
-    std::optional<double> ms = time_case(**link, *built, limits);
+    std::optional<double> ms = time_case(link, *built, limits);
     if (!ms) break;
     if (*ms == 0) continue;
     // The fastest of a few: the first run may warm up the device.
     for (int i = 0; i < kRepeats; ++i)
-      if (const std::optional<double> again = time_case(**link, *built, limits); again && *again > 0)
+      if (const std::optional<double> again = time_case(link, *built, limits); again && *again > 0)
         ms = std::min(*ms, *again);
     out.run_ms = *ms / 2;
     break;
   }
+  return out;
+}
+
+}  // namespace
+
+Latency measure_latency(const Plan& plan) {
+  const double before_ms = processor_ms();
+  Result<std::unique_ptr<SubjectLink>> link = SubjectLink::start(plan);
+  if (!link) return {};
+  const uint64_t begin = monotonic_ns();
+  Latency out = measure(**link, plan);
+  const double ms = milliseconds_since(begin);
+  link->reset();  // waits for the end of the process
+  out.busy = std::min(1.0, (processor_ms() - before_ms) / std::max(ms, 1e-3));
   return out;
 }
 

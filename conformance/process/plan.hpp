@@ -28,7 +28,8 @@ struct Plan {
   PrecisionContract contract;
   std::vector<Item> items;
   uint32_t worker_count = 1;
-  uint32_t batch_size = 1000;  // cases per child; each check has its own child
+  bool may_add_workers = false;  // for a plugin that waits most of its time
+  uint32_t batch_size = 1000;    // cases per child; each check has its own child
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
   UsageLimits limits;                 // for the processes of one child

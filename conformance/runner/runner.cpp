@@ -53,6 +53,7 @@ class PlanRun {
       plan_.subject.load_options.trust.root = overflow_user();
     const Undumpable undumpable;
     if (has_checks()) plan_.latency = measure_latency(plan_);
+    if (plan_.may_add_workers) plan_.worker_count *= batches_at_once(plan_.latency);
     cut_batches();
     while (!is_over() && !plan_.is_late() && (!jobs_.empty() || !children_.empty())) {
       ETB_TRY(start_children());

@@ -64,11 +64,16 @@ Result<std::unique_ptr<CaseSession>> CaseSession::make(Subject& subject, const B
 
 CaseSession::~CaseSession() { (void)end(); }
 
+Status CaseSession::end_context() {
+  etb_error error = ETB_ERROR_INIT;
+  etb_context* const context = std::exchange(context_, nullptr);
+  return context != nullptr ? check(subject_.table().delegate->context_destroy(context, &error), error)
+                            : Status();
+}
+
 Status CaseSession::end() {
   etb_error error = ETB_ERROR_INIT;
-  Status out;
-  if (etb_context* const context = std::exchange(context_, nullptr); context != nullptr)
-    out = check(subject_.table().delegate->context_destroy(context, &error), error);
+  Status out = end_context();
   if (etb_delegate* const delegate = std::exchange(delegate_, nullptr); delegate != nullptr)
     if (const Status status = check(subject_.table().delegate->destroy(delegate, &error), error); out)
       out = status;

@@ -92,6 +92,8 @@ class CaseSession {
   // True if an output may share the memory of an input.
   bool may_share_memory() const;
 
+  // Destroys the context only.
+  Status end_context();
   // Destroys context and delegate. Returns their first error.
   Status end();
   // Leaves context and delegate as they are: a call on them has not ended.

@@ -47,6 +47,22 @@ size_t heap_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
+size_t held_bytes() {
+  // Large blocks of malloc are mappings of their own, which the loop counts.
+  size_t out = ::mallinfo2().uordblks;
+  std::ifstream in("/proc/self/smaps");
+  constexpr std::string_view kAnonymous = "Anonymous:";
+  bool is_heap = false;
+  for (std::string line; std::getline(in, line);) {
+    size_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx", &begin, &end) == 2)
+      is_heap = line.find("[heap]") != std::string::npos;
+    else if (!is_heap && line.rfind(kAnonymous, 0) == 0)
+      out += std::strtoull(line.c_str() + kAnonymous.size(), nullptr, 10) * 1024;
+  }
+  return out;
+}
+
 size_t peak_address_bytes() { return status_bytes("VmPeak:"); }
 size_t locked_bytes() { return status_bytes("VmLck:"); }
 

@@ -20,6 +20,9 @@ size_t child_count();
 size_t temporary_file_count();
 // Bytes that malloc allocated and that are not freed.
 size_t heap_bytes();
+// Bytes that the process holds for itself: allocated with malloc, and written pages of other private mappings. Freed
+// memory that the C library keeps does not count.
+size_t held_bytes();
 // Largest address space so far.
 size_t peak_address_bytes();
 

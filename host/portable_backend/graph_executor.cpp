@@ -110,6 +110,7 @@ struct GraphExecutor::Impl {
   std::vector<uint32_t> inputs;   // value numbers
   std::vector<uint32_t> outputs;  // value numbers
   std::vector<std::byte> scratch;
+  uint64_t memory_bytes = 0;  // of values, constants included
 };
 
 Status GraphExecutor::Impl::make_value(uint32_t id, bool has_memory) {
@@ -125,8 +126,10 @@ Status GraphExecutor::Impl::make_value(uint32_t id, bool has_memory) {
     if (value.spec.sizes[i] < 0 || __builtin_mul_overflow(nbytes, value.spec.sizes[i], &nbytes) ||
         nbytes > kMaxTensorBytes)
       return make_error(Code::NOT_SUPPORTED, "value '" + name + "': sizes without a bound, or above 4 GiB");
-  if (has_memory)
+  if (has_memory) {
     value.bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(nbytes) + kReadableBehind);
+    memory_bytes += static_cast<uint64_t>(nbytes) + kReadableBehind;
+  }
   value.tensor = value.storage.make(dtype, {value.spec.sizes, value.spec.rank}, value.bytes.get(),
                                     static_cast<uint64_t>(nbytes), {value.spec.dim_order, value.spec.rank},
                                     Dynamism::kBounded);
@@ -161,6 +164,7 @@ Status GraphExecutor::Impl::load_constant(Value& value, uint32_t constant,
                                               "': " + std::to_string(bytes.size()) + " bytes, expected " +
                                               std::to_string(described.nbytes));
   value.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes.size() + kReadableBehind);
+  memory_bytes += bytes.size() + kReadableBehind;
   if (!bytes.empty()) std::memcpy(value.bytes.get(), bytes.data(), bytes.size());
   value.tensor.set_data(value.bytes.get(), bytes.size());
   if (is_widened(value.spec.dtype, precision)) widen(value, value.bytes.get(), value.tensor.numel());
@@ -192,8 +196,12 @@ Status GraphExecutor::Impl::add_step(const graph::Node& node) {
   const ops::Schema& schema = *ops::find_schema(op);
   const ops::Schema& out = *schema.out_variant();
 
-  Step step{kernel, std::make_unique<ArgumentValues>(precision), node.first_output(), node.output_count(),
-            node.id(), op};
+  Step step{kernel,
+            std::make_unique<ArgumentValues>(precision),
+            node.first_output(),
+            node.output_count(),
+            node.id(),
+            op};
   uint32_t result = node.first_output(), result_index = 0;
   for (uint32_t i = 0; i < node.output_count(); ++i) ETB_TRY(make_value(node.first_output() + i, true));
   const auto find_value = [&](uint32_t id) {
@@ -274,6 +282,7 @@ Result<GraphExecutor> GraphExecutor::make(std::span<const uint8_t> image, const 
 
 uint32_t GraphExecutor::input_count() const noexcept { return static_cast<uint32_t>(impl_->inputs.size()); }
 uint32_t GraphExecutor::output_count() const noexcept { return static_cast<uint32_t>(impl_->outputs.size()); }
+uint64_t GraphExecutor::memory_bytes() const noexcept { return impl_->memory_bytes + impl_->scratch.size(); }
 const etb_graph_spec& GraphExecutor::input_spec(uint32_t index) const noexcept {
   return impl_->values[impl_->inputs[index]].spec;
 }

@@ -59,6 +59,8 @@ class GraphExecutor {
   // The graph's inputs that are not constants, in order, and its outputs.
   uint32_t input_count() const noexcept;
   uint32_t output_count() const noexcept;
+  // Bytes of its values between nodes, its constants and its scratch memory, which may still grow.
+  uint64_t memory_bytes() const noexcept;
   // Specs of the image. With kFloat64 the data is FLOAT64 where the spec has a floating dtype.
   const etb_graph_spec& input_spec(uint32_t index) const noexcept;
   const etb_graph_spec& output_spec(uint32_t index) const noexcept;

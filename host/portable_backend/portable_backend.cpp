@@ -86,12 +86,15 @@ class PortableDelegate {
     ETB_ASSIGN(const GraphExecutor executor, made.make_executor());
     made.input_count_ = executor.input_count();
     made.output_count_ = executor.output_count();
+    made.context_bytes_ = executor.memory_bytes();
     return made;
   }
 
   DelegateInfo info() const {
-    return {
-        .input_count = input_count_, .output_count = output_count_, .resident_bytes = image_->span().size()};
+    return {.input_count = input_count_,
+            .output_count = output_count_,
+            .resident_bytes = image_->span().size(),
+            .context_bytes = context_bytes_};
   }
 
   Result<GraphExecutor> make_executor() const {
@@ -125,6 +128,7 @@ class PortableDelegate {
   NamedData named_data_;
   uint32_t input_count_ = 0;
   uint32_t output_count_ = 0;
+  uint64_t context_bytes_ = 0;
 };
 
 std::string where(const char* what, uint32_t index) {

@@ -52,6 +52,7 @@ class XnnpackDelegate {
     PackedWeights weights;
     Sharing sharing = Sharing::kConcurrent;
     uint32_t input_count = 0, output_count = 0;
+    uint64_t context_bytes = 0;  // bound of the workspace
     std::vector<bool> is_output_reread;
     bool is_small = false;              // too small to wake a thread
     std::mutex mutex;                   // locked while a runtime is created; guards `first`

@@ -29,7 +29,9 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
       ->capture_default_str();
   command
       .add_option("--workers", options.workers,
-                  "Number of child processes at once; 0: one per processor. Results do not depend on it")
+                  "Number of child processes at once; 0: one per processor, more if the plugin mostly waits. "
+                  "Results do not "
+                  "depend on it")
       ->check(CLI::Range(0u, kMaxWorkers).description(""))
       ->capture_default_str();
   command.add_option("--case-timeout-ms", options.case_timeout_ms, "Time limit of one case")

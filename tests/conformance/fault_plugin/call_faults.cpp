@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 202 to 249: functions that hosts seldom call, and promises over time.
+// Faults 202 to 249 and 293: functions that hosts seldom call, and promises over time.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -149,10 +149,12 @@ void break_facts(etb_delegate_table& table) {
                                    }};
       return unbroken.delegate.query_io(delegate, &own, error);
     };
-  if (has_fault(224) || has_fault(225))
+  if (has_fault(224) || has_fault(225) || has_fault(293))
     table.query = [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
       const etb_status status = unbroken.delegate.query(delegate, info, error);
-      info->resident_bytes = has_fault(224) ? 0 : info->resident_bytes * 1000;
+      if (has_fault(224)) info->resident_bytes = 0;
+      if (has_fault(225)) info->resident_bytes *= 1000;
+      if (has_fault(293)) info->context_bytes /= 10;
       return status;
     };
 }
