@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/conformance/mutation/outcomes.hpp"
+#include "tests/conformance/mutation/sample_list.hpp"
 #include "tests/conformance/mutation/target_run.hpp"
 
 namespace etb::mutation {
@@ -116,6 +117,13 @@ double print_score(const std::map<std::string, MutantOutcome>& outcomes) {
   return noticed == 0 ? -1 : 100.0 * static_cast<double>(by_both) / static_cast<double>(noticed);
 }
 
+// Removes the files that a run keeps for the next one.
+void remove_work(const std::string& work) {
+  fs::remove(work + "/outcomes.jsonl");
+  fs::remove_all(work + "/originals");
+  for (const Target& target : all_targets()) fs::remove(sample_list_path(target, work));
+}
+
 }  // namespace
 
 Result<bool> run_campaign(const CampaignOptions& given) {
@@ -124,7 +132,7 @@ Result<bool> run_campaign(const CampaignOptions& given) {
   options.work = fs::canonical(options.work).string();
   options.programs =
       fs::canonical(options.programs.empty() ? options.build + "/bin" : options.programs).string();
-  if (options.fresh) fs::remove(options.work + "/outcomes.jsonl");
+  if (options.fresh) remove_work(options.work);
   ETB_ASSIGN(const BuildTree tree, BuildTree::open(options.root, options.build));
   ETB_ASSIGN(const Shard shard, parse_shard(options.shard));
   PageInput page;

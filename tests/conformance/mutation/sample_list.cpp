@@ -86,9 +86,13 @@ Status write_samples(const Target& target, const JudgeInputs& inputs, const std:
 
 }  // namespace
 
+std::string sample_list_path(const Target& target, const std::string& work) {
+  return work + "/samples_" + target.name + ".txt";
+}
+
 Result<std::vector<Sample>> list_samples(const Target& target, const JudgeInputs& inputs,
                                          const std::string& samples, const std::string& work) {
-  const std::string path = work + "/samples_" + target.name + ".txt";
+  const std::string path = sample_list_path(target, work);
   if (!fs::exists(path)) ETB_TRY(write_samples(target, inputs, samples, path));
   std::vector<Sample> out;
   std::ifstream file(path);

@@ -120,6 +120,10 @@ MutantOutcome TargetRun::judge(const Mutant& mutant, const std::vector<MutantOut
     out.is_noticed_by_oracle = oracle.is_noticed;
     out.by_oracle = oracle.by;
   }
+  if (!out.is_noticed_by_oracle && is_same_code(mutant, out, objects)) {
+    out.build = Build::kSame;
+    return out;
+  }
   if (out.is_noticed_by_oracle || options_.all_cert) ask_cert_about(out);
   return out;
 }
@@ -153,16 +157,24 @@ Build TargetRun::build_plugin(const Mutant& mutant, MutantOutcome& out, Objects&
 }
 
 Build TargetRun::compile(const Mutant& mutant, const std::string& text, Objects& objects) {
-  bool is_same = true;
   const std::string folder = scratch();
   for (const CompileCommand& command : sources_.at(mutant.file)) {
     if (!is_run_here(command.object)) continue;
     const std::string object = folder_ + "/mutant_" + std::to_string(objects.size()) + ".o";
     if (!tree_.compile(command, apply(mutant, text), folder, object).is_ok()) return Build::kFails;
-    is_same = is_same && is_same_as_original(command, text, object);
     objects.push_back({command.object, object});
   }
-  return is_same ? Build::kSame : Build::kRuns;
+  return objects.empty() ? Build::kSame : Build::kRuns;
+}
+
+// The original is compiled only for mutants that the oracle does not notice: the others differ from it.
+bool TargetRun::is_same_code(const Mutant& mutant, MutantOutcome& out, const Objects& objects) {
+  const Meter meter(out.seconds.compile);
+  const std::string text = read_text(tree_.root() + "/" + mutant.file);
+  for (const CompileCommand& command : sources_.at(mutant.file))
+    for (const auto& [original, object] : objects)
+      if (original == command.object && !is_same_as_original(command, text, object)) return false;
+  return true;
 }
 
 // Objects of unchanged files are kept in the work folder. All mutants of a file are compared with one compilation, and so are those of a

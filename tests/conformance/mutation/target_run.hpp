@@ -42,6 +42,7 @@ class TargetRun {
   Status find_commands();
   Build build_plugin(const Mutant& mutant, MutantOutcome& out, Objects& objects);
   Build compile(const Mutant& mutant, const std::string& text, Objects& objects);
+  bool is_same_code(const Mutant& mutant, MutantOutcome& out, const Objects& objects);
   bool is_same_as_original(const CompileCommand& command, const std::string& text, const std::string& object);
   std::string link_kernels(const Mutant& mutant, const Objects& objects) const;
   void set_first(const Mutant& mutant, const std::vector<MutantOutcome>& of_file);
