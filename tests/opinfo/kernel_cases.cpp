@@ -2,11 +2,12 @@
 // Runs case files through the portable kernels, once for each CPU feature level that this CPU supports, and
 // compares with PyTorch's results.
 //
-//   kernel_cases DIR... [--op TEXT] [--verbose] [--docs FILE] [--check-docs FILE] [--best-cpu] [--fail-fast] [--as-backend]
+//   kernel_cases DIR... [--op TEXT] [--verbose] [--docs FILE] [--check-docs FILE] [--best-cpu] [--fail-fast] [--as-backend] [--first OPS]
 //
 // Exit code 0 if every case of every file passes. --docs writes the table of ops, dtypes and cases.
 // --best-cpu runs only the variant for the best CPU. --fail-fast ends at the first case that fails. --as-backend
-// runs only what the portable backend claims: no complex numbers, no sizes that depend on elements.
+// runs only what the portable backend claims: no complex numbers, no sizes that depend on elements. --first runs
+// the files of these ops before all others: "amax,mean".
 // --check-docs fails if the table in FILE differs from the output of --docs.
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,7 @@ namespace {
 struct Options {
   std::vector<std::string> directories;
   std::string op, docs, check_docs;
+  std::set<std::string> first;
   bool is_verbose = false, best_cpu = false, fail_fast = false, as_backend = false;
 };
 
@@ -82,6 +85,14 @@ std::string dtype_of(const Case& one) {
   return one.outputs.empty() ? "-" : host::to_text(one.outputs.front().expected->dtype());
 }
 
+// "amax" for "aten__amax.out.cases".
+std::string op_of_file(const std::string& path) {
+  const std::string stem = std::filesystem::path(path).stem().string();
+  const size_t begin = stem.find("__");
+  if (begin == std::string::npos) return stem;
+  return stem.substr(begin + 2, stem.find('.', begin) - begin - 2);
+}
+
 std::vector<std::string> list_files(const Options& options) {
   std::vector<std::string> files;
   for (const std::string& directory : options.directories) {
@@ -92,6 +103,8 @@ std::vector<std::string> list_files(const Options& options) {
     }
   }
   std::sort(files.begin(), files.end());
+  std::stable_partition(files.begin(), files.end(),
+                        [&](const std::string& path) { return options.first.count(op_of_file(path)) != 0; });
   return files;
 }
 
@@ -192,12 +205,21 @@ std::string make_docs(const Coverage& coverage, const host::KernelRegistry& regi
   return text;
 }
 
+std::set<std::string> split_names(const std::string& text) {
+  std::set<std::string> names;
+  std::istringstream words(text);
+  for (std::string name; std::getline(words, name, ',');) names.insert(name);
+  return names;
+}
+
 bool parse_options(int argc, char** argv, Options& out_options) {
   for (int i = 1; i < argc; ++i) {
     const std::string text = argv[i];
     const auto value = [&] { return i + 1 < argc ? std::string(argv[++i]) : std::string(); };
     if (text == "--op") {
       out_options.op = value();
+    } else if (text == "--first") {
+      out_options.first = split_names(value());
     } else if (text == "--docs") {
       out_options.docs = value();
     } else if (text == "--check-docs") {

@@ -14,9 +14,9 @@ namespace etb::mutation {
 struct CampaignOptions {
   std::string root, build, work, programs, samples, page, before, reasons, file, shard;
   std::string seed = "1";
-  std::vector<std::string> targets;  // empty: all
-  size_t sample = 0;                 // mutants of each target; 0: all
-  double expected_score = -1;        // in percent; a lower score fails the run
+  std::map<std::string, size_t> targets;  // name, and mutants of it; empty: all
+  size_t sample = 0;                      // mutants of a target that names no number; 0: all
+  double expected_score = -1;             // in percent; a lower score fails the run
   bool list = false, fresh = false, only_survivors = false, all_cert = false;
 };
 

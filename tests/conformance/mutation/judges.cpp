@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/mutation/judges.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -76,19 +79,29 @@ Notice run_verify(const Target& target, const JudgeInputs& inputs, const std::ve
   return {true, by.empty() ? run.end() + " " + run.output.substr(0, 200) : by};
 }
 
+// Writes the samples to a file, those that probably notice first.
+std::string write_list(const JudgeInputs& inputs) {
+  const std::string path = inputs.folder + "/samples.txt";
+  std::ofstream file(path);
+  for (const Sample& sample : with_first(inputs.samples, inputs.first_ops, inputs.noticed_before))
+    file << sample.path << '\n';
+  return path;
+}
+
 }  // namespace
 
 Notice ask_oracle(const Target& target, const JudgeInputs& inputs) {
   const RunLimits limits = {.seconds = inputs.seconds, .cpu_seconds = 120, .folder = inputs.folder};
   if (!inputs.kernel_program.empty()) {
-    const RunResult run = run_limited({inputs.kernel_program, inputs.root + "/tests/opinfo/cases",
-                                       "--fail-fast", "--best-cpu", "--as-backend"},
-                                      limits);
+    const RunResult run =
+        run_limited({inputs.kernel_program, inputs.root + "/tests/opinfo/cases", "--fail-fast", "--best-cpu",
+                     "--as-backend", "--first", fmt::format("{}", fmt::join(inputs.first_ops, ","))},
+                    limits);
     if (const Notice notice = notice_of(run, "kernel_cases"); notice.is_noticed) return notice;
   }
-  if (inputs.sample_list.empty()) return {};
+  if (inputs.samples.empty()) return {};
   const RunResult run =
-      run_limited({inputs.programs + "/program_samples", "--list", inputs.sample_list, "--backend",
+      run_limited({inputs.programs + "/program_samples", "--list", write_list(inputs), "--backend",
                    target.backend, "--plugins", inputs.plugin_folder, "--fail-fast"},
                   limits);
   Notice notice = notice_of(run, "program_samples");
@@ -96,20 +109,12 @@ Notice ask_oracle(const Target& target, const JudgeInputs& inputs) {
   return notice;
 }
 
-Notice ask_cert(const Target& target, const JudgeInputs& inputs, const std::vector<std::string>& first,
-                bool only_first) {
+Notice ask_cert(const Target& target, const JudgeInputs& inputs) {
+  std::vector<std::string> first = patterns_for(inputs.first_ops);
+  first.insert(first.end(), inputs.cases_before.begin(), inputs.cases_before.end());
   if (!first.empty())
-    if (Notice notice = run_verify(target, inputs, first); notice.is_noticed || only_first) return notice;
+    if (Notice notice = run_verify(target, inputs, first); notice.is_noticed) return notice;
   return run_verify(target, inputs, {});
-}
-
-std::vector<std::string> patterns_for(const std::string& file, const std::string& by_oracle) {
-  std::vector<std::string> out = {"op.*" + fs::path(file).stem().string() + "*"};
-  const size_t begin = by_oracle.find("aten::");
-  if (begin == std::string::npos) return out;
-  const std::string op = by_oracle.substr(begin + 6, by_oracle.find_first_of(". ", begin) - begin - 6);
-  for (const char* group : {"op", "edge", "quant", "dyn"}) out.push_back(std::string(group) + "." + op + "*");
-  return out;
 }
 
 }  // namespace etb::mutation

@@ -2,21 +2,26 @@
 // The two judges of a plugin: cert, and the oracle that compares with PyTorch's numbers.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "tests/conformance/mutation/relevance.hpp"
 #include "tests/conformance/mutation/target.hpp"
 
 namespace etb::mutation {
 
 struct JudgeInputs {
-  std::string root;            // of the repository
-  std::string programs;        // holds etbackend, program_samples and kernel_cases
-  std::string plugin_folder;   // holds the library and its manifest
-  std::string kernel_program;  // kernel_cases with the mutant's objects; "": no kernels
-  std::string sample_list;     // file with samples for program_samples
-  std::string folder;          // private, for temporary files
-  uint32_t seconds = 900;      // limit of one program
+  std::string root;                         // of the repository
+  std::string programs;                     // holds etbackend, program_samples and kernel_cases
+  std::string plugin_folder;                // holds the library and its manifest
+  std::string kernel_program;               // kernel_cases with the mutant's objects; "": no kernels
+  std::vector<Sample> samples;              // for program_samples
+  std::set<std::string> first_ops;          // of the mutated file: their cases and samples run first
+  std::vector<std::string> noticed_before;  // by the oracle, of mutants of the same file
+  std::set<std::string> cases_before;       // of cert, that failed for mutants of the same file
+  std::string folder;                       // private, for temporary files
+  uint32_t seconds = 900;                   // limit of one program
 };
 
 struct Notice {
@@ -26,11 +31,7 @@ struct Notice {
 
 Notice ask_oracle(const Target& target, const JudgeInputs& inputs);
 
-// `first` holds patterns of cases that probably notice. They run before all others. With `only_first`, nothing else runs.
-Notice ask_cert(const Target& target, const JudgeInputs& inputs, const std::vector<std::string>& first,
-                bool only_first);
-
-// Returns patterns of cases for a source file and for the sample that the oracle noticed.
-std::vector<std::string> patterns_for(const std::string& file, const std::string& by_oracle);
+// Runs the cases that probably notice before all others.
+Notice ask_cert(const Target& target, const JudgeInputs& inputs);
 
 }  // namespace etb::mutation

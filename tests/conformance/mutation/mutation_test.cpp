@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the conformance suite with machine mutants of plugins (docs/writing_checks.md).
 //
-//   mutation_test --root DIR --build DIR --work DIR [--target NAME]... [--sample N] [--seed S] [--shard I/N] [--samples DIR] [--programs DIR] [--list] [--fresh]
+//   mutation_test --root DIR --build DIR --work DIR [--target NAME[:N]]... [--sample N] [--seed S] [--shard I/N] [--samples DIR] [--programs DIR] [--list] [--fresh]
 //                 [--file TEXT] [--only-survivors] [--all-cert] [--page FILE] [--before FILE] [--reasons FILE] [--expect-score PERCENT]
 //
-// --sample N takes N mutants of each target that the seed selects (0: all). Outcomes are lines of WORK/outcomes.jsonl; a run goes on
+// --sample N takes N mutants of each target that the seed selects (0: all); --target NAME:N takes N of this one. Outcomes are lines of WORK/outcomes.jsonl; a run goes on
 // where the last one stopped. --samples: a folder of export_samples.py; without it, the samples of the repository. --only-survivors
-// asks cert again about mutants that survived. --all-cert: cert runs to its end also for mutants that the oracle does not notice.
+// asks cert again about mutants that survived. --all-cert: asks cert also about mutants that the oracle does not notice.
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
 
 #include "tests/conformance/mutation/campaign.hpp"
 
@@ -36,7 +35,10 @@ bool parse(int argc, char** argv, CampaignOptions& options) {
     } else if (++i == argc) {
       return false;
     } else if (word == "--target") {
-      options.targets.push_back(argv[i]);
+      const std::string name = argv[i];
+      const size_t colon = std::min(name.find(':'), name.size());
+      options.targets[name.substr(0, colon)] =
+          colon == name.size() ? 0 : static_cast<size_t>(std::atoll(name.c_str() + colon + 1));
     } else if (word == "--sample") {
       options.sample = static_cast<size_t>(std::atoll(argv[i]));
     } else if (word == "--expect-score") {
@@ -47,7 +49,7 @@ bool parse(int argc, char** argv, CampaignOptions& options) {
       return false;
     }
   }
-  for (const std::string& name : options.targets)
+  for (const auto& [name, sample] : options.targets)
     if (find_target(name) == nullptr) return false;
   return !options.root.empty() && !options.build.empty() && !options.work.empty();
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,11 @@ namespace etb::mutation {
 namespace {
 
 constexpr const char* kBuilds[] = {"runs", "fails", "same"};
+
+constexpr std::pair<const char*, double Seconds::*> kSecondsFields[] = {{"compile", &Seconds::compile},
+                                                                        {"link", &Seconds::link},
+                                                                        {"oracle", &Seconds::oracle},
+                                                                        {"cert", &Seconds::cert}};
 
 struct Count {
   size_t made = 0, fails = 0, same = 0, runs = 0, by_oracle = 0, by_both = 0, by_cert_only = 0, by_none = 0,
@@ -56,6 +62,30 @@ std::string table_of(const std::map<std::string, MutantOutcome>& outcomes, const
   return out + row_of("all", all) + "\n";
 }
 
+// Means of the mutants of each plugin that run, in seconds of a processor.
+std::string costs_of(const std::map<std::string, MutantOutcome>& outcomes) {
+  struct Sum {
+    size_t count = 0;
+    Seconds seconds;
+  };
+  std::map<std::string, Sum> sums;
+  for (const auto& [id, one] : outcomes) {
+    if (one.build != Build::kRuns) continue;
+    Sum& sum = sums[one.target];
+    ++sum.count;
+    for (const auto& [name, field] : kSecondsFields) sum.seconds.*field += one.seconds.*field;
+  }
+  std::string out =
+      "| plugin | mutants that run | compile | link | oracle | cert |\n|---|---|---|---|---|---|\n";
+  for (const auto& [target, sum] : sums) {
+    out += fmt::format("| {} | {} |", target, sum.count);
+    for (const auto& [name, field] : kSecondsFields)
+      out += fmt::format(" {:.1f} |", sum.seconds.*field / static_cast<double>(sum.count));
+    out += '\n';
+  }
+  return out + "\n";
+}
+
 std::string tables_of(const std::map<std::string, MutantOutcome>& outcomes) {
   return table_of(outcomes, "plugin", [](const MutantOutcome& one) { return one.target; }) +
          table_of(outcomes, "class", [](const MutantOutcome& one) { return one.mutant.group; });
@@ -92,12 +122,16 @@ std::map<std::string, MutantOutcome> read_outcomes(const std::string& path) {
     one.has_cert = json.value("has_cert", false);
     one.by_oracle = json.value("by_oracle", "");
     one.by_cert = json.value("by_cert", "");
+    const nlohmann::json seconds = json.value("seconds", nlohmann::json::object());
+    for (const auto& [name, field] : kSecondsFields) one.seconds.*field = seconds.value(name, 0.0);
     out[one.mutant.id] = std::move(one);
   }
   return out;
 }
 
 void append_outcome(const std::string& path, const MutantOutcome& one) {
+  nlohmann::ordered_json seconds;
+  for (const auto& [name, field] : kSecondsFields) seconds[name] = std::round(one.seconds.*field * 10) / 10;
   const nlohmann::ordered_json json = {{"id", one.mutant.id},
                                        {"target", one.target},
                                        {"file", one.mutant.file},
@@ -109,6 +143,7 @@ void append_outcome(const std::string& path, const MutantOutcome& one) {
                                        {"has_cert", one.has_cert},
                                        {"by_oracle", one.by_oracle},
                                        {"by_cert", one.by_cert},
+                                       {"seconds", seconds},
                                        {"diff", one.diff}};
   // A new line first: the run before may have been killed within a line.
   std::ofstream(path, std::ios::app) << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
@@ -141,6 +176,7 @@ std::string make_page(const PageInput& input) {
   out.back() = '.';
   out += " The tables are of a seeded sample.\n\n## Score\n\n" + tables_of(input.now);
   if (!input.before.empty()) out += "## Before this edition of the suite\n\n" + tables_of(input.before);
+  out += "## Cost\n\nMeans for a mutant that runs, in seconds of a processor.\n\n" + costs_of(input.now);
   std::string open, explained, closed;
   for (const auto& [id, one] : input.now)
     if (one.is_survivor())

@@ -13,6 +13,11 @@ namespace etb::mutation {
 
 enum class Build : uint8_t { kRuns, kFails, kSame };
 
+// Processor time of the programs that one mutant needed.
+struct Seconds {
+  double compile = 0, link = 0, oracle = 0, cert = 0;
+};
+
 struct MutantOutcome {
   std::string target;
   Mutant mutant;
@@ -21,6 +26,7 @@ struct MutantOutcome {
   bool is_noticed_by_oracle = false, is_noticed_by_cert = false;
   bool has_cert = false;           // cert ran to its end or to a failure
   std::string by_oracle, by_cert;  // the sample, case or check that noticed
+  Seconds seconds;
 
   bool is_survivor() const { return build == Build::kRuns && is_noticed_by_oracle && !is_noticed_by_cert; }
 };

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "tests/conformance/mutation/limited_run.hpp"
@@ -43,25 +44,28 @@ std::vector<std::string> samples_in(const std::string& folder, const std::string
   return out;
 }
 
-std::vector<std::string> models_in(const std::string& folder) {
+// Models with an op whose name contains `ops`.
+std::vector<std::string> models_in(const std::string& folder, const std::string& ops) {
   std::vector<std::string> out;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string stem = (entry.path().parent_path() / entry.path().stem()).string();
-    if (entry.path().extension() == ".pt2" && fs::exists(stem + ".out.0.npy")) out.push_back(stem);
+    if (entry.path().extension() != ".pt2" || !fs::exists(stem + ".out.0.npy")) continue;
+    const std::set<std::string> named = ops_of_program(stem + ".pt2");
+    if (std::any_of(named.begin(), named.end(),
+                    [&](const std::string& op) { return op.find(ops) != op.npos; }))
+      out.push_back(stem);
   }
   std::sort(out.begin(), out.end());
   return out;
 }
 
-}  // namespace
-
-Result<std::string> make_sample_list(const Target& target, const JudgeInputs& inputs,
-                                     const std::string& samples, const std::string& work) {
-  const std::string path = work + "/samples_" + target.name + ".txt", tried = inputs.folder + "/tried.txt";
-  if (fs::exists(path)) return path;
+// Writes a file with the samples that are right with the unchanged plugin.
+Status write_samples(const Target& target, const JudgeInputs& inputs, const std::string& samples,
+                     const std::string& path) {
+  const std::string tried = inputs.folder + "/tried.txt";
   std::vector<std::string> all;
   for (const char* folder : {"zoo", "archives"})
-    for (std::string& model : models_in(inputs.root + "/tests/fixtures/" + folder))
+    for (std::string& model : models_in(inputs.root + "/tests/fixtures/" + folder, target.sample_ops))
       all.push_back(std::move(model));
   if (!target.has_kernels)
     for (std::string& one :
@@ -77,7 +81,23 @@ Result<std::string> make_sample_list(const Target& target, const JudgeInputs& in
   if (run.exit < 0 || !fs::exists(path + ".part"))
     return make_error(Code::INVALID_DATA, "program_samples: " + run.end() + ": " + run.output);
   fs::rename(path + ".part", path);
-  return path;
+  return {};
+}
+
+}  // namespace
+
+std::string sample_list_path(const Target& target, const std::string& work) {
+  return work + "/samples_" + target.name + ".txt";
+}
+
+Result<std::vector<Sample>> list_samples(const Target& target, const JudgeInputs& inputs,
+                                         const std::string& samples, const std::string& work) {
+  const std::string path = sample_list_path(target, work);
+  if (!fs::exists(path)) ETB_TRY(write_samples(target, inputs, samples, path));
+  std::vector<Sample> out;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) out.push_back({line, ops_of_program(line + ".pt2")});
+  return out;
 }
 
 }  // namespace etb::mutation

@@ -3,15 +3,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "etb/cpp/result.hpp"
 #include "tests/conformance/mutation/judges.hpp"
 
 namespace etb::mutation {
 
-// Returns a file with the samples that call the plugin and are right with the unchanged one. It is made once and kept in `work`.
+// File of `work` with the samples that the oracle runs for a plugin.
+std::string sample_list_path(const Target& target, const std::string& work);
+
+// Returns the samples that call the plugin and are right with the unchanged one. The list is made once and kept in `work`.
 // `samples` is a folder of export_samples.py, or "": only those of the repository.
-[[nodiscard]] Result<std::string> make_sample_list(const Target& target, const JudgeInputs& inputs,
-                                                   const std::string& samples, const std::string& work);
+[[nodiscard]] Result<std::vector<Sample>> list_samples(const Target& target, const JudgeInputs& inputs,
+                                                       const std::string& samples, const std::string& work);
 
 }  // namespace etb::mutation

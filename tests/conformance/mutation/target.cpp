@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/mutation/target.hpp"
 
+#include "host/kernels/cpu_features.hpp"
+
 namespace etb::mutation {
 
 const std::vector<Target>& all_targets() {
@@ -36,6 +38,14 @@ const std::vector<Target>& all_targets() {
        false},
   };
   return targets;
+}
+
+bool is_run_here(const std::string& object) {
+  const std::string folder = "/etb_kernels_";  // the plain kernels are in "/etb_kernels.dir/"
+  const size_t at = object.find(folder);
+  if (at == std::string::npos) return true;
+  static const std::string chosen = host::select_vector_table(host::detect_cpu_features()).name;
+  return object.compare(at + folder.size(), chosen.size() + 5, chosen + ".dir/") == 0;
 }
 
 const Target* find_target(const std::string& name) {

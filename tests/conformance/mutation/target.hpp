@@ -18,6 +18,8 @@ struct Target {
 };
 
 const std::vector<Target>& all_targets();
+// False for the objects of vector kernels that this processor does not choose: a mutant has one of them at most.
+bool is_run_here(const std::string& object);
 const Target* find_target(const std::string& name);
 
 }  // namespace etb::mutation
