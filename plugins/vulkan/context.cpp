@@ -10,6 +10,12 @@ namespace etb::vulkan {
 
 namespace {
 
+etb_dtype dtype_of(gpu::DataType type) {
+  return type == gpu::DataType::kInt64   ? ETB_DTYPE_INT64
+         : type == gpu::DataType::kInt32 ? ETB_DTYPE_INT32
+                                         : ETB_DTYPE_FLOAT32;
+}
+
 // Returns the bytes of a contiguous tensor of the value's type.
 Result<std::span<const std::byte>> bytes_of(const Tensor& tensor, gpu::DataType type) {
   const auto as_bytes = [](auto elements) -> Result<std::span<const std::byte>> {
@@ -152,6 +158,12 @@ void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorS
 }
 
 Status VulkanContext::reserve(std::span<const Tensor> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const etb_dtype expected = dtype_of(state_.plan.graph.value(state_.plan.graph.inputs[i]).type);
+    if (inputs[i].dtype() != expected)
+      return make_error(Code::INVALID_ARGUMENT, "input " + std::to_string(i) + ": dtype " + dtype_text(inputs[i].dtype()) +
+                                                    ", expected " + dtype_text(expected));
+  }
   return resize([&](size_t i) { return inputs[i].sizes(); });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/vulkan/device.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -22,7 +24,7 @@ T vk_struct(VkStructureType type) {
 }  // namespace
 
 Device::Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
-    : instance_(std::move(instance)), facts_(facts) {}
+    : instance_(std::move(instance)), facts_(facts), process_(getpid()) {}
 
 Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
   const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
@@ -90,13 +92,14 @@ Device::~Device() {
   functions_.DestroyDevice(handle_, nullptr);
 }
 
+Status Device::check_process() const {
+  if (getpid() == process_) return {};
+  return make_error(Code::UNAVAILABLE, "device opened before a fork, expected one opened by this process");
+}
+
 Status Device::note(VkResult result, const char* what) const {
   if (result == VK_ERROR_DEVICE_LOST) is_lost_ = true;
   return from_vk(result, what);
-}
-
-uint64_t Device::offset_alignment() const {
-  return std::max<uint64_t>(facts_.properties.limits.minStorageBufferOffsetAlignment, 16);
 }
 
 // Products and convolutions share loads among the invocations of a workgroup. CPU drivers run eight at once.
@@ -222,6 +225,7 @@ Status Device::run(VkCommandBuffer commands, VkFence fence) const {
   auto info = vk_struct<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
+  ETB_TRY(check_process());
   ETB_TRY(note(functions_.ResetFences(handle_, 1, &fence), "vkResetFences"));
   {
     const std::lock_guard lock(queue_mutex_);

@@ -2,6 +2,8 @@
 // An opened device: its queue, pipelines and memory. Shared by the delegates that run on it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <atomic>
 #include <memory>
@@ -66,11 +68,11 @@ class Device : public std::enable_shared_from_this<Device> {
   VkDevice handle() const { return handle_; }
   // True after the driver reported that the device is lost. Such a device is opened again for the next delegate.
   bool is_lost() const { return is_lost_; }
+  // Returns an error in a process that was forked after the device was opened: the driver's threads are not in it.
+  [[nodiscard]] Status check_process() const;
   // Passes on the result of a call, and remembers a lost device.
   [[nodiscard]] Status note(VkResult result, const char* what) const;
 
-  // Offsets of values in buffers are multiples of this.
-  uint64_t offset_alignment() const;
   // Largest part of a buffer that a kernel can read.
   uint64_t max_range_bytes() const { return facts_.properties.limits.maxStorageBufferRange; }
 
@@ -112,6 +114,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::mutex pipelines_mutex_;  // locked while pipelines are created
   mutable std::mutex queue_mutex_;
   mutable std::atomic<bool> is_lost_{false};
+  pid_t process_ = 0;  // a forked process has none of the driver's threads
 };
 
 template <class Handle, auto Member>

@@ -88,6 +88,7 @@ Result<std::shared_ptr<Device>> VulkanPlugin::open(const uint8_t* uuid) const {
   if (!device || device->is_lost()) {
     ETB_ASSIGN(device, Device::open(shared_->instance, *chosen));
   }
+  ETB_TRY(device->check_process());
   return device;
 }
 

@@ -12,8 +12,6 @@ namespace etb::gpu {
 
 namespace {
 
-constexpr uint64_t kAlignment = 256;  // the largest that a Vulkan device may ask for
-
 // Adds a copy of a value, for an output that is an input, a constant or another output.
 uint32_t add_copy(GpuGraph& graph, uint32_t id, uint32_t rank) {
   GpuNode copy{Operator::kReshape, {id}, static_cast<uint32_t>(graph.values.size())};
@@ -61,8 +59,9 @@ Status GraphLowering::check(std::span<const uint32_t> values) const {
   GpuGraph graph = state_.graph;
   for (uint32_t i = 0; i < graph.values.size(); ++i)
     if (graph.value(i).role == ValueRole::kResult) graph.outputs.push_back(i);
-  if (const auto plan = make_execution_plan(std::move(graph), kAlignment, kLeastRangeBytes); !plan)
-    return reject("attribute", plan.error().message);
+  const auto plan = make_execution_plan(std::move(graph));
+  if (!plan) return reject("attribute", plan.error().message);
+  if (const Status fits = check_ranges(*plan, kLeastRangeBytes); !fits) return reject("attribute", fits.error().message);
   return {};
 }
 
@@ -105,7 +104,8 @@ Result<Artifact> GraphLowering::finish() {
   artifact.payload = write_payload(state_.graph);
   // Checks that our own delegate accepts the payload.
   ETB_ASSIGN(GpuGraph read, read_payload(artifact.payload));
-  ETB_ASSIGN(const ExecutionPlan plan, make_execution_plan(std::move(read), kAlignment, kLeastRangeBytes));
+  ETB_ASSIGN(const ExecutionPlan plan, make_execution_plan(std::move(read)));
+  ETB_TRY(check_ranges(plan, kLeastRangeBytes));
   artifact.resident_bytes = plan.memory.constant_bytes;
   return artifact;
 }

@@ -10,16 +10,6 @@ namespace etb::gpu {
 
 namespace {
 
-Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
-  for (size_t i = 0; i < plan.memory.locations.size(); ++i) {
-    if (const uint64_t nbytes = plan.memory.locations[i].nbytes; nbytes > max_range_bytes)
-      return make_error(Code::NOT_SUPPORTED, "value " + std::to_string(i) + " of " + std::to_string(nbytes) +
-                                                 " bytes, expected at most " + std::to_string(max_range_bytes) +
-                                                 ", the largest buffer that a kernel can read");
-  }
-  return {};
-}
-
 Status check_groups(const ExecutionPlan& plan) {
   for (const Dispatch& dispatch : plan.dispatches) {
     const bool fits = is_linear(dispatch.kernel) || (dispatch.items[0] <= kMaxGroups * kLeastLocalSize &&
@@ -33,7 +23,17 @@ Status check_groups(const ExecutionPlan& plan) {
 
 }  // namespace
 
-Result<ExecutionPlan> make_execution_plan(GpuGraph graph, uint64_t alignment, uint64_t max_range_bytes) {
+Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
+  for (size_t i = 0; i < plan.memory.locations.size(); ++i) {
+    if (const uint64_t nbytes = plan.memory.locations[i].nbytes; nbytes > max_range_bytes)
+      return make_error(Code::NOT_SUPPORTED, "value " + std::to_string(i) + " of " + std::to_string(nbytes) +
+                                                 " bytes, expected at most " + std::to_string(max_range_bytes) +
+                                                 ", the largest buffer that a kernel can read");
+  }
+  return {};
+}
+
+Result<ExecutionPlan> make_execution_plan(GpuGraph graph) {
   ExecutionPlan plan;
   plan.graph = std::move(graph);
   std::vector<Shape> bounds;
@@ -46,8 +46,7 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, uint64_t alignment, ui
   for (size_t i = bounds.size(); i < plan.graph.values.size(); ++i) bounds.push_back(plan.graph.values[i].shape);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
-  ETB_ASSIGN(plan.memory, plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, alignment));
-  ETB_TRY(check_ranges(plan, max_range_bytes));
+  ETB_ASSIGN(plan.memory, plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, kMostOffsetAlignment));
   make_dispatches(plan.graph, plan.bounds, plan.aliases, plan.dispatches);
   ETB_TRY(check_groups(plan));
   const auto& locations = plan.memory.locations;

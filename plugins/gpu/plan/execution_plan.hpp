@@ -21,11 +21,14 @@ struct ExecutionPlan {
   std::array<bool, kKernelCount> uses_kernel = {};
 };
 
-// Reads and checks a payload, and plans it. `alignment`: of offsets in buffers. `max_range_bytes`: of one value.
-[[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph, uint64_t alignment, uint64_t max_range_bytes);
+// Checks a payload's graph and plans it, for every device.
+[[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph);
+// Checks that kernels of a device can read each value as a buffer of at most so many bytes.
+[[nodiscard]] Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes);
 
 // Limits that every Vulkan device has; claims use them, because they have no device.
 inline constexpr uint64_t kLeastRangeBytes = uint64_t{1} << 27;
+inline constexpr uint64_t kMostOffsetAlignment = 256;
 inline constexpr uint32_t kMaxGroups = 65535;    // workgroups along a dimension
 inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
 
