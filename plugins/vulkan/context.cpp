@@ -23,9 +23,12 @@ Result<std::span<const std::byte>> bytes_of(const Tensor& tensor, gpu::DataType 
     return std::as_bytes(*elements);
   };
   switch (type) {
-    case gpu::DataType::kFloat32: return as_bytes(tensor.data<float>());
-    case gpu::DataType::kInt32: return as_bytes(tensor.data<int32_t>());
-    case gpu::DataType::kInt64: return as_bytes(tensor.data<int64_t>());
+    case gpu::DataType::kFloat32:
+      return as_bytes(tensor.data<float>());
+    case gpu::DataType::kInt32:
+      return as_bytes(tensor.data<int32_t>());
+    case gpu::DataType::kInt64:
+      return as_bytes(tensor.data<int64_t>());
   }
   return make_error(Code::INTERNAL, "a value of an unknown type");
 }
@@ -33,7 +36,10 @@ Result<std::span<const std::byte>> bytes_of(const Tensor& tensor, gpu::DataType 
 }  // namespace
 
 VulkanContext::VulkanContext(const VulkanDelegate& delegate)
-    : state_(*delegate.state_), solver_(state_.plan), dispatches_(state_.plan.dispatches), created_(create()) {}
+    : state_(*delegate.state_),
+      solver_(state_.plan),
+      dispatches_(state_.plan.dispatches),
+      created_(create()) {}
 
 Status VulkanContext::create() {
   const Device& device = *state_.device;
@@ -94,8 +100,8 @@ void VulkanContext::write_descriptors(size_t index) {
     writes[b].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     writes[b].pBufferInfo = &buffers[b];
   }
-  state_.device->functions().UpdateDescriptorSets(state_.device->handle(), dispatch.binding_count, writes.data(), 0,
-                                                  nullptr);
+  state_.device->functions().UpdateDescriptorSets(state_.device->handle(), dispatch.binding_count,
+                                                  writes.data(), 0, nullptr);
 }
 
 Status VulkanContext::resize(const auto& size_of_input) {
@@ -131,13 +137,13 @@ Status VulkanContext::record() {
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
   for (size_t i = 0; i < dispatches_.size(); ++i) {
     if (state_.plan.needs_barrier[i])
-      vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0,
-                            1, &barrier, 0, nullptr, 0, nullptr);
+      vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
     record_dispatch(dispatches_[i], sets_[i]);
   }
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
-                        nullptr, 0, nullptr);
+  vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                        &barrier, 0, nullptr, 0, nullptr);
   return device.note(vk.EndCommandBuffer(commands_), "vkEndCommandBuffer");
 }
 
@@ -151,7 +157,8 @@ void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorS
   vk.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
   vk.CmdPushConstants(commands_, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_count * 4,
                       dispatch.push.data());
-  const uint32_t local_size = device.local_size(gpu::is_linear(dispatch.kernel)), groups = (x - 1) / local_size + 1;
+  const uint32_t local_size = device.local_size(gpu::is_linear(dispatch.kernel)),
+                 groups = (x - 1) / local_size + 1;
   if (!gpu::is_linear(dispatch.kernel)) return vk.CmdDispatch(commands_, groups, y, z);
   const uint32_t width = std::min(groups, gpu::kMaxGroups);
   vk.CmdDispatch(commands_, width, (groups - 1) / width + 1, 1);
@@ -161,8 +168,9 @@ Status VulkanContext::reserve(std::span<const Tensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const etb_dtype expected = dtype_of(state_.plan.graph.value(state_.plan.graph.inputs[i]).type);
     if (inputs[i].dtype() != expected)
-      return make_error(Code::INVALID_ARGUMENT, "input " + std::to_string(i) + ": dtype " + dtype_text(inputs[i].dtype()) +
-                                                    ", expected " + dtype_text(expected));
+      return make_error(Code::INVALID_ARGUMENT, "input " + std::to_string(i) + ": dtype " +
+                                                    dtype_text(inputs[i].dtype()) + ", expected " +
+                                                    dtype_text(expected));
   }
   return resize([&](size_t i) { return inputs[i].sizes(); });
 }
@@ -185,7 +193,8 @@ Status VulkanContext::read_outputs(const Run& run) {
     const auto elements = tensor.data<float>();
     if (!elements) return tl::make_unexpected(with_context(elements.error(), "output " + std::to_string(i)));
     if (!elements->empty())
-      std::memcpy(elements->data(), transfer_.mapped + state_.plan.memory.locations[id].offset, elements->size_bytes());
+      std::memcpy(elements->data(), transfer_.mapped + state_.plan.memory.locations[id].offset,
+                  elements->size_bytes());
   }
   return {};
 }

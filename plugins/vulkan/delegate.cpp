@@ -53,8 +53,9 @@ Status VulkanDelegate::upload(SharedState& state, const NamedData& data) {
     ETB_ASSIGN(const Payload bytes, data.get(value.key.c_str()));
     const uint64_t expected = value.shape.numel() * gpu::nbytes_of(value.type);
     if (bytes.bytes().size() < expected)
-      return make_error(Code::INVALID_DATA, "named data '" + value.key + "' of " + std::to_string(bytes.bytes().size()) +
-                                                " bytes, expected " + std::to_string(expected));
+      return make_error(Code::INVALID_DATA, "named data '" + value.key + "' of " +
+                                                std::to_string(bytes.bytes().size()) + " bytes, expected " +
+                                                std::to_string(expected));
     if (constant.packing == gpu::Packing::kPlain) {
       std::memcpy(at, bytes.bytes().data(), expected);
     } else {

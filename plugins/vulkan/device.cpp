@@ -66,7 +66,8 @@ Status Device::create_layouts() {
     std::array<VkDescriptorSetLayoutBinding, gpu::kMaxBindings> bindings{};
     for (uint32_t i = 0; i < count; ++i)
       bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-    auto set = vk_struct<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+    auto set =
+        vk_struct<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
     set.bindingCount = count;
     set.pBindings = bindings.data();
     ETB_TRY(from_vk(functions_.CreateDescriptorSetLayout(handle_, &set, nullptr, &set_layouts_[count]),
@@ -86,7 +87,8 @@ Status Device::create_layouts() {
 Device::~Device() {
   if (handle_ == VK_NULL_HANDLE) return;
   for (const VkPipeline pipeline : pipelines_) functions_.DestroyPipeline(handle_, pipeline, nullptr);
-  for (const VkPipelineLayout layout : pipeline_layouts_) functions_.DestroyPipelineLayout(handle_, layout, nullptr);
+  for (const VkPipelineLayout layout : pipeline_layouts_)
+    functions_.DestroyPipelineLayout(handle_, layout, nullptr);
   for (const VkDescriptorSetLayout layout : set_layouts_)
     functions_.DestroyDescriptorSetLayout(handle_, layout, nullptr);
   functions_.DestroyDevice(handle_, nullptr);
@@ -103,7 +105,9 @@ Status Device::note(VkResult result, const char* what) const {
 }
 
 // Products and convolutions share loads among the invocations of a workgroup. CPU drivers run eight at once.
-uint32_t Device::local_size(bool is_linear) const { return facts_.is_cpu() && !is_linear ? gpu::kLeastLocalSize : 64; }
+uint32_t Device::local_size(bool is_linear) const {
+  return facts_.is_cpu() && !is_linear ? gpu::kLeastLocalSize : 64;
+}
 
 Result<uint32_t> Device::find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required,
                                           VkMemoryPropertyFlags wanted) const {
@@ -122,12 +126,14 @@ Result<uint32_t> Device::find_memory_type(uint32_t allowed, VkMemoryPropertyFlag
 }
 
 Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
-  constexpr VkMemoryPropertyFlags kVisible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags kVisible =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   const std::shared_ptr<const Device> self = shared_from_this();
   auto info = vk_struct<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = std::max<uint64_t>(nbytes, 16);
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   VkBuffer handle = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateBuffer(handle_, &info, nullptr, &handle), "vkCreateBuffer"));
   Buffer made;
@@ -136,7 +142,8 @@ Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
   functions_.GetBufferMemoryRequirements(handle_, handle, &needs);
   uint32_t type = 0;
   if (use == BufferUse::kTransfer) {
-    ETB_ASSIGN(type, find_memory_type(needs.memoryTypeBits, kVisible, kLocal | VK_MEMORY_PROPERTY_HOST_CACHED_BIT));
+    ETB_ASSIGN(type,
+               find_memory_type(needs.memoryTypeBits, kVisible, kLocal | VK_MEMORY_PROPERTY_HOST_CACHED_BIT));
   } else {
     const VkMemoryPropertyFlags wanted = use == BufferUse::kConstants ? kLocal | kVisible : kLocal;
     const auto local = find_memory_type(needs.memoryTypeBits, kLocal, wanted);
@@ -146,12 +153,15 @@ Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
   allocation.allocationSize = needs.size;
   allocation.memoryTypeIndex = type;
   VkDeviceMemory memory = VK_NULL_HANDLE;
-  if (Status allocated = note(functions_.AllocateMemory(handle_, &allocation, nullptr, &memory), "vkAllocateMemory"); !allocated)
+  if (Status allocated =
+          note(functions_.AllocateMemory(handle_, &allocation, nullptr, &memory), "vkAllocateMemory");
+      !allocated)
     return tl::make_unexpected(
         with_context(std::move(allocated).error(), std::to_string(needs.size) + " bytes of device memory"));
   made.memory = OwnedMemory(self, memory);
   ETB_TRY(note(functions_.BindBufferMemory(handle_, handle, memory, 0), "vkBindBufferMemory"));
-  if (use == BufferUse::kArena || (memory_.memoryTypes[type].propertyFlags & kVisible) != kVisible) return made;
+  if (use == BufferUse::kArena || (memory_.memoryTypes[type].propertyFlags & kVisible) != kVisible)
+    return made;
   void* mapped = nullptr;
   ETB_TRY(note(functions_.MapMemory(handle_, memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
   made.mapped = static_cast<std::byte*>(mapped);
@@ -188,8 +198,9 @@ Status Device::prepare(const std::array<bool, gpu::kKernelCount>& kernels) {
     if (!kernels[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
     auto made = make_pipeline(static_cast<gpu::Kernel>(i));
     if (!made)
-      return tl::make_unexpected(with_context(std::move(made).error(), std::string("kernel ") + gpu::kKernelNames[i] +
-                                                                           " on '" + facts_.properties.deviceName + "'"));
+      return tl::make_unexpected(with_context(
+          std::move(made).error(),
+          std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.properties.deviceName + "'"));
     pipelines_[i] = *made;
   }
   return {};
@@ -245,8 +256,8 @@ Status Device::copy(const Buffer& from, const Buffer& to, uint64_t nbytes) const
   auto barrier = vk_struct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
-  functions_.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1,
-                                &barrier, 0, nullptr, 0, nullptr);
+  functions_.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
   ETB_TRY(note(functions_.EndCommandBuffer(commands), "vkEndCommandBuffer"));
   return run(commands, fence.get());
 }

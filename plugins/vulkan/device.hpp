@@ -22,7 +22,8 @@ class Owned {
  public:
   Owned() = default;
   Owned(std::shared_ptr<const Device> device, Handle handle) : device_(std::move(device)), handle_(handle) {}
-  Owned(Owned&& other) noexcept : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, Handle{})) {}
+  Owned(Owned&& other) noexcept
+      : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, Handle{})) {}
   Owned& operator=(Owned&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(handle_, other.handle_);
@@ -58,7 +59,8 @@ enum class BufferUse {
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance, const DeviceFacts& facts);
+  [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
+                                                            const DeviceFacts& facts);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -100,7 +102,8 @@ class Device : public std::enable_shared_from_this<Device> {
   Status create_layouts();
   Result<VkPipeline> make_pipeline(gpu::Kernel kernel) const;
   // Returns the memory type with the most wanted flags among those that have the required ones.
-  Result<uint32_t> find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required, VkMemoryPropertyFlags wanted) const;
+  Result<uint32_t> find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required,
+                                    VkMemoryPropertyFlags wanted) const;
 
   std::shared_ptr<Instance> instance_;
   DeviceFacts facts_;

@@ -40,7 +40,8 @@ void read_memory(const InstanceFunctions& vk, bool has_budget, DeviceFacts& fact
     if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) == 0) continue;
     facts.memory_total_bytes += heap.size;
     const uint64_t used = budget.heapUsage[i], allowed = budget.heapBudget[i];
-    if (has_budget && allowed > used) facts.memory_free_bytes += std::min<uint64_t>(allowed - used, heap.size);
+    if (has_budget && allowed > used)
+      facts.memory_free_bytes += std::min<uint64_t>(allowed - used, heap.size);
   }
 }
 
@@ -65,7 +66,8 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
   const std::vector<std::string> extensions = extensions_of(vk, facts.handle);
   const bool is_1_2 = facts.properties.apiVersion >= VK_API_VERSION_1_2;
   facts.needs_float_controls = !is_1_2;
-  if (!is_1_2 && !contains(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) return "no float controls";
+  if (!is_1_2 && !contains(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
+    return "no float controls";
   VkPhysicalDeviceFloatControlsProperties floats{};
   floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
   VkPhysicalDeviceDriverProperties driver{};
@@ -121,13 +123,14 @@ Status Instance::create() {
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
   if (const VkResult result = create(&info, nullptr, &handle_); result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    return make_error(Code::UNAVAILABLE,
-                      "no Vulkan driver\nhint: install one (Debian: mesa-vulkan-drivers has one for every machine)");
+    return make_error(
+        Code::UNAVAILABLE,
+        "no Vulkan driver\nhint: install one (Debian: mesa-vulkan-drivers has one for every machine)");
   } else {
     ETB_TRY(from_vk(result, "vkCreateInstance"));
   }
   bool is_whole = true;
-#define ETB_VK_INSTANCE(name)                                                                       \
+#define ETB_VK_INSTANCE(name)                                                              \
   functions_.name = reinterpret_cast<PFN_vk##name>(library_.entry()(handle_, "vk" #name)); \
   is_whole = is_whole && functions_.name != nullptr;
 #define ETB_VK_DEVICE(name)
@@ -139,14 +142,17 @@ Status Instance::create() {
 }
 
 Instance::~Instance() {
-  if (handle_ != VK_NULL_HANDLE && functions_.DestroyInstance != nullptr) functions_.DestroyInstance(handle_, nullptr);
+  if (handle_ != VK_NULL_HANDLE && functions_.DestroyInstance != nullptr)
+    functions_.DestroyInstance(handle_, nullptr);
 }
 
 Result<std::vector<DeviceFacts>> Instance::find_devices(std::vector<std::string>& reasons) const {
   uint32_t count = 0;
-  ETB_TRY(from_vk(functions_.EnumeratePhysicalDevices(handle_, &count, nullptr), "vkEnumeratePhysicalDevices"));
+  ETB_TRY(
+      from_vk(functions_.EnumeratePhysicalDevices(handle_, &count, nullptr), "vkEnumeratePhysicalDevices"));
   std::vector<VkPhysicalDevice> handles(count);
-  ETB_TRY(from_vk(functions_.EnumeratePhysicalDevices(handle_, &count, handles.data()), "vkEnumeratePhysicalDevices"));
+  ETB_TRY(from_vk(functions_.EnumeratePhysicalDevices(handle_, &count, handles.data()),
+                  "vkEnumeratePhysicalDevices"));
   handles.resize(count);
   std::vector<DeviceFacts> devices;
   for (const VkPhysicalDevice handle : handles) {

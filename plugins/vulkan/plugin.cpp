@@ -13,10 +13,14 @@ namespace {
 // Prefers devices with memory of their own; a CPU driver is the last choice.
 int rank_of(const DeviceFacts& facts) {
   switch (facts.properties.deviceType) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return 4;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 3;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return 2;
-    default: return facts.is_cpu() ? 0 : 1;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return 4;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return 3;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return 2;
+    default:
+      return facts.is_cpu() ? 0 : 1;
   }
 }
 
@@ -43,7 +47,9 @@ Result<VulkanPlugin> VulkanPlugin::make(const Host& host, const Options&) {
   return plugin;
 }
 
-void VulkanPlugin::warn(const std::string& text) const { host_.log(ETB_LOG_WARNING, ("vulkan: " + text).c_str()); }
+void VulkanPlugin::warn(const std::string& text) const {
+  host_.log(ETB_LOG_WARNING, ("vulkan: " + text).c_str());
+}
 
 Result<std::vector<DeviceFacts>> VulkanPlugin::find_devices() const {
   if (!shared_->instance) {
@@ -54,7 +60,8 @@ Result<std::vector<DeviceFacts>> VulkanPlugin::find_devices() const {
   for (const std::string& reason : reasons) warn(reason);
   if (devices.empty())
     return make_error(Code::UNAVAILABLE,
-                      "no usable Vulkan device\nhint: install a driver (Debian: mesa-vulkan-drivers has one for every machine)");
+                      "no usable Vulkan device\nhint: install a driver (Debian: mesa-vulkan-drivers has one "
+                      "for every machine)");
   return devices;
 }
 

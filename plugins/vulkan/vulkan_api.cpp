@@ -11,13 +11,20 @@ namespace {
 
 const char* name_of(VkResult result) {
   switch (result) {
-    case VK_ERROR_OUT_OF_HOST_MEMORY: return "VK_ERROR_OUT_OF_HOST_MEMORY";
-    case VK_ERROR_OUT_OF_DEVICE_MEMORY: return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
-    case VK_ERROR_INITIALIZATION_FAILED: return "VK_ERROR_INITIALIZATION_FAILED";
-    case VK_ERROR_DEVICE_LOST: return "VK_ERROR_DEVICE_LOST";
-    case VK_ERROR_INCOMPATIBLE_DRIVER: return "VK_ERROR_INCOMPATIBLE_DRIVER";
-    case VK_ERROR_TOO_MANY_OBJECTS: return "VK_ERROR_TOO_MANY_OBJECTS";
-    default: return "VkResult";
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+      return "VK_ERROR_OUT_OF_HOST_MEMORY";
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+      return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+    case VK_ERROR_INITIALIZATION_FAILED:
+      return "VK_ERROR_INITIALIZATION_FAILED";
+    case VK_ERROR_DEVICE_LOST:
+      return "VK_ERROR_DEVICE_LOST";
+    case VK_ERROR_INCOMPATIBLE_DRIVER:
+      return "VK_ERROR_INCOMPATIBLE_DRIVER";
+    case VK_ERROR_TOO_MANY_OBJECTS:
+      return "VK_ERROR_TOO_MANY_OBJECTS";
+    default:
+      return "VkResult";
   }
 }
 
@@ -26,12 +33,16 @@ Code code_of(VkResult result) {
     case VK_ERROR_OUT_OF_HOST_MEMORY:
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_OUT_OF_POOL_MEMORY:
-    case VK_ERROR_FRAGMENTED_POOL: return Code::OUT_OF_MEMORY;
-    case VK_ERROR_TOO_MANY_OBJECTS: return Code::OUT_OF_RESOURCES;
+    case VK_ERROR_FRAGMENTED_POOL:
+      return Code::OUT_OF_MEMORY;
+    case VK_ERROR_TOO_MANY_OBJECTS:
+      return Code::OUT_OF_RESOURCES;
     case VK_ERROR_INITIALIZATION_FAILED:
     case VK_ERROR_DEVICE_LOST:
-    case VK_ERROR_INCOMPATIBLE_DRIVER: return Code::UNAVAILABLE;
-    default: return Code::INTERNAL;
+    case VK_ERROR_INCOMPATIBLE_DRIVER:
+      return Code::UNAVAILABLE;
+    default:
+      return Code::INTERNAL;
   }
 }
 
@@ -39,10 +50,11 @@ Code code_of(VkResult result) {
 
 Status from_vk(VkResult result, const char* what) {
   if (result >= VK_SUCCESS) return {};
-  return tl::make_unexpected(Error{code_of(result),
-                                   std::string(what) + ": " + name_of(result) + " (" + std::to_string(result) + ")",
-                                   {},
-                                   result});
+  return tl::make_unexpected(
+      Error{code_of(result),
+            std::string(what) + ": " + name_of(result) + " (" + std::to_string(result) + ")",
+            {},
+            result});
 }
 
 void LoaderLibrary::Close::operator()(void* library) const noexcept { dlclose(library); }
@@ -54,8 +66,10 @@ Result<LoaderLibrary> LoaderLibrary::open() {
     return make_error(Code::UNAVAILABLE,
                       "no Vulkan loader: libvulkan.so.1 cannot be opened\n"
                       "hint: install libvulkan1 and a driver (Debian: mesa-vulkan-drivers)");
-  made.entry_ = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(made.library_.get(), "vkGetInstanceProcAddr"));
-  if (made.entry_ == nullptr) return make_error(Code::UNAVAILABLE, "libvulkan.so.1 has no vkGetInstanceProcAddr");
+  made.entry_ =
+      reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(made.library_.get(), "vkGetInstanceProcAddr"));
+  if (made.entry_ == nullptr)
+    return make_error(Code::UNAVAILABLE, "libvulkan.so.1 has no vkGetInstanceProcAddr");
   return made;
 }
 

@@ -70,7 +70,8 @@ Result<std::vector<int64_t>> Arguments::integers(const char* name) const {
   const auto found = find(name);
   if (!found) return out;
   if (const auto one = found->as_int()) return std::vector<int64_t>{*one};
-  if (found->value()) return reject("dynamic", std::string(name) + ": known only at run time, expected numbers");
+  if (found->value())
+    return reject("dynamic", std::string(name) + ": known only at run time, expected numbers");
   for (const uint32_t id : found->values())
     if (id != graph::kNone)
       return reject("dynamic", std::string(name) + ": known only at run time, expected numbers");
@@ -91,7 +92,8 @@ Result<uint32_t> Arguments::dim(const char* name, int64_t otherwise, uint32_t ra
   ETB_ASSIGN(const int64_t found, integer(name, otherwise));
   const int64_t count = std::max(rank, 1u), counted = found < 0 ? found + count : found;
   if (counted < 0 || counted >= count)
-    return reject("attribute", std::string(name) + ": " + std::to_string(found) + ", rank is " + std::to_string(rank));
+    return reject("attribute",
+                  std::string(name) + ": " + std::to_string(found) + ", rank is " + std::to_string(rank));
   return static_cast<uint32_t>(counted);
 }
 

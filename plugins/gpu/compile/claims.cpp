@@ -16,7 +16,8 @@ Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
   }
   if (lowered) return Claim::yes();
   const Error& error = lowered.error();
-  static constexpr const char* kReasons[] = {"dtype", "rank", "layout", "dynamic", "quant", "attribute", "op"};
+  static constexpr const char* kReasons[] = {"dtype", "rank",      "layout", "dynamic",
+                                             "quant", "attribute", "op"};
   for (const char* reason : kReasons)
     if (error.reason == reason) return Claim::no(reason, error.message);
   if (error.reason == "constant") return Claim::no("org.etbackend.gpu.constant", error.message);

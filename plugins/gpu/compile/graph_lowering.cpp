@@ -34,8 +34,10 @@ Status GraphLowering::add_inputs() {
 Status GraphLowering::lower(const Node& node) {
   const Op* op = find_op(node.op_name());
   const OpRow* row = detail::find_row(op_rows(), node.op_name());
-  if (op == nullptr || row == nullptr) return reject("op", std::string(node.op_name()) + ": not in the op table");
-  if (const Claim claim = detail::check_row(node, *row); !claim.is_claimed) return reject(claim.reason, claim.text);
+  if (op == nullptr || row == nullptr)
+    return reject("op", std::string(node.op_name()) + ": not in the op table");
+  if (const Claim claim = detail::check_row(node, *row); !claim.is_claimed)
+    return reject(claim.reason, claim.text);
   if (node.output_count() == 0) return reject("op", "no result");
   LoweringContext context(state_, node);
   return op->lower(context);
@@ -54,14 +56,16 @@ Status GraphLowering::check(std::span<const uint32_t> values) const {
     bool fits = shape.rank == spec.rank;
     for (uint32_t d = 0; fits && d < shape.rank; ++d) fits = spec.sizes[d] == int64_t{shape.sizes[d]};
     if (!fits)
-      return reject(spec.dynamic_dims != 0 ? "dynamic" : "attribute", "result whose sizes do not follow from those of the operands");
+      return reject(spec.dynamic_dims != 0 ? "dynamic" : "attribute",
+                    "result whose sizes do not follow from those of the operands");
   }
   GpuGraph graph = state_.graph;
   for (uint32_t i = 0; i < graph.values.size(); ++i)
     if (graph.value(i).role == ValueRole::kResult) graph.outputs.push_back(i);
   const auto plan = make_execution_plan(std::move(graph));
   if (!plan) return reject("attribute", plan.error().message);
-  if (const Status fits = check_ranges(*plan, kLeastRangeBytes); !fits) return reject("attribute", fits.error().message);
+  if (const Status fits = check_ranges(*plan, kLeastRangeBytes); !fits)
+    return reject("attribute", fits.error().message);
   return {};
 }
 
@@ -70,7 +74,8 @@ Status GraphLowering::add_outputs() {
   for (uint32_t i = 0; i < state_.image.output_count(); ++i) {
     const Value value = state_.image.output(i);
     const auto found = state_.ids.find(value.id());
-    if (found == state_.ids.end()) return reject("op", "'" + std::string(value.name()) + "': an output that no node computes");
+    if (found == state_.ids.end())
+      return reject("op", "'" + std::string(value.name()) + "': an output that no node computes");
     uint32_t id = found->second;
     if (state_.graph.value(id).type != DataType::kFloat32) return reject("dtype", "an output of integers");
     const bool is_result = state_.graph.value(id).role == ValueRole::kResult;

@@ -9,7 +9,8 @@ namespace etb::gpu {
 class GraphLowering {
  public:
   // Without a region (claims), constants have no bytes.
-  GraphLowering(const Graph& graph, const GraphFacts& facts, const Region* region) : state_{graph, facts, region} {}
+  GraphLowering(const Graph& graph, const GraphFacts& facts, const Region* region)
+      : state_{graph, facts, region} {}
 
   // Adds the inputs of a region in their order, also those that no node reads.
   [[nodiscard]] Status add_inputs();

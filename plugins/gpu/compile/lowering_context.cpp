@@ -22,7 +22,8 @@ Result<Shape> shape_of(const Value& value) {
   uint64_t numel = 1;
   for (uint32_t d = 0; d < spec.rank; ++d) {
     if (spec.sizes[d] < 0 || spec.sizes[d] > static_cast<int64_t>(kMaxNumel))
-      return reject("dynamic", quoted(value) + ": dimension " + std::to_string(d) + " without an upper bound");
+      return reject("dynamic",
+                    quoted(value) + ": dimension " + std::to_string(d) + " without an upper bound");
     shape.sizes[d] = static_cast<uint32_t>(spec.sizes[d]);
     numel *= std::max<uint64_t>(shape.sizes[d], 1);
     if (numel > kMaxNumel) return reject("attribute", quoted(value) + ": too many elements");
@@ -86,8 +87,7 @@ Result<std::span<const std::byte>> constant_bytes(const LoweringState& state, ui
   const auto constant = find_constant(state.image, value);
   if (!constant) return make_error(Code::INTERNAL, "value " + std::to_string(value) + ": no constant");
   const auto nbytes = static_cast<size_t>(constant->nbytes);
-  if (constant->data != nullptr)
-    return std::span(static_cast<const std::byte*>(constant->data), nbytes);
+  if (constant->data != nullptr) return std::span(static_cast<const std::byte*>(constant->data), nbytes);
   if (state.region == nullptr) return make_error(Code::INTERNAL, "a claim reads a constant");
   ETB_ASSIGN(owner, state.region->read_constant(constant->key));
   if (owner->bytes().size() < nbytes)
@@ -97,7 +97,9 @@ Result<std::span<const std::byte>> constant_bytes(const LoweringState& state, ui
   return owner->bytes().first(nbytes);
 }
 
-bool LoweringContext::is_constant(uint32_t value) const { return find_constant(state_.image, value).has_value(); }
+bool LoweringContext::is_constant(uint32_t value) const {
+  return find_constant(state_.image, value).has_value();
+}
 
 Result<uint32_t> LoweringContext::operand(uint32_t value) {
   if (const auto found = state_.ids.find(value); found != state_.ids.end()) {
@@ -142,10 +144,14 @@ Result<float> LoweringContext::read_number(uint32_t value) const {
   if (bytes.size() < dtype_bits(static_cast<etb_dtype>(dtype)) / 8)
     return make_error(Code::INVALID_DATA, "a constant without its element");
   switch (dtype) {
-    case ETB_DTYPE_FLOAT64: return read_as<double>(bytes);
-    case ETB_DTYPE_INT64: return read_as<int64_t>(bytes);
-    case ETB_DTYPE_INT32: return read_as<int32_t>(bytes);
-    default: return reject("dtype", "a constant of another dtype than the other operand");
+    case ETB_DTYPE_FLOAT64:
+      return read_as<double>(bytes);
+    case ETB_DTYPE_INT64:
+      return read_as<int64_t>(bytes);
+    case ETB_DTYPE_INT32:
+      return read_as<int32_t>(bytes);
+    default:
+      return reject("dtype", "a constant of another dtype than the other operand");
   }
 }
 
@@ -156,10 +162,12 @@ Result<uint32_t> LoweringContext::operand_or_number(const char* name) {
     return add_floats({static_cast<float>(number)}, true);
   }
   const uint32_t value = *found->value();
-  if (!state_.image.value(value).is_tensor()) return reject("dynamic", std::string(name) + ": a number at run time");
+  if (!state_.image.value(value).is_tensor())
+    return reject("dynamic", std::string(name) + ": a number at run time");
   const etb_graph_spec of = spec(value);
-  const bool is_number = of.rank == 0 && is_constant(value) &&
-                         (of.dtype == ETB_DTYPE_FLOAT64 || of.dtype == ETB_DTYPE_INT64 || of.dtype == ETB_DTYPE_INT32);
+  const bool is_number =
+      of.rank == 0 && is_constant(value) &&
+      (of.dtype == ETB_DTYPE_FLOAT64 || of.dtype == ETB_DTYPE_INT64 || of.dtype == ETB_DTYPE_INT32);
   if (!is_number) return operand(value);
   ETB_ASSIGN(const float number, read_number(value));
   return add_floats({number}, true);

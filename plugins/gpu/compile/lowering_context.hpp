@@ -22,7 +22,7 @@ struct GraphFacts {
 struct LoweringState {
   const Graph& image;
   const GraphFacts& facts;
-  const Region* region;              // NULL for a claim: constants have no bytes
+  const Region* region;  // NULL for a claim: constants have no bytes
   GpuGraph graph = {};
   std::map<uint32_t, uint32_t> ids = {};        // by value of the image: value of the payload
   std::map<uint32_t, uint32_t> id_uses = {};    // by value of the payload: values of the image that it is

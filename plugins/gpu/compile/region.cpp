@@ -13,8 +13,9 @@ Result<Artifact> compile_region(const Region& region) {
     const Node node = graph.node(i);
     if (node.gives_numbers()) continue;
     if (Status lowered = lowering.lower(node); !lowered) {
-      return tl::make_unexpected(with_context(std::move(lowered).error(), "node " + std::to_string(node.id()) + " (" +
-                                                                              std::string(node.op_name()) + ")"));
+      return tl::make_unexpected(
+          with_context(std::move(lowered).error(),
+                       "node " + std::to_string(node.id()) + " (" + std::string(node.op_name()) + ")"));
     }
   }
   ETB_TRY(lowering.add_outputs());

@@ -75,9 +75,9 @@ enum class BinaryFunction : int32_t {
 
 // Positions of the integers and floats of a node, by operator.
 namespace field {
-enum Unary : uint32_t { kFunction = 0 };                               // floats: the parameters
-enum Binary : uint32_t { kBinaryFunction = 0 };                        // float 0: alpha
-enum Matmul : uint32_t { kTransposedB = 0 };                           // inputs a, b, bias
+enum Unary : uint32_t { kFunction = 0 };         // floats: the parameters
+enum Binary : uint32_t { kBinaryFunction = 0 };  // float 0: alpha
+enum Matmul : uint32_t { kTransposedB = 0 };     // inputs a, b, bias
 enum MatmulFloat : uint32_t { kAlpha = 0, kBeta = 1, kMatmulLow = 2, kMatmulHigh = 3 };
 enum Convolution : uint32_t { kStride = 0, kPadding = 2, kDilation = 4, kGroups = 6 };
 enum ConvolutionFloat : uint32_t { kLow = 0, kHigh = 1 };

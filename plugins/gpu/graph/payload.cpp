@@ -38,7 +38,8 @@ tl::unexpected<Error> invalid(const std::string& text) {
 // Rejects a count of items that the rest of the bytes cannot hold, before memory is allocated for them.
 Result<uint32_t> read_count(ByteReader& reader, uint32_t item_nbytes, const char* what) {
   const auto count = reader.read<uint32_t>();
-  if (!reader.fits(count, item_nbytes)) return invalid(std::to_string(count) + " " + what + ", more than fit");
+  if (!reader.fits(count, item_nbytes))
+    return invalid(std::to_string(count) + " " + what + ", more than fit");
   return count;
 }
 
@@ -73,15 +74,18 @@ Result<Shape> read_shape(ByteReader& reader) {
 Result<GpuValue> read_value(ByteReader& reader) {
   GpuValue value;
   const auto role = reader.read<uint8_t>(), type = reader.read<uint8_t>();
-  if (role > static_cast<uint8_t>(ValueRole::kResult)) return invalid("role " + std::to_string(role) + " of a value");
-  if (type > static_cast<uint8_t>(DataType::kInt64)) return invalid("type " + std::to_string(type) + " of a value");
+  if (role > static_cast<uint8_t>(ValueRole::kResult))
+    return invalid("role " + std::to_string(role) + " of a value");
+  if (type > static_cast<uint8_t>(DataType::kInt64))
+    return invalid("type " + std::to_string(type) + " of a value");
   value.role = static_cast<ValueRole>(role);
   value.type = static_cast<DataType>(type);
   if (value.role == ValueRole::kResult) return value;
   ETB_ASSIGN(value.shape, read_shape(reader));
   if (value.role == ValueRole::kConstant) {
     const auto nbytes = reader.read<uint32_t>();
-    if (nbytes == 0 || nbytes > kMaxKeyNbytes) return invalid("a key of " + std::to_string(nbytes) + " bytes");
+    if (nbytes == 0 || nbytes > kMaxKeyNbytes)
+      return invalid("a key of " + std::to_string(nbytes) + " bytes");
     const auto key = reader.read_bytes(nbytes);
     value.key.assign(reinterpret_cast<const char*>(key.data()), key.size());
     if (value.key.find('\0') != std::string::npos) return invalid("a key with a zero byte");
@@ -107,12 +111,13 @@ void write_node(ByteWriter& writer, const GpuNode& node) {
 Result<GpuNode> read_node(ByteReader& reader) {
   const auto code = reader.read<uint16_t>();
   const OperatorRow* row = find_operator(code);
-  if (row == nullptr) return invalid("operator " + std::to_string(code) + ", which this plugin does not know");
+  if (row == nullptr)
+    return invalid("operator " + std::to_string(code) + ", which this plugin does not know");
   const auto inputs = reader.read<uint8_t>(), ints = reader.read<uint8_t>(), floats = reader.read<uint8_t>();
   if (inputs < row->min_inputs || inputs > row->max_inputs || ints < row->min_ints || ints > row->max_ints ||
       floats != row->floats)
-    return invalid(std::string(row->name) + " with " + std::to_string(inputs) + " inputs, " + std::to_string(ints) +
-                   " integers and " + std::to_string(floats) + " floats");
+    return invalid(std::string(row->name) + " with " + std::to_string(inputs) + " inputs, " +
+                   std::to_string(ints) + " integers and " + std::to_string(floats) + " floats");
   GpuNode node;
   node.op = row->op;
   for (uint32_t i = 0; i < inputs; ++i) node.inputs.push_back(reader.read<uint32_t>());
@@ -129,14 +134,16 @@ Status verify_order(const GpuGraph& graph) {
   for (const GpuNode& node : graph.nodes) {
     for (const uint32_t input : node.inputs) {
       if (input >= graph.values.size() || !exists[input])
-        return invalid(std::string(to_text(node.op)) + " reads value " + std::to_string(input) + ", not known before it");
+        return invalid(std::string(to_text(node.op)) + " reads value " + std::to_string(input) +
+                       ", not known before it");
     }
     if (node.output >= graph.values.size() || exists[node.output])
       return invalid(std::string(to_text(node.op)) + " writes value " + std::to_string(node.output) +
                      ", expected a new result");
     exists[node.output] = true;
   }
-  if (std::find(exists.begin(), exists.end(), false) != exists.end()) return invalid("a result without a node");
+  if (std::find(exists.begin(), exists.end(), false) != exists.end())
+    return invalid("a result without a node");
   return {};
 }
 

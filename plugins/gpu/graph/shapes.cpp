@@ -63,7 +63,8 @@ Status infer_matmul(const Sizes& sizes, Shape& out) {
   const uint32_t depth = b.sizes[b.rank - (is_transposed ? 1 : 2)];
   const uint32_t columns = b.sizes[b.rank - (is_transposed ? 2 : 1)];
   if (a.sizes[a.rank - 1] != depth) return mismatch("factors of different inner sizes");
-  if (b.rank == 3 && (a.rank != 3 || a.sizes[0] != b.sizes[0])) return mismatch("factors of different batches");
+  if (b.rank == 3 && (a.rank != 3 || a.sizes[0] != b.sizes[0]))
+    return mismatch("factors of different batches");
   if (b.rank == 3 && is_transposed && sizes.graph.value(sizes.node.inputs[1]).role == ValueRole::kConstant)
     return mismatch("a transposed constant batch, expected a matrix");
   if (is_transposed && sizes.graph.value(sizes.node.inputs[1]).role != ValueRole::kConstant)
@@ -74,9 +75,11 @@ Status infer_matmul(const Sizes& sizes, Shape& out) {
   const Shape& bias = sizes.input(2);
   const uint32_t rows = out.product(0, out.rank - 1);
   if (b.rank == 3 || bias.rank > 2) return mismatch("bias, expected none or one of a matrix");
-  const uint32_t last = bias.rank > 0 ? bias.sizes[bias.rank - 1] : 1, first = bias.rank > 1 ? bias.sizes[0] : 1;
-  if ((last != columns && last != 1) || (first != 1 && (out.rank != 2 || first != rows)))
-    return mismatch("bias, expected sizes that broadcast to the product");
+  const uint32_t last = bias.rank > 0 ? bias.sizes[bias.rank - 1] : 1,
+                 first = bias.rank > 1 ? bias.sizes[0] : 1;
+  const bool is_row = first == 1 && (last == columns || last == 1);
+  const bool is_column = bias.rank == 2 && last == 1 && out.rank == 2 && first == rows;
+  if (!is_row && !is_column) return mismatch("bias, expected one number, or one a row or column");
   return {};
 }
 
@@ -88,7 +91,8 @@ bool is_window(int64_t kernel, int64_t stride, int64_t dilation, int64_t padding
 }
 
 // Number of windows along one dimension; 0 if none fits.
-uint32_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding, bool rounds_up) {
+uint32_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,
+                      bool rounds_up) {
   const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
   if (room < 0) return 0;
   int64_t count = (room + (rounds_up ? stride - 1 : 0)) / stride + 1;
@@ -104,10 +108,12 @@ Status infer_convolution(const Sizes& sizes, Shape& out) {
   if (groups < 1 || weight.sizes[0] == 0 || weight.sizes[0] % groups != 0 ||
       in.sizes[1] != weight.sizes[1] * groups)
     return mismatch("groups that do not divide the channels");
-  if (sizes.graph.value(sizes.node.inputs[1]).role != ValueRole::kConstant) return mismatch("weight, expected a constant");
+  if (sizes.graph.value(sizes.node.inputs[1]).role != ValueRole::kConstant)
+    return mismatch("weight, expected a constant");
   if (sizes.node.inputs.size() == 3) {
     const Shape& bias = sizes.input(2);
-    if (bias.rank != 1 || bias.sizes[0] != weight.sizes[0]) return mismatch("bias, expected one number a channel");
+    if (bias.rank != 1 || bias.sizes[0] != weight.sizes[0])
+      return mismatch("bias, expected one number a channel");
   }
   out.rank = 4;
   out.sizes[0] = in.sizes[0];
@@ -127,8 +133,10 @@ Status infer_pool(const Sizes& sizes, Shape& out) {
   out = in;
   for (uint32_t i = 0; i < 2; ++i) {
     const int64_t kernel = sizes.number(field::kKernel + i), stride = sizes.number(field::kPoolStride + i),
-                  dilation = sizes.number(field::kPoolDilation + i), padding = sizes.number(field::kPoolPadding + i);
-    if (!is_window(kernel, stride, dilation, padding) || padding > kernel / 2) return mismatch("window out of range");
+                  dilation = sizes.number(field::kPoolDilation + i),
+                  padding = sizes.number(field::kPoolPadding + i);
+    if (!is_window(kernel, stride, dilation, padding) || padding > kernel / 2)
+      return mismatch("window out of range");
     uint32_t& size = out.sizes[out.rank - 2 + i];
     size = window_count(size, kernel, stride, dilation, padding, sizes.number(field::kCeiling) != 0);
   }
@@ -156,7 +164,8 @@ Status infer_softmax(const Sizes& sizes, Shape& out) {
 Status infer_layer_norm(const Sizes& sizes, Shape& out) {
   out = sizes.input(0);
   const int32_t rank = sizes.number(field::kNormalizedRank);
-  if (rank < 1 || static_cast<uint32_t>(rank) > out.rank) return mismatch("normalised dimensions out of range");
+  if (rank < 1 || static_cast<uint32_t>(rank) > out.rank)
+    return mismatch("normalised dimensions out of range");
   const uint64_t count = out.product(out.rank - static_cast<uint32_t>(rank), out.rank);
   if (sizes.input(1).numel() != count || sizes.input(2).numel() != count)
     return mismatch("weight and bias, expected the normalised sizes");
@@ -176,7 +185,8 @@ Status infer_reduce(const Sizes& sizes, Shape& out) {
   const auto dims = static_cast<uint32_t>(sizes.number(field::kDims));
   const int32_t reduction = sizes.number(field::kReduction);
   if ((dims >> in.rank) != 0) return mismatch("dims out of range");
-  if (reduction < 0 || reduction > static_cast<int32_t>(Reduction::kMinimum)) return mismatch("an unknown reduction");
+  if (reduction < 0 || reduction > static_cast<int32_t>(Reduction::kMinimum))
+    return mismatch("an unknown reduction");
   out.rank = 0;
   for (uint32_t d = 0; d < in.rank; ++d) {
     const bool is_reduced = (dims >> d & 1) != 0;
@@ -195,7 +205,8 @@ Status infer_permute(const Sizes& sizes, Shape& out) {
   out.rank = in.rank;
   for (uint32_t d = 0; d < in.rank; ++d) {
     const int32_t from = sizes.number(d);
-    if (from < 0 || static_cast<uint32_t>(from) >= in.rank || (seen >> from & 1) != 0) return mismatch("no permutation");
+    if (from < 0 || static_cast<uint32_t>(from) >= in.rank || (seen >> from & 1) != 0)
+      return mismatch("no permutation");
     seen |= 1u << from;
     out.sizes[d] = in.sizes[static_cast<size_t>(from)];
   }
@@ -214,8 +225,10 @@ Status infer_reshape(const Sizes& sizes, Shape& out) {
       inferred = d;
       continue;
     }
-    if (size <= kCopiedSize && static_cast<uint32_t>(kCopiedSize - size) >= in.rank) return mismatch("no such dimension");
-    out.sizes[d] = size >= 0 ? static_cast<uint32_t>(size) : in.sizes[static_cast<size_t>(kCopiedSize - size)];
+    if (size <= kCopiedSize && static_cast<uint32_t>(kCopiedSize - size) >= in.rank)
+      return mismatch("no such dimension");
+    out.sizes[d] =
+        size >= 0 ? static_cast<uint32_t>(size) : in.sizes[static_cast<size_t>(kCopiedSize - size)];
     known *= std::max(out.sizes[d], 1u);
     if (known > kMaxNumel) return mismatch("sizes of too many elements");
   }
@@ -307,24 +320,42 @@ Status infer_embedding(const Sizes& sizes, Shape& out) {
 
 Status infer_node(const Sizes& sizes, Shape& out) {
   switch (sizes.node.op) {
-    case Operator::kUnary: return infer_unary(sizes, out);
-    case Operator::kBinary: return infer_binary(sizes, out);
-    case Operator::kMatmul: return infer_matmul(sizes, out);
-    case Operator::kConvolution: return infer_convolution(sizes, out);
-    case Operator::kPool: return infer_pool(sizes, out);
-    case Operator::kAdaptiveMeanPool: return infer_adaptive(sizes, out);
-    case Operator::kSoftmax: return infer_softmax(sizes, out);
-    case Operator::kLayerNorm: return infer_layer_norm(sizes, out);
-    case Operator::kBatchNorm: return infer_batch_norm(sizes, out);
-    case Operator::kReduce: return infer_reduce(sizes, out);
-    case Operator::kPermute: return infer_permute(sizes, out);
-    case Operator::kReshape: return infer_reshape(sizes, out);
-    case Operator::kExpand: return infer_expand(sizes, out);
-    case Operator::kSlice: return infer_slice(sizes, out);
-    case Operator::kSelect: return infer_select(sizes, out);
-    case Operator::kCat: return infer_cat(sizes, out);
-    case Operator::kPad: return infer_pad(sizes, out);
-    case Operator::kEmbedding: return infer_embedding(sizes, out);
+    case Operator::kUnary:
+      return infer_unary(sizes, out);
+    case Operator::kBinary:
+      return infer_binary(sizes, out);
+    case Operator::kMatmul:
+      return infer_matmul(sizes, out);
+    case Operator::kConvolution:
+      return infer_convolution(sizes, out);
+    case Operator::kPool:
+      return infer_pool(sizes, out);
+    case Operator::kAdaptiveMeanPool:
+      return infer_adaptive(sizes, out);
+    case Operator::kSoftmax:
+      return infer_softmax(sizes, out);
+    case Operator::kLayerNorm:
+      return infer_layer_norm(sizes, out);
+    case Operator::kBatchNorm:
+      return infer_batch_norm(sizes, out);
+    case Operator::kReduce:
+      return infer_reduce(sizes, out);
+    case Operator::kPermute:
+      return infer_permute(sizes, out);
+    case Operator::kReshape:
+      return infer_reshape(sizes, out);
+    case Operator::kExpand:
+      return infer_expand(sizes, out);
+    case Operator::kSlice:
+      return infer_slice(sizes, out);
+    case Operator::kSelect:
+      return infer_select(sizes, out);
+    case Operator::kCat:
+      return infer_cat(sizes, out);
+    case Operator::kPad:
+      return infer_pad(sizes, out);
+    case Operator::kEmbedding:
+      return infer_embedding(sizes, out);
   }
   return mismatch("an unknown operator");
 }
@@ -336,7 +367,8 @@ Status check_result(const Sizes& sizes, const Shape& out) {
     numel *= std::max<uint64_t>(out.sizes[d], 1);
     if (numel > kMaxNumel) return mismatch("a result of too many elements");
   }
-  if (sizes.graph.value(sizes.node.output).type != DataType::kFloat32) return mismatch("result, expected floats");
+  if (sizes.graph.value(sizes.node.output).type != DataType::kFloat32)
+    return mismatch("result, expected floats");
   for (size_t i = 0; i < sizes.node.inputs.size(); ++i) {
     const bool may_be_integer = sizes.node.op == Operator::kEmbedding && i == 1;
     if (sizes.type(i) != DataType::kFloat32 && !may_be_integer) return mismatch("operand, expected floats");
@@ -369,8 +401,8 @@ Status infer_shapes(const GpuGraph& graph, std::span<Shape> shapes) {
     Status inferred = infer_node(sizes, out);
     if (inferred) inferred = check_result(sizes, out);
     if (!inferred)
-      return tl::make_unexpected(with_context(std::move(inferred).error(), "node " + std::to_string(i) + " (" +
-                                                                               to_text(sizes.node.op) + ")"));
+      return tl::make_unexpected(with_context(
+          std::move(inferred).error(), "node " + std::to_string(i) + " (" + to_text(sizes.node.op) + ")"));
     shapes[sizes.node.output] = out;
   }
   return {};

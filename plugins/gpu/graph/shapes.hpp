@@ -15,7 +15,8 @@ namespace etb::gpu {
 [[nodiscard]] Status infer_shapes(const GpuGraph& graph, std::span<Shape> shapes);
 
 // Sizes that several operators read.
-uint32_t positive_dim(int32_t dim, uint32_t rank);  // counts from the front; kMaxRank if there is no such dimension
+uint32_t positive_dim(int32_t dim,
+                      uint32_t rank);  // counts from the front; kMaxRank if there is no such dimension
 
 // The part of a dimension of `size` that a slice selects.
 struct SlicePart {

@@ -18,5 +18,14 @@ uint linear_index() {
 // Tests the bits: compilers may assume that x == x.
 bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 
-// NaN stays NaN.
-float limited(float x, float low, float high) { return is_nan(x) ? x : (x < low ? low : (x > high ? high : x)); }
+// NaN stays NaN; high wins where low > high.
+float limited(float x, float low, float high) {
+  float raised = x < low ? low : x;
+  return is_nan(x) ? x : (raised > high ? high : raised);
+}
+
+// Lavapipe of Mesa 22.3 ends all loops of an invocation after 65,535 turns together, without a word. So loops over elements
+// handle four in each turn, and plan/dispatch.hpp counts the turns.
+#define FOUR_EACH(first, count) for (uint first = 0; first < (count); first += 4)
+#define EACH_OF_FOUR(i, first, count) \
+  [[unroll]] for (uint i = first; i < first + 4; ++i) if (i < (count))

@@ -52,8 +52,10 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kMatmulNarrow:
     case Kernel::kMatmulNarrowEdge:
     case Kernel::kConvolution:
-    case Kernel::kDepthwiseConvolution: return false;
-    default: return true;
+    case Kernel::kDepthwiseConvolution:
+      return false;
+    default:
+      return true;
   }
 }
 

@@ -19,9 +19,9 @@ void main() {
   if (index >= count) return;
   uint from = index * length;
   float total = 0.0, part = 0.0;
-  for (uint i = 0; i < length; ++i) {
-    part += x[from + i];
-    if ((i & 63) == 63) {
+  FOUR_EACH(first, length) {
+    EACH_OF_FOUR(i, first, length) part += x[from + i];
+    if ((first & 63) == 60) {
       total += part;
       part = 0.0;
     }
@@ -29,14 +29,18 @@ void main() {
   float mean = (total + part) / float(length);
   float squares = 0.0;
   part = 0.0;
-  for (uint i = 0; i < length; ++i) {
-    float difference = x[from + i] - mean;
-    part += difference * difference;
-    if ((i & 63) == 63) {
+  FOUR_EACH(first, length) {
+    EACH_OF_FOUR(i, first, length) {
+      float difference = x[from + i] - mean;
+      part += difference * difference;
+    }
+    if ((first & 63) == 60) {
       squares += part;
       part = 0.0;
     }
   }
   float scale = 1.0 / sqrt((squares + part) / float(length) + eps);
-  for (uint i = 0; i < length; ++i) y[from + i] = (x[from + i] - mean) * scale * weight[i] + bias[i];
+  FOUR_EACH(first, length) {
+    EACH_OF_FOUR(i, first, length) y[from + i] = (x[from + i] - mean) * scale * weight[i] + bias[i];
+  }
 }

@@ -19,7 +19,7 @@ layout(push_constant) uniform Push {
   uint rows, columns, depth;
   uint a_batch, b_batch, y_batch;  // elements from one matrix of a batch to the next
   uint b_row;                      // elements from one row of b to the next
-  uint has_bias, bias_row, bias_column;
+  uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;
 };
 
@@ -57,16 +57,21 @@ void main() {
       [[unroll]] for (uint j = 0; j < VECTORS; ++j) sum[i][j] += scale * factor[j];
     }
   }
+  vec4 start[VECTORS];
+  [[unroll]] for (uint j = 0; j < VECTORS; ++j) {
+    start[j] = vec4(0);
+    if (has_bias != 0 && bias_row == 0) {
+      uvec4 at = min(column + 4 * j + uvec4(0, 1, 2, 3), uvec4(columns - 1)) * bias_column;
+      start[j] = beta * vec4(bias[at.x], bias[at.y], bias[at.z], bias[at.w]);
+    }
+  }
   [[unroll]] for (uint i = 0; i < ROWS; ++i) {
     if (row + i >= rows) break;
+    float row_start = has_bias != 0 && bias_row != 0 ? beta * bias[(row + i) * bias_row] : 0.0;
     [[unroll]] for (uint j = 0; j < VECTORS; ++j) {
       uint first = column + 4 * j;
       if (first >= columns) break;
-      vec4 result = alpha * sum[i][j];
-      if (has_bias != 0) {
-        uvec4 at = (row + i) * bias_row + min(first + uvec4(0, 1, 2, 3), uvec4(columns - 1)) * bias_column;
-        result += beta * vec4(bias[at.x], bias[at.y], bias[at.z], bias[at.w]);
-      }
+      vec4 result = alpha * sum[i][j] + (start[j] + row_start);
       result = vec4(limited(result.x, low, high), limited(result.y, low, high), limited(result.z, low, high),
                     limited(result.w, low, high));
       uint to = batch * y_batch + (row + i) * columns + first;

@@ -28,30 +28,38 @@ void main() {
 #else
   float total = REDUCTION == 2 ? -INFINITY : INFINITY;
 #endif
-  for (uint n = 0; n < reduced; ++n) {
+  uint inner = rank > kept_rank ? sizes[kept_rank] : 1, step = rank > kept_rank ? strides[kept_rank] : 0;
+  for (uint outer = 0; outer * inner < reduced; ++outer) {
     uint at = from;
-    rest = n;
-    for (uint d = kept_rank; d < rank; ++d) {
+    rest = outer;
+    for (uint d = kept_rank + 1; d < rank; ++d) {
       uint above = rest / sizes[d];
       at += (rest - above * sizes[d]) * strides[d];
       rest = above;
     }
-    float element = x[at];
+    FOUR_EACH(first, inner) {
+      EACH_OF_FOUR(i, first, inner) {
+        float element = x[at + i * step];
 #if REDUCTION < 2
-    part += element;
-    if ((n & 63) == 63) {
-      total += part;
-      part = 0.0;
-    }
+        part += element;
 #elif REDUCTION == 2
-    total = is_nan(element) || element > total ? element : total;  // a comparison with NaN is false
+        total = is_nan(element) || element > total ? element : total;  // a comparison with NaN is false
 #else
-    total = is_nan(element) || element < total ? element : total;
+        total = is_nan(element) || element < total ? element : total;
+#endif
+      }
+#if REDUCTION < 2
+      if ((first & 63) == 60) {
+        total += part;
+        part = 0.0;
+      }
+#endif
+    }
+#if REDUCTION < 2
+    total += part;
+    part = 0.0;
 #endif
   }
-#if REDUCTION < 2
-  total += part;
-#endif
 #if REDUCTION == 1
   total /= float(reduced);
 #endif

@@ -20,21 +20,25 @@ void main() {
   uint from = outer * length * inner + (index - outer * inner);
   float largest = -INFINITY;
   bool has_nan = false;
-  for (uint i = 0; i < length; ++i) {
-    float element = x[from + i * inner];
-    has_nan = has_nan || is_nan(element);
-    largest = element > largest ? element : largest;
+  FOUR_EACH(first, length) {
+    EACH_OF_FOUR(i, first, length) {
+      float element = x[from + i * inner];
+      has_nan = has_nan || is_nan(element);
+      largest = element > largest ? element : largest;
+    }
   }
   // A row of only -infinity is NaN, like one with infinity or NaN.
   if (has_nan || largest == INFINITY || largest == -INFINITY) largest = NOT_A_NUMBER;
   float total = 0.0, part = 0.0;
-  for (uint i = 0; i < length; ++i) {
-    float power = exponential(x[from + i * inner] - largest);
+  FOUR_EACH(first, length) {
+    EACH_OF_FOUR(i, first, length) {
+      float power = exponential(x[from + i * inner] - largest);
 #if !LOGARITHM
-    y[from + i * inner] = power;
+      y[from + i * inner] = power;
 #endif
-    part += power;
-    if ((i & 63) == 63) {
+      part += power;
+    }
+    if ((first & 63) == 60) {
       total += part;
       part = 0.0;
     }
@@ -42,8 +46,12 @@ void main() {
   total += part;
 #if LOGARITHM
   float offset = logarithm(total);
-  for (uint i = 0; i < length; ++i) y[from + i * inner] = (x[from + i * inner] - largest) - offset;
+  FOUR_EACH(first, length) {
+    EACH_OF_FOUR(i, first, length) y[from + i * inner] = (x[from + i * inner] - largest) - offset;
+  }
 #else
-  for (uint i = 0; i < length; ++i) y[from + i * inner] = y[from + i * inner] / total;
+  FOUR_EACH(first, length) {
+    EACH_OF_FOUR(i, first, length) y[from + i * inner] = y[from + i * inner] / total;
+  }
 #endif
 }

@@ -15,6 +15,8 @@
 namespace etb::gpu {
 
 inline constexpr uint32_t kMaxBindings = 6;
+// Turns of all loops of an invocation. Lavapipe of Mesa 22.3 ends loops after 65,535 turns, and reports nothing.
+inline constexpr uint64_t kMaxTurns = 65000;
 inline constexpr uint32_t kMaxPushWords = 32;  // 128 bytes, which every Vulkan device has
 
 struct Dispatch {
@@ -23,15 +25,14 @@ struct Dispatch {
   std::array<uint32_t, kMaxBindings> bindings = {};  // values; the last one is written
   uint32_t push_count = 0;
   std::array<uint32_t, kMaxPushWords> push = {};
+  uint64_t turns = 0;                  // of all loops of an invocation
   std::array<uint32_t, 3> items = {};  // invocations along x; workgroups along y and z. Any 0: nothing to do
 
   void bind(uint32_t value) { bindings[binding_count++] = value; }
   void add(uint32_t word) { push[push_count++] = word; }
   void add_int(int32_t word) { add(static_cast<uint32_t>(word)); }
   void add_float(float word) { add(std::bit_cast<uint32_t>(word)); }
-  void set_linear(uint64_t count) {
-    items = {static_cast<uint32_t>(count), 1, 1};
-  }
+  void set_linear(uint64_t count) { items = {static_cast<uint32_t>(count), 1, 1}; }
   uint32_t written() const { return bindings[binding_count - 1]; }
 };
 

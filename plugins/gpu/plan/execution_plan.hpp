@@ -11,13 +11,13 @@
 namespace etb::gpu {
 
 struct ExecutionPlan {
-  GpuGraph graph;  // with a value for each packing
+  GpuGraph graph;             // with a value for each packing
   std::vector<Shape> bounds;  // by value
   std::vector<uint32_t> aliases;
   std::vector<PackedConstant> constants;
   MemoryPlan memory;
-  std::vector<Dispatch> dispatches;                // for the bounds
-  std::vector<bool> needs_barrier;                 // by dispatch
+  std::vector<Dispatch> dispatches;  // for the bounds
+  std::vector<bool> needs_barrier;   // by dispatch
   std::array<bool, kKernelCount> uses_kernel = {};
 };
 
@@ -29,7 +29,7 @@ struct ExecutionPlan {
 // Limits that every Vulkan device has; claims use them, because they have no device.
 inline constexpr uint64_t kLeastRangeBytes = uint64_t{1} << 27;
 inline constexpr uint64_t kMostOffsetAlignment = 256;
-inline constexpr uint32_t kMaxGroups = 65535;    // workgroups along a dimension
+inline constexpr uint32_t kMaxGroups = 65535;   // workgroups along a dimension
 inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
 
 // The sizes of values for given sizes of the inputs, in memory that is allocated once. The sizes must be within the bounds.

@@ -39,7 +39,8 @@ std::vector<Block> find_blocks(const GpuGraph& graph, std::span<const Shape> sha
 uint64_t place(std::vector<Block>& blocks, uint64_t alignment) {
   std::vector<Block*> order;
   for (Block& block : blocks) order.push_back(&block);
-  std::stable_sort(order.begin(), order.end(), [](const Block* a, const Block* b) { return a->nbytes > b->nbytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Block* a, const Block* b) { return a->nbytes > b->nbytes; });
   std::vector<const Block*> placed;  // by offset
   uint64_t total = 0;
   for (Block* block : order) {
@@ -66,7 +67,8 @@ std::vector<uint32_t> find_aliases(const GpuGraph& graph) {
   std::vector<bool> is_output(graph.values.size(), false);
   for (const uint32_t output : graph.outputs) is_output[output] = true;
   for (const GpuNode& node : graph.nodes)
-    if (node.op == Operator::kReshape && !is_output[node.output]) aliases[node.output] = aliases[node.inputs[0]];
+    if (node.op == Operator::kReshape && !is_output[node.output])
+      aliases[node.output] = aliases[node.inputs[0]];
   return aliases;
 }
 
@@ -91,7 +93,8 @@ Result<MemoryPlan> plan_memory(const GpuGraph& graph, std::span<const Shape> sha
   }
   std::vector<Block> blocks = find_blocks(graph, shapes, aliases, plan);
   plan.arena_bytes = place(blocks, alignment);
-  for (const Block& block : blocks) plan.locations[block.value] = {Memory::kArena, block.offset, block.nbytes};
+  for (const Block& block : blocks)
+    plan.locations[block.value] = {Memory::kArena, block.offset, block.nbytes};
   for (uint32_t i = 0; i < aliases.size(); ++i)
     if (aliases[i] != i) plan.locations[i] = plan.locations[aliases[i]];
   if (std::max({plan.transfer_bytes, plan.arena_bytes, plan.constant_bytes}) > kMostBytes)

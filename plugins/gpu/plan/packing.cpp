@@ -89,8 +89,10 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
 
 uint64_t packed_numel(const PackedConstant& constant, const Shape& shape) {
   switch (constant.packing) {
-    case Packing::kPlain: return shape.numel();
-    case Packing::kTransposed: return round_up(shape.sizes[0], 4) * shape.sizes[1];
+    case Packing::kPlain:
+      return shape.numel();
+    case Packing::kTransposed:
+      return round_up(shape.sizes[0], 4) * shape.sizes[1];
     case Packing::kFilters:
       return round_up(shape.sizes[0] / constant.groups, kTile) * constant.groups * shape.product(1, 4);
   }
@@ -99,9 +101,15 @@ uint64_t packed_numel(const PackedConstant& constant, const Shape& shape) {
 
 void pack(const PackedConstant& constant, const Shape& shape, const std::byte* from, float* to) {
   switch (constant.packing) {
-    case Packing::kPlain: std::memcpy(to, from, shape.numel() * sizeof(float)); return;
-    case Packing::kTransposed: pack_transposed(shape, from, to); return;
-    case Packing::kFilters: pack_filters(shape, constant.groups, from, to); return;
+    case Packing::kPlain:
+      std::memcpy(to, from, shape.numel() * sizeof(float));
+      return;
+    case Packing::kTransposed:
+      pack_transposed(shape, from, to);
+      return;
+    case Packing::kFilters:
+      pack_filters(shape, constant.groups, from, to);
+      return;
   }
 }
 

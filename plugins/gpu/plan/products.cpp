@@ -26,8 +26,9 @@ struct ProductOperands {
 void add_product(const NodeDispatch& context, const Product& product, const ProductOperands& operands) {
   const bool is_whole = product.columns % 4 == 0 && product.b_row % 4 == 0 && product.b_batch % 4 == 0;
   const bool is_wide = product.rows > 4 && product.columns > 32;
-  Dispatch& dispatch = context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
-                                                 : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
+  Dispatch& dispatch =
+      context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
+                                : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
   const bool has_bias = operands.bias != kNoValue;
   dispatch.bind(operands.a);
   dispatch.bind(operands.b);
@@ -37,7 +38,9 @@ void add_product(const NodeDispatch& context, const Product& product, const Prod
        {product.rows, product.columns, product.depth, product.a_batch, product.b_batch, product.y_batch,
         product.b_row, has_bias ? 1u : 0u, product.bias_row, product.bias_column})
     dispatch.add(word);
-  for (const float number : {product.alpha, product.beta, product.low, product.high}) dispatch.add_float(number);
+  for (const float number : {product.alpha, product.beta, product.low, product.high})
+    dispatch.add_float(number);
+  dispatch.turns = product.depth;
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
                     product.batch};
 }
@@ -57,7 +60,8 @@ void dispatch_pointwise(const NodeDispatch& context) {
   product.low = context.node.floats[field::kLow];
   product.high = context.node.floats[field::kHigh];
   const auto& inputs = context.node.inputs;
-  add_product(context, product, {inputs[1], inputs[0], inputs.size() > 2 ? inputs[2] : kNoValue, context.node.output});
+  add_product(context, product,
+              {inputs[1], inputs[0], inputs.size() > 2 ? inputs[2] : kNoValue, context.node.output});
 }
 
 }  // namespace
@@ -134,6 +138,8 @@ void dispatch_convolution(const NodeDispatch& context) {
   dispatch.add(has_bias ? 1 : 0);
   dispatch.add_float(context.node.floats[field::kLow]);
   dispatch.add_float(context.node.floats[field::kHigh]);
+  const uint64_t lines = uint64_t{is_depthwise ? 1 : weight.sizes[1]} * weight.sizes[2];
+  dispatch.turns = lines * (weight.sizes[3] + 1) + weight.sizes[1];
   dispatch.items = {divide_up(out.sizes[3], 4) * out.sizes[2],
                     is_depthwise ? groups : groups * divide_up(channels, 8), out.sizes[0]};
 }

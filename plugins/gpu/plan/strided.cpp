@@ -48,8 +48,8 @@ void add_copy(const NodeDispatch& context, const Shape& shape, const View& from,
 Kernel binary_kernel(BinaryFunction function, bool broadcasts) {
   switch (function) {
 #define ETB_GPU_UNARY(...)
-#define ETB_GPU_BINARY(name, ...)  \
-  case BinaryFunction::k##name: \
+#define ETB_GPU_BINARY(name, ...) \
+  case BinaryFunction::k##name:   \
     return broadcasts ? Kernel::kBroadcast##name : Kernel::kBinary##name;
 #include "plugins/gpu/kernels/functions.def"
 #undef ETB_GPU_BINARY
@@ -112,8 +112,9 @@ void dispatch_select(const NodeDispatch& context) {
   const Strides dense = dense_strides(in);
   const int32_t index = context.number(field::kIndex);
   View from{context.node.inputs[0]};
-  from.first = (index < 0 ? in.sizes[dim] - static_cast<uint32_t>(-int64_t{index}) : static_cast<uint32_t>(index)) *
-               dense[dim];
+  from.first =
+      (index < 0 ? in.sizes[dim] - static_cast<uint32_t>(-int64_t{index}) : static_cast<uint32_t>(index)) *
+      dense[dim];
   for (uint32_t d = 0; d < context.result().rank; ++d) from.strides[d] = dense[d < dim ? d : d + 1];
   add_copy(context, context.result(), from, {context.node.output, dense_strides(context.result())});
 }
@@ -166,14 +167,19 @@ void dispatch_reduce(const NodeDispatch& context) {
   dispatch.add(static_cast<uint32_t>(shapes[0].numel()));
   dispatch.add(static_cast<uint32_t>(shapes[1].numel()));
   // A kind without dimensions needs none: its only element is at 0.
-  const uint32_t kept_rank = shapes[0].rank == 0 ? 0 : kept.rank, reduced_rank = shapes[1].rank == 0 ? 0 : reduced.rank;
+  const uint32_t kept_rank = shapes[0].rank == 0 ? 0 : kept.rank,
+                 reduced_rank = shapes[1].rank == 0 ? 0 : reduced.rank;
   dispatch.add(kept_rank);
   dispatch.add(kept_rank + reduced_rank);
   for (const bool is_size : {true, false}) {
     for (uint32_t d = 0; d < kept_rank; ++d) dispatch.add(is_size ? kept.sizes[d] : kept.strides[0][d]);
-    for (uint32_t d = 0; d < reduced_rank; ++d) dispatch.add(is_size ? reduced.sizes[d] : reduced.strides[0][d]);
+    for (uint32_t d = 0; d < reduced_rank; ++d)
+      dispatch.add(is_size ? reduced.sizes[d] : reduced.strides[0][d]);
     for (uint32_t d = kept_rank + reduced_rank; d < kMaxRank; ++d) dispatch.add(1);
   }
+  const uint64_t inner = reduced_rank == 0 ? 1 : reduced.sizes[0];
+  const uint64_t outer = inner == 0 ? 0 : shapes[1].numel() / inner;
+  dispatch.turns = outer * (inner / 4 + 2 + reduced_rank) + kept_rank;
   dispatch.set_linear(shapes[0].numel());
 }
 

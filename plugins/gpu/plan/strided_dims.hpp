@@ -32,8 +32,7 @@ struct StridedDims {
     for (uint32_t d = shape.rank; d-- > 0;) {
       if (shape.sizes[d] == 1) continue;
       bool merges = rank > 0;
-      for (size_t v = 0; v < N; ++v)
-        merges = merges && views[v][d] == strides[v][rank - 1] * sizes[rank - 1];
+      for (size_t v = 0; v < N; ++v) merges = merges && views[v][d] == strides[v][rank - 1] * sizes[rank - 1];
       if (merges) {
         sizes[rank - 1] *= shape.sizes[d];
         continue;

@@ -25,10 +25,10 @@ Status lower_unary(LoweringContext& context) {
 Status add_clamp(LoweringContext& context, float low, float high) {
   ETB_ASSIGN(const uint32_t self, context.operand("self"));
   GpuNode* producer = context.find_only_producer(self);
-  const uint32_t at = producer == nullptr                         ? 0
-                      : producer->op == Operator::kMatmul         ? field::kMatmulLow
-                      : producer->op == Operator::kConvolution    ? field::kLow
-                                                                  : UINT32_MAX;
+  const uint32_t at = producer == nullptr                      ? 0
+                      : producer->op == Operator::kMatmul      ? field::kMatmulLow
+                      : producer->op == Operator::kConvolution ? field::kLow
+                                                               : UINT32_MAX;
   const bool fuses = producer != nullptr && at != UINT32_MAX && producer->floats[at] == -kInfinity &&
                      producer->floats[at + 1] == kInfinity && low <= high;
   if (fuses) {
@@ -85,7 +85,8 @@ Status lower_square(LoweringContext& context) {
 // Another name of the operand. An output of the payload becomes a copy.
 Status lower_alias(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.operand("self"));
-  if (context.spec(context.result()).dtype != ETB_DTYPE_FLOAT32) return reject("dtype", "a conversion, expected floats");
+  if (context.spec(context.result()).dtype != ETB_DTYPE_FLOAT32)
+    return reject("dtype", "a conversion, expected floats");
   context.define(0, self);
   return {};
 }
@@ -123,6 +124,7 @@ constexpr Op kRows[] = {
     {"aten.minimum.default", lower_binary<BinaryFunction::kMinimum>},
     {"aten.clone.default", lower_alias},
     {"aten.alias_copy.default", lower_alias},
+    {"dim_order_ops._clone_dim_order.default", lower_alias},
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ Status lower_embedding(LoweringContext& context) {
   return context.add_result_node({Operator::kEmbedding, {weight, indices}});
 }
 
-constexpr Op kRows[] = {{"aten.embedding.default", lower_embedding, 0, kMaxRank, "Indices are int64 or int32."}};
+constexpr Op kRows[] = {
+    {"aten.embedding.default", lower_embedding, 0, kMaxRank, "Indices are int64 or int32."}};
 
 }  // namespace
 

@@ -20,7 +20,8 @@ Status lower_expand(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
   ETB_ASSIGN(const uint32_t self, context.operand(value));
   const etb_graph_spec from = context.spec(value), to = context.spec(context.result());
-  if (to.rank < from.rank || to.rank > kMaxRank) return reject("rank", "result of rank " + std::to_string(to.rank));
+  if (to.rank < from.rank || to.rank > kMaxRank)
+    return reject("rank", "result of rank " + std::to_string(to.rank));
   GpuNode node{Operator::kExpand, {self}};
   for (uint32_t d = 0; d < to.rank; ++d) {
     const uint32_t missing = to.rank - from.rank;
@@ -33,13 +34,14 @@ Status lower_expand(LoweringContext& context) {
   return context.add_result_node(std::move(node));
 }
 
-Status add_slice(LoweringContext& context, uint32_t self, uint32_t dim, int64_t start, int64_t end, int64_t step,
-                 uint32_t index) {
-  return context.add_result_node({Operator::kSlice,
-                                  {self},
-                                  kNoValue,
-                                  {static_cast<int32_t>(dim), to_int32(start), to_int32(end), to_int32(step)}},
-                                 index);
+Status add_slice(LoweringContext& context, uint32_t self, uint32_t dim, int64_t start, int64_t end,
+                 int64_t step, uint32_t index) {
+  return context.add_result_node(
+      {Operator::kSlice,
+       {self},
+       kNoValue,
+       {static_cast<int32_t>(dim), to_int32(start), to_int32(end), to_int32(step)}},
+      index);
 }
 
 Status lower_slice(LoweringContext& context) {
@@ -59,7 +61,8 @@ Status lower_select(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t dim, context.args().dim("dim", 0, spec.rank));
   ETB_ASSIGN(const int64_t index, context.args().integer("index", 0));
   if (index < -spec.min_sizes[dim] || index >= spec.min_sizes[dim])
-    return reject(context.is_dynamic(value, dim) ? "dynamic" : "attribute", "index: " + std::to_string(index));
+    return reject(context.is_dynamic(value, dim) ? "dynamic" : "attribute",
+                  "index: " + std::to_string(index));
   return context.add_result_node(
       {Operator::kSelect, {self}, kNoValue, {static_cast<int32_t>(dim), to_int32(index)}});
 }
@@ -83,7 +86,8 @@ Status lower_cat(LoweringContext& context) {
   constexpr size_t kMost = 64;
   ETB_ASSIGN(const std::vector<uint32_t> values, context.args().tensors("tensors"));
   if (values.size() > kMost)
-    return reject("attribute", std::to_string(values.size()) + " tensors, expected at most " + std::to_string(kMost));
+    return reject("attribute",
+                  std::to_string(values.size()) + " tensors, expected at most " + std::to_string(kMost));
   const uint32_t rank = context.spec(context.result()).rank;
   ETB_ASSIGN(const uint32_t dim, context.args().dim("dim", 0, rank));
   GpuNode node{Operator::kCat, {}, kNoValue, {static_cast<int32_t>(dim)}};

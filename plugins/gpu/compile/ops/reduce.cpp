@@ -26,17 +26,20 @@ Status lower_reduction(LoweringContext& context) {
   for (uint32_t d = 0; d < spec.rank; ++d)
     if (kNeedsElements && (mask >> d & 1) != 0 && spec.min_sizes[d] == 0)
       return reject("dynamic", "dim " + std::to_string(d) + ": may be empty, expected at least 1");
-  return context.add_result_node({Operator::kReduce,
-                                  {self},
-                                  kNoValue,
-                                  {static_cast<int32_t>(reduction), static_cast<int32_t>(mask), keeps ? 1 : 0}});
+  return context.add_result_node(
+      {Operator::kReduce,
+       {self},
+       kNoValue,
+       {static_cast<int32_t>(reduction), static_cast<int32_t>(mask), keeps ? 1 : 0}});
 }
 
 constexpr Op kRows[] = {
     {"aten.sum.dim_IntList", lower_reduction<Reduction::kSum>},
     {"aten.mean.dim", lower_reduction<Reduction::kMean>},
-    {"aten.amax.default", lower_reduction<Reduction::kMaximum>, 0, kMaxRank, "No reduced dimension may be empty."},
-    {"aten.amin.default", lower_reduction<Reduction::kMinimum>, 0, kMaxRank, "No reduced dimension may be empty."},
+    {"aten.amax.default", lower_reduction<Reduction::kMaximum>, 0, kMaxRank,
+     "No reduced dimension may be empty."},
+    {"aten.amin.default", lower_reduction<Reduction::kMinimum>, 0, kMaxRank,
+     "No reduced dimension may be empty."},
 };
 
 }  // namespace

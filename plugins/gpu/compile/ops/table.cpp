@@ -23,7 +23,8 @@ struct Table {
   void add(OpList list) {
     for (const Op& op : list) {
       by_name.emplace(op.name, &op);
-      rows.push_back({op.name, kFloat32Only, op.min_rank, op.max_rank, ETB_LAYOUT_CONTIGUOUS, true, op.constraint});
+      rows.push_back(
+          {op.name, kFloat32Only, op.min_rank, op.max_rank, ETB_LAYOUT_CONTIGUOUS, true, op.constraint});
       if (op.is_preserved) preserved.push_back(op.name);
     }
   }

@@ -21,19 +21,23 @@ Status lower_view(LoweringContext& context) {
       continue;
     }
     uint32_t source = 0;
-    while (source < from.rank && (from.exprs[source] == graph::kNone || from.exprs[source] != to.exprs[d])) ++source;
-    if (source == from.rank && has_inferred) return reject("dynamic", "two dynamic sizes that are no operand's");
+    while (source < from.rank && (from.exprs[source] == graph::kNone || from.exprs[source] != to.exprs[d]))
+      ++source;
+    if (source == from.rank && has_inferred)
+      return reject("dynamic", "two dynamic sizes that are no operand's");
     has_inferred = has_inferred || source == from.rank;
     node.ints.push_back(source == from.rank ? kInferredSize : kCopiedSize - static_cast<int32_t>(source));
   }
   // The rest of a size that may be 0 is unknown.
   for (uint32_t d = 0; has_inferred && d < to.rank; ++d)
-    if (node.ints[d] != kInferredSize && to.min_sizes[d] == 0) return reject("dynamic", "sizes beside one that may be 0");
+    if (node.ints[d] != kInferredSize && to.min_sizes[d] == 0)
+      return reject("dynamic", "sizes beside one that may be 0");
   return context.add_result_node(std::move(node));
 }
 
 constexpr Op kRows[] = {
-    {"aten.view_copy.default", lower_view, 0, kMaxRank, "At most one dynamic size is no size of the operand."},
+    {"aten.view_copy.default", lower_view, 0, kMaxRank,
+     "At most one dynamic size is no size of the operand."},
     {"aten.unsqueeze_copy.default", lower_view},
     {"aten.squeeze_copy.dims", lower_view},
 };
