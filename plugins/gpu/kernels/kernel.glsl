@@ -26,6 +26,7 @@ float limited(float x, float low, float high) {
 
 // Lavapipe of Mesa 22.3 ends all loops of an invocation after 65,535 turns together, without a word. So loops over elements
 // handle four in each turn, and plan/dispatch.hpp counts the turns.
+// `n` counts by constants, or drivers would not unroll.
 #define FOUR_EACH(first, count) for (uint first = 0; first < (count); first += 4)
 #define EACH_OF_FOUR(i, first, count) \
-  [[unroll]] for (uint i = first; i < first + 4; ++i) if (i < (count))
+  [[unroll]] for (uint n = 0, i = first; n < 4; ++n, ++i) if (i < (count))
