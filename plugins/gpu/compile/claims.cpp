@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Claims or rejects a node: lowers it alone into a payload that is discarded.
+#include "plugins/gpu/compile/graph_lowering.hpp"
+
+namespace etb::gpu {
+
+namespace {
+
+Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
+  GraphLowering lowering(graph, facts, nullptr);
+  Status lowered = lowering.lower(node);
+  if (lowered) {
+    std::vector<uint32_t> results;
+    for (const Value& result : node.results()) results.push_back(result.id());
+    lowered = lowering.check(results);
+  }
+  if (lowered) return Claim::yes();
+  const Error& error = lowered.error();
+  static constexpr const char* kReasons[] = {"dtype", "rank",      "layout", "dynamic",
+                                             "quant", "attribute", "op"};
+  for (const char* reason : kReasons)
+    if (error.reason == reason) return Claim::no(reason, error.message);
+  if (error.reason == "constant") return Claim::no("org.etbackend.gpu.constant", error.message);
+  return Claim::no("attribute", error.message);
+}
+
+}  // namespace
+
+Status claim_nodes(const Graph& graph, const PartitionSink& sink) {
+  const GraphFacts facts(graph);
+  for (uint32_t i = 0; i < graph.node_count(); ++i) {
+    const Node node = graph.node(i);
+    const uint32_t id = node.id();
+    const Claim claim = claim_one(graph, facts, node);
+    ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
+  }
+  return {};
+}
+
+}  // namespace etb::gpu

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gpu/compile/graph_lowering.hpp"
+
+#include <map>
+
+#include "api/format/content_name.hpp"
+#include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/graph/shapes.hpp"
+#include "plugins/gpu/plan/execution_plan.hpp"
+
+namespace etb::gpu {
+
+namespace {
+
+// Adds a copy of a value, for an output that is an input, a constant or another output.
+uint32_t add_copy(GpuGraph& graph, uint32_t id, uint32_t rank) {
+  GpuNode copy{Operator::kReshape, {id}, static_cast<uint32_t>(graph.values.size())};
+  for (uint32_t d = 0; d < rank; ++d) copy.ints.push_back(kCopiedSize - static_cast<int32_t>(d));
+  graph.values.emplace_back();
+  graph.nodes.push_back(std::move(copy));
+  return graph.nodes.back().output;
+}
+
+}  // namespace
+
+Status GraphLowering::add_inputs() {
+  for (uint32_t i = 0; i < state_.image.input_count(); ++i) {
+    const etb_graph_input input = state_.image.input(i);
+    if (input.constant == graph::kNone || input.updated_by != graph::kNone) ETB_TRY(enter(state_, i, true));
+  }
+  return {};
+}
+
+Status GraphLowering::lower(const Node& node) {
+  const Op* op = find_op(node.op_name());
+  const OpRow* row = detail::find_row(op_rows(), node.op_name());
+  if (op == nullptr || row == nullptr)
+    return reject("op", std::string(node.op_name()) + ": not in the op table");
+  if (const Claim claim = detail::check_row(node, *row); !claim.is_claimed)
+    return reject(claim.reason, claim.text);
+  if (node.output_count() == 0) return reject("op", "no result");
+  LoweringContext context(state_, node);
+  return op->lower(context);
+}
+
+Status GraphLowering::check(std::span<const uint32_t> values) const {
+  std::vector<Shape> shapes;
+  for (const GpuValue& value : state_.graph.values) shapes.push_back(value.shape);
+  if (Status inferred = infer_shapes(state_.graph, shapes); !inferred)
+    return reject("attribute", inferred.error().message);
+  for (const uint32_t value : values) {
+    const auto found = state_.ids.find(value);
+    if (found == state_.ids.end()) continue;
+    const etb_graph_spec spec = state_.image.value(value).spec();
+    const Shape& shape = shapes[found->second];
+    bool fits = shape.rank == spec.rank;
+    for (uint32_t d = 0; fits && d < shape.rank; ++d) fits = spec.sizes[d] == int64_t{shape.sizes[d]};
+    if (!fits)
+      return reject(spec.dynamic_dims != 0 ? "dynamic" : "attribute",
+                    "result whose sizes do not follow from those of the operands");
+  }
+  GpuGraph graph = state_.graph;
+  for (uint32_t i = 0; i < graph.values.size(); ++i)
+    if (graph.value(i).role == ValueRole::kResult) graph.outputs.push_back(i);
+  const auto plan = make_execution_plan(std::move(graph));
+  if (!plan) return reject("attribute", plan.error().message);
+  if (const Status fits = check_ranges(*plan, kLeastRangeBytes); !fits)
+    return reject("attribute", fits.error().message);
+  return {};
+}
+
+Status GraphLowering::add_outputs() {
+  std::vector<bool> is_output(state_.graph.values.size(), false);
+  for (uint32_t i = 0; i < state_.image.output_count(); ++i) {
+    const Value value = state_.image.output(i);
+    const auto found = state_.ids.find(value.id());
+    if (found == state_.ids.end())
+      return reject("op", "'" + std::string(value.name()) + "': an output that no node computes");
+    uint32_t id = found->second;
+    if (state_.graph.value(id).type != DataType::kFloat32) return reject("dtype", "an output of integers");
+    const bool is_result = state_.graph.value(id).role == ValueRole::kResult;
+    if (!is_result || (id < is_output.size() && is_output[id])) {
+      id = add_copy(state_.graph, id, value.spec().rank);
+    } else {
+      is_output[id] = true;
+    }
+    state_.graph.outputs.push_back(id);
+  }
+  return {};
+}
+
+Result<Artifact> GraphLowering::finish() {
+  Artifact artifact;
+  std::map<std::string, bool> named;
+  for (auto& [id, value] : state_.constants) {
+    std::optional<Payload> owner;
+    ETB_ASSIGN(const auto bytes, constant_bytes(state_, value, owner));
+    std::string& key = state_.graph.values[id].key;
+    key = format::content_name(bytes);
+    if (!named.emplace(key, true).second) continue;
+    const etb_graph_input input = state_.image.input(value);
+    Artifact::NamedBlob blob;
+    blob.key = key;
+    blob.alignment = 16;
+    blob.constant_key = etb_graph_get_constant(&state_.image.view(), input.constant).key;
+    artifact.named_blobs.push_back(std::move(blob));
+  }
+  artifact.format_version = kPayloadVersion;
+  artifact.payload = write_payload(state_.graph);
+  // Checks that our own delegate accepts the payload.
+  ETB_ASSIGN(GpuGraph read, read_payload(artifact.payload));
+  ETB_ASSIGN(const ExecutionPlan plan, make_execution_plan(std::move(read)));
+  ETB_TRY(check_ranges(plan, kLeastRangeBytes));
+  artifact.resident_bytes = plan.memory.constant_bytes;
+  return artifact;
+}
+
+}  // namespace etb::gpu

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowers the nodes of a graph into a payload.
+#pragma once
+
+#include "plugins/gpu/compile/op.hpp"
+
+namespace etb::gpu {
+
+class GraphLowering {
+ public:
+  // Without a region (claims), constants have no bytes.
+  GraphLowering(const Graph& graph, const GraphFacts& facts, const Region* region)
+      : state_{graph, facts, region} {}
+
+  // Adds the inputs of a region in their order, also those that no node reads.
+  [[nodiscard]] Status add_inputs();
+  // Checks the node against its op's row, then lowers it.
+  [[nodiscard]] Status lower(const Node& node);
+  // Checks that the payload computes the sizes that the graph states for these values, within the limits of every device.
+  [[nodiscard]] Status check(std::span<const uint32_t> values) const;
+  [[nodiscard]] Status add_outputs();
+  [[nodiscard]] Result<Artifact> finish();
+
+ private:
+  LoweringState state_;
+};
+
+}  // namespace etb::gpu

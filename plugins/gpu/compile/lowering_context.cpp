@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gpu/compile/lowering_context.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "etb/cpp/bytes.hpp"
+
+namespace etb::gpu {
+
+namespace {
+
+std::string quoted(const Value& value) { return "'" + std::string(value.name()) + "'"; }
+
+Result<Shape> shape_of(const Value& value) {
+  const etb_graph_spec spec = value.spec();
+  if (spec.rank > kMaxRank)
+    return reject("rank", quoted(value) + ": rank " + std::to_string(spec.rank) + ", expected at most " +
+                              std::to_string(kMaxRank));
+  Shape shape;
+  shape.rank = spec.rank;
+  uint64_t numel = 1;
+  for (uint32_t d = 0; d < spec.rank; ++d) {
+    if (spec.sizes[d] < 0 || spec.sizes[d] > static_cast<int64_t>(kMaxNumel))
+      return reject("dynamic",
+                    quoted(value) + ": dimension " + std::to_string(d) + " without an upper bound");
+    shape.sizes[d] = static_cast<uint32_t>(spec.sizes[d]);
+    numel *= std::max<uint64_t>(shape.sizes[d], 1);
+    if (numel > kMaxNumel) return reject("attribute", quoted(value) + ": too many elements");
+  }
+  return shape;
+}
+
+std::optional<etb_graph_constant> find_constant(const Graph& image, uint32_t value) {
+  if (value >= image.input_count()) return std::nullopt;
+  const etb_graph_input input = image.input(value);
+  if (input.constant == graph::kNone || input.updated_by != graph::kNone) return std::nullopt;
+  return etb_graph_get_constant(&image.view(), input.constant);
+}
+
+template <class T>
+float read_as(std::span<const std::byte> bytes) {
+  T number{};
+  std::memcpy(&number, bytes.data(), sizeof(T));
+  return static_cast<float>(number);
+}
+
+}  // namespace
+
+GraphFacts::GraphFacts(const Graph& graph) : use_counts(graph.value_count(), 0) {
+  for (uint32_t i = 0; i < graph.node_count(); ++i) {
+    const Node node = graph.node(i);
+    if (node.gives_numbers()) continue;  // sizes, which the payload's rules compute
+    for (const Value& operand : node.operands()) ++use_counts[operand.id()];
+  }
+  for (uint32_t i = 0; i < graph.output_count(); ++i) ++use_counts[graph.output(i).id()];
+}
+
+Result<uint32_t> enter(LoweringState& state, uint32_t value, bool is_index) {
+  const Value entered = state.image.value(value);
+  if (!entered.is_tensor()) return reject("dtype", quoted(entered) + ": no tensor");
+  const uint32_t dtype = entered.spec().dtype;
+  GpuValue made;
+  if (dtype == ETB_DTYPE_FLOAT32) {
+    made.type = DataType::kFloat32;
+  } else if (is_index && (dtype == ETB_DTYPE_INT64 || dtype == ETB_DTYPE_INT32)) {
+    made.type = dtype == ETB_DTYPE_INT64 ? DataType::kInt64 : DataType::kInt32;
+  } else {
+    return reject("dtype", quoted(entered) + ": " + dtype_text(static_cast<etb_dtype>(dtype)));
+  }
+  ETB_ASSIGN(made.shape, shape_of(entered));
+  made.role = find_constant(state.image, value) ? ValueRole::kConstant : ValueRole::kInput;
+  const auto id = static_cast<uint32_t>(state.graph.values.size());
+  if (made.role == ValueRole::kInput) state.graph.inputs.push_back(id);
+  if (made.role == ValueRole::kConstant) {
+    made.key = "unnamed";  // the region names it by its content
+    state.constants[id] = value;
+  }
+  state.graph.values.push_back(std::move(made));
+  state.ids[value] = id;
+  ++state.id_uses[id];
+  return id;
+}
+
+Result<std::span<const std::byte>> constant_bytes(const LoweringState& state, uint32_t value,
+                                                  std::optional<Payload>& owner) {
+  const auto constant = find_constant(state.image, value);
+  if (!constant) return make_error(Code::INTERNAL, "value " + std::to_string(value) + ": no constant");
+  const auto nbytes = static_cast<size_t>(constant->nbytes);
+  if (constant->data != nullptr) return std::span(static_cast<const std::byte*>(constant->data), nbytes);
+  if (state.region == nullptr) return make_error(Code::INTERNAL, "a claim reads a constant");
+  ETB_ASSIGN(owner, state.region->read_constant(constant->key));
+  if (owner->bytes().size() < nbytes)
+    return make_error(Code::INVALID_DATA, "constant '" + std::string(constant->key) + "' of " +
+                                              std::to_string(owner->bytes().size()) + " bytes, expected " +
+                                              std::to_string(nbytes));
+  return owner->bytes().first(nbytes);
+}
+
+bool LoweringContext::is_constant(uint32_t value) const {
+  return find_constant(state_.image, value).has_value();
+}
+
+Result<uint32_t> LoweringContext::operand(uint32_t value) {
+  if (const auto found = state_.ids.find(value); found != state_.ids.end()) {
+    if (state_.graph.value(found->second).type != DataType::kFloat32)
+      return reject("dtype", quoted(state_.image.value(value)) + ": integers, expected floats");
+    return found->second;
+  }
+  return enter(state_, value, false);
+}
+
+Result<uint32_t> LoweringContext::operand(const char* name) {
+  ETB_ASSIGN(const uint32_t value, args_.tensor(name));
+  return operand(value);
+}
+
+Result<uint32_t> LoweringContext::index_operand(const char* name) {
+  ETB_ASSIGN(const uint32_t value, args_.tensor(name));
+  if (const auto found = state_.ids.find(value); found != state_.ids.end()) {
+    if (state_.graph.value(found->second).type == DataType::kFloat32)
+      return reject("dtype", std::string(name) + ": floats, expected integers");
+    return found->second;
+  }
+  ETB_ASSIGN(const uint32_t id, enter(state_, value, true));
+  if (state_.graph.value(id).type == DataType::kFloat32)
+    return reject("dtype", std::string(name) + ": floats, expected integers");
+  return id;
+}
+
+Result<uint32_t> LoweringContext::constant(const char* name) {
+  ETB_ASSIGN(const uint32_t value, args_.tensor(name));
+  if (!is_constant(value))
+    return reject("constant", std::string(name) + ": known only at run time, expected a constant");
+  return operand(value);
+}
+
+// Numbers that the exporter made tensors have other dtypes than the tensors beside them.
+Result<float> LoweringContext::read_number(uint32_t value) const {
+  if (state_.region == nullptr) return 1.0f;  // a claim: any number
+  std::optional<Payload> owner;
+  ETB_ASSIGN(const std::span<const std::byte> bytes, constant_bytes(state_, value, owner));
+  const uint32_t dtype = spec(value).dtype;
+  if (bytes.size() < dtype_bits(static_cast<etb_dtype>(dtype)) / 8)
+    return make_error(Code::INVALID_DATA, "a constant without its element");
+  switch (dtype) {
+    case ETB_DTYPE_FLOAT64:
+      return read_as<double>(bytes);
+    case ETB_DTYPE_INT64:
+      return read_as<int64_t>(bytes);
+    case ETB_DTYPE_INT32:
+      return read_as<int32_t>(bytes);
+    default:
+      return reject("dtype", "a constant of another dtype than the other operand");
+  }
+}
+
+Result<uint32_t> LoweringContext::operand_or_number(const char* name) {
+  const auto found = args_.find(name);
+  if (!found || !found->value()) {
+    ETB_ASSIGN(const double number, args_.number(name, 0));
+    return add_floats({static_cast<float>(number)}, true);
+  }
+  const uint32_t value = *found->value();
+  if (!state_.image.value(value).is_tensor())
+    return reject("dynamic", std::string(name) + ": a number at run time");
+  const etb_graph_spec of = spec(value);
+  const bool is_number =
+      of.rank == 0 && is_constant(value) &&
+      (of.dtype == ETB_DTYPE_FLOAT64 || of.dtype == ETB_DTYPE_INT64 || of.dtype == ETB_DTYPE_INT32);
+  if (!is_number) return operand(value);
+  ETB_ASSIGN(const float number, read_number(value));
+  return add_floats({number}, true);
+}
+
+uint32_t LoweringContext::add_floats(std::vector<float> floats, bool is_scalar) {
+  GpuValue made;
+  made.role = ValueRole::kInline;
+  made.shape.rank = is_scalar ? 0 : 1;
+  if (!is_scalar) made.shape.sizes[0] = static_cast<uint32_t>(floats.size());
+  made.floats = std::move(floats);
+  state_.graph.values.push_back(std::move(made));
+  return static_cast<uint32_t>(state_.graph.values.size() - 1);
+}
+
+uint32_t LoweringContext::add_node(GpuNode node) {
+  const auto id = static_cast<uint32_t>(state_.graph.values.size());
+  state_.graph.values.emplace_back();
+  node.output = id;
+  state_.graph.nodes.push_back(std::move(node));
+  return id;
+}
+
+Status LoweringContext::add_result_node(GpuNode node, uint32_t index) {
+  const Value made = state_.image.value(result(index));
+  if (!made.is_tensor()) return reject("op", quoted(made) + ": result is no tensor");
+  if (made.spec().dtype != ETB_DTYPE_FLOAT32)
+    return reject("dtype", quoted(made) + ": " + dtype_text(static_cast<etb_dtype>(made.spec().dtype)));
+  ETB_TRY(shape_of(made));
+  define(index, add_node(std::move(node)));
+  return {};
+}
+
+void LoweringContext::define(uint32_t index, uint32_t id) {
+  state_.ids[result(index)] = id;
+  ++state_.id_uses[id];
+}
+
+GpuNode* LoweringContext::find_only_producer(uint32_t id) {
+  if (state_.id_uses[id] != 1) return nullptr;
+  for (const auto& [value, known] : state_.ids)
+    if (known == id && use_count(value) != 1) return nullptr;
+  for (GpuNode& node : state_.graph.nodes)
+    if (node.output == id) return &node;
+  return nullptr;
+}
+
+Status LoweringContext::check_only_first_result_is_read(const char* what) const {
+  for (uint32_t i = 1; i < result_count(); ++i)
+    if (use_count(result(i)) != 0) return reject("attribute", std::string(what) + " that a node reads");
+  return {};
+}
+
+}  // namespace etb::gpu

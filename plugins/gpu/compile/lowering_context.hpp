@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoweringContext: what an op's function (compile/ops/) reads of its node, and adds to the payload's graph.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "etb/cpp/compile.hpp"
+#include "plugins/gpu/compile/arguments.hpp"
+#include "plugins/gpu/graph/graph.hpp"
+
+namespace etb::gpu {
+
+// Facts about the nodes of a graph, computed once.
+struct GraphFacts {
+  explicit GraphFacts(const Graph& graph);
+  std::vector<uint32_t> use_counts;  // by value: reads by nodes and the graph's outputs
+};
+
+// Everything that is lowered of a graph so far.
+struct LoweringState {
+  const Graph& image;
+  const GraphFacts& facts;
+  const Region* region;  // NULL for a claim: constants have no bytes
+  GpuGraph graph = {};
+  std::map<uint32_t, uint32_t> ids = {};        // by value of the image: value of the payload
+  std::map<uint32_t, uint32_t> id_uses = {};    // by value of the payload: values of the image that it is
+  std::map<uint32_t, uint32_t> constants = {};  // by value of the payload: constant input of the image
+};
+
+class LoweringContext {
+ public:
+  LoweringContext(LoweringState& state, const Node& node) : state_(state), node_(node), args_(node) {}
+
+  const Arguments& args() const { return args_; }
+  const Node& node() const { return node_; }
+  uint32_t result(uint32_t index = 0) const { return node_.first_output() + index; }
+  uint32_t result_count() const { return node_.output_count(); }
+  etb_graph_spec spec(uint32_t value) const { return state_.image.value(value).spec(); }
+  bool is_dynamic(uint32_t value, uint32_t dim) const { return (spec(value).dynamic_dims >> dim & 1) != 0; }
+  uint32_t use_count(uint32_t value) const { return state_.facts.use_counts[value]; }
+  bool is_constant(uint32_t value) const;
+  const GpuGraph& graph() const { return state_.graph; }
+
+  // Returns a float operand as a value of the payload. Inputs and constants are added at their first use.
+  [[nodiscard]] Result<uint32_t> operand(const char* name);
+  [[nodiscard]] Result<uint32_t> operand(uint32_t value);
+  // Likewise for a tensor of integers, which indexes.
+  [[nodiscard]] Result<uint32_t> index_operand(const char* name);
+  // Returns an operand that must be a constant.
+  [[nodiscard]] Result<uint32_t> constant(const char* name);
+  // Returns a tensor or a number as a value of the payload. Constants of one element may have any dtype.
+  [[nodiscard]] Result<uint32_t> operand_or_number(const char* name);
+  uint32_t add_floats(std::vector<float> floats, bool is_scalar = false);
+
+  // Adds a node whose result is result `index` of this node.
+  [[nodiscard]] Status add_result_node(GpuNode node, uint32_t index = 0);
+  // Adds a node whose result only later nodes of this op read.
+  uint32_t add_node(GpuNode node);
+  // Makes result `index` another name of a value.
+  void define(uint32_t index, uint32_t id);
+  // Returns the node that computes a value if this node is its only reader. The caller may then change it.
+  GpuNode* find_only_producer(uint32_t id);
+
+  // Rejects the node if a result after the first has a reader.
+  [[nodiscard]] Status check_only_first_result_is_read(const char* what) const;
+
+ private:
+  [[nodiscard]] Result<float> read_number(uint32_t value) const;
+
+  LoweringState& state_;
+  const Node& node_;
+  Arguments args_;
+};
+
+// Adds an input or constant of the image to the payload; for a claim any value. Integers only if they are indices.
+[[nodiscard]] Result<uint32_t> enter(LoweringState& state, uint32_t value, bool is_index);
+
+// Returns the bytes of a constant input of the image, valid until compile returns.
+[[nodiscard]] Result<std::span<const std::byte>> constant_bytes(const LoweringState& state, uint32_t value,
+                                                                std::optional<Payload>& owner);
+
+}  // namespace etb::gpu

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// An op that GPU plugins support: one row, beside the function that lowers it (compile/ops/). Claims, the op table and
+// compilation read only these rows.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "plugins/gpu/compile/lowering_context.hpp"
+
+namespace etb::gpu {
+
+struct Op {
+  const char* name;
+  Status (*lower)(LoweringContext&);  // or rejects with a reason; checks what the row cannot express
+  uint32_t min_rank = 0;
+  uint32_t max_rank = kMaxRank;
+  const char* constraint = "";  // for the docs: demands of `lower` beyond the row, in sentences
+  bool is_preserved = false;    // asks the compiler not to decompose it
+};
+
+// The rows of one file of ops/, named after the file: `extern const OpList pool_ops = kRows;`.
+using OpList = std::span<const Op>;
+
+// Returns NULL for an unsupported op.
+const Op* find_op(std::string_view name);
+
+// For the plugin base: the rows in the order of the build list, and the names of preserved ops.
+std::span<const OpRow> op_rows();
+std::span<const char* const> preserved_ops();
+
+// compile/claims.cpp, compile/region.cpp: what a plugin's partition and compile do.
+[[nodiscard]] Status claim_nodes(const Graph& graph, const PartitionSink& sink);
+[[nodiscard]] Result<Artifact> compile_region(const Region& region);
+
+}  // namespace etb::gpu

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collects the rows of all files of this folder from the build's list (gpu_ops.inc has one line per file).
+#include <map>
+#include <vector>
+
+#include "plugins/gpu/compile/op.hpp"
+
+namespace etb::gpu {
+
+#define ETB_GPU_OPS(file) extern const OpList file##_ops;
+#include "gpu_ops.inc"
+#undef ETB_GPU_OPS
+
+namespace {
+
+struct Table {
+  Table() {
+#define ETB_GPU_OPS(file) add(file##_ops);
+#include "gpu_ops.inc"
+#undef ETB_GPU_OPS
+  }
+
+  void add(OpList list) {
+    for (const Op& op : list) {
+      by_name.emplace(op.name, &op);
+      rows.push_back(
+          {op.name, kFloat32Only, op.min_rank, op.max_rank, ETB_LAYOUT_CONTIGUOUS, true, op.constraint});
+      if (op.is_preserved) preserved.push_back(op.name);
+    }
+  }
+
+  std::map<std::string_view, const Op*> by_name;
+  std::vector<OpRow> rows;
+  std::vector<const char*> preserved;
+};
+
+const Table& table() {
+  static const Table kTable;
+  return kTable;
+}
+
+}  // namespace
+
+const Op* find_op(std::string_view name) {
+  const auto found = table().by_name.find(name);
+  return found == table().by_name.end() ? nullptr : found->second;
+}
+
+std::span<const OpRow> op_rows() { return table().rows; }
+std::span<const char* const> preserved_ops() { return table().preserved; }
+
+}  // namespace etb::gpu

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph of a payload, shared by the GPU plugins: values, and nodes that compute them. Sizes of results are not stored.
+// They follow from those of the inputs (graph/shapes.hpp), so no payload can state wrong ones.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace etb::gpu {
+
+inline constexpr uint32_t kMaxRank = 6;
+inline constexpr uint64_t kMaxNumel = uint64_t{1} << 29;  // elements of a value: byte offsets fit 32 bits
+inline constexpr uint32_t kNoValue = UINT32_MAX;
+
+enum class DataType : uint8_t { kFloat32 = 0, kInt32 = 1, kInt64 = 2 };
+constexpr uint32_t nbytes_of(DataType type) { return type == DataType::kInt64 ? 8 : 4; }
+
+// Sizes of a value, outermost first.
+struct Shape {
+  uint32_t rank = 0;
+  std::array<uint32_t, kMaxRank> sizes = {};
+
+  uint64_t numel() const {
+    uint64_t count = 1;
+    for (uint32_t d = 0; d < rank; ++d) count *= sizes[d];
+    return count;
+  }
+  // Product of the sizes of dimensions [from, to).
+  uint32_t product(uint32_t from, uint32_t to) const {
+    uint32_t count = 1;
+    for (uint32_t d = from; d < to; ++d) count *= sizes[d];
+    return count;
+  }
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+enum class ValueRole : uint8_t {
+  kInput = 0,     // passed by the caller, in this order
+  kConstant = 1,  // named data of the program
+  kInline = 2,    // floats in the payload
+  kResult = 3,    // computed by a node
+};
+
+struct GpuValue {
+  ValueRole role = ValueRole::kResult;
+  DataType type = DataType::kFloat32;
+  Shape shape = {};                // upper bound of an input; sizes of a constant; unused for a result
+  std::string key = {};            // kConstant
+  std::vector<float> floats = {};  // kInline
+};
+
+enum class Operator : uint16_t {
+#define ETB_GPU_OPERATOR(name, code, ...) k##name = code,
+#include "plugins/gpu/graph/operators.def"
+#undef ETB_GPU_OPERATOR
+};
+
+enum class UnaryFunction : int32_t {
+#define ETB_GPU_UNARY(name, code, ...) k##name = code,
+#define ETB_GPU_BINARY(name, code, ...)
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+};
+
+enum class BinaryFunction : int32_t {
+#define ETB_GPU_UNARY(name, code, ...)
+#define ETB_GPU_BINARY(name, code, ...) k##name = code,
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+};
+
+// Positions of the integers and floats of a node, by operator.
+namespace field {
+enum Unary : uint32_t { kFunction = 0 };         // floats: the parameters
+enum Binary : uint32_t { kBinaryFunction = 0 };  // float 0: alpha
+enum Matmul : uint32_t { kTransposedB = 0 };     // inputs a, b, bias
+enum MatmulFloat : uint32_t { kAlpha = 0, kBeta = 1, kMatmulLow = 2, kMatmulHigh = 3 };
+enum Convolution : uint32_t { kStride = 0, kPadding = 2, kDilation = 4, kGroups = 6 };
+enum ConvolutionFloat : uint32_t { kLow = 0, kHigh = 1 };
+enum Pool : uint32_t {
+  kIsMean = 0,
+  kKernel = 1,
+  kPoolStride = 3,
+  kPoolPadding = 5,
+  kPoolDilation = 7,
+  kCeiling = 9,
+  kCountsPadding = 10,
+  kDivisor = 11,  // 0: the elements of the window
+};
+enum Softmax : uint32_t { kSoftmaxDim = 0, kIsLogarithm = 1 };
+enum LayerNorm : uint32_t { kNormalizedRank = 0 };
+enum Reduce : uint32_t { kReduction = 0, kDims = 1, kKeepsDims = 2 };  // kDims: a bit each
+enum Slice : uint32_t { kSliceDim = 0, kStart = 1, kEnd = 2, kStep = 3 };
+enum Select : uint32_t { kSelectDim = 0, kIndex = 1 };
+}  // namespace field
+
+// The integer of a reshape for a dimension: a size, or one of these.
+inline constexpr int32_t kInferredSize = -1;  // what the other dimensions leave
+inline constexpr int32_t kCopiedSize = -2;    // kCopiedSize - d: the size of the input's dimension d
+
+enum class Reduction : int32_t { kSum = 0, kMean = 1, kMaximum = 2, kMinimum = 3 };
+
+struct GpuNode {
+  Operator op = Operator::kUnary;
+  std::vector<uint32_t> inputs = {};
+  uint32_t output = kNoValue;
+  std::vector<int32_t> ints = {};
+  std::vector<float> floats = {};
+};
+
+struct GpuGraph {
+  std::vector<GpuValue> values;
+  std::vector<GpuNode> nodes;     // in an order of execution
+  std::vector<uint32_t> inputs;   // values of role kInput, in their order
+  std::vector<uint32_t> outputs;  // results, each once
+
+  const GpuValue& value(uint32_t id) const { return values[id]; }
+};
+
+// Name of an operator, for messages.
+const char* to_text(Operator op);
+
+}  // namespace etb::gpu

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes of a payload: a header, then values, nodes and outputs in order. There are no offsets, so no part can overlap
+// another.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+#include "plugins/gpu/graph/graph.hpp"
+
+namespace etb::gpu {
+
+inline constexpr uint32_t kPayloadMagic = 0x47425445;  // "ETBG"
+inline constexpr uint32_t kPayloadVersion = 1;
+
+std::vector<std::byte> write_payload(const GpuGraph& graph);
+
+// Reads any bytes. Returns a graph only if every rule holds: known operators with the right number of inputs, integers and
+// floats; nodes read values that exist before them; each result has one node; outputs are results, each once. Sizes are
+// checked where they are computed (graph/shapes.hpp).
+[[nodiscard]] Result<GpuGraph> read_payload(std::span<const std::byte> bytes);
+
+}  // namespace etb::gpu

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of functions.def and kernels.def as an enum.
+#pragma once
+
+#include <cstdint>
+
+namespace etb::gpu {
+
+enum class Kernel : uint16_t {
+#define ETB_GPU_UNARY(name, ...) kUnary##name,
+#define ETB_GPU_BINARY(name, ...) kBinary##name, kBroadcast##name,
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+#define ETB_GPU_KERNEL(name, ...) k##name,
+#include "plugins/gpu/kernels/kernels.def"
+#undef ETB_GPU_KERNEL
+};
+
+inline constexpr uint32_t kKernelBindings[] = {
+#define ETB_GPU_UNARY(...) 2,
+#define ETB_GPU_BINARY(...) 3, 3,
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+#define ETB_GPU_KERNEL(name, file, bindings, ...) bindings,
+#include "plugins/gpu/kernels/kernels.def"
+#undef ETB_GPU_KERNEL
+};
+
+inline constexpr const char* kKernelNames[] = {
+#define ETB_GPU_UNARY(name, ...) "Unary" #name,
+#define ETB_GPU_BINARY(name, ...) "Binary" #name, "Broadcast" #name,
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+#define ETB_GPU_KERNEL(name, ...) #name,
+#include "plugins/gpu/kernels/kernels.def"
+#undef ETB_GPU_KERNEL
+};
+
+inline constexpr uint32_t kKernelCount = sizeof(kKernelBindings) / sizeof(kKernelBindings[0]);
+
+constexpr uint32_t index_of(Kernel kernel) { return static_cast<uint32_t>(kernel); }
+
+// True if invocations are counted in one dimension: workgroups may then be spread over two. Products and convolutions
+// have workgroups along three.
+constexpr bool is_linear(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::kMatmulWide:
+    case Kernel::kMatmulWideEdge:
+    case Kernel::kMatmulNarrow:
+    case Kernel::kMatmulNarrowEdge:
+    case Kernel::kConvolution:
+    case Kernel::kDepthwiseConvolution:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace etb::gpu

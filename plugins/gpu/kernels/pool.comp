@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Maximum (MEAN=0) or mean of windows; one result by each invocation.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "kernel.glsl"
+
+layout(set = 0, binding = 0) readonly buffer In { float x[]; };
+layout(set = 0, binding = 1) writeonly buffer Out { float y[]; };
+layout(push_constant) uniform Push {
+  uint count;  // results
+  int height, width;
+  uint out_height, out_width;
+  int kernel_height, kernel_width, stride_height, stride_width, padding_height, padding_width, dilation_height,
+      dilation_width;
+  uint counts_padding;
+  int divisor;  // 0: the elements of the window
+};
+
+void main() {
+  uint index = linear_index();
+  if (index >= count) return;
+  uint line = index / out_width;
+  uint plane = line / out_height;
+  int left = int(index - line * out_width) * stride_width - padding_width;
+  int top = int(line - plane * out_height) * stride_height - padding_height;
+  uint from = plane * uint(height) * uint(width);
+  float result = MEAN != 0 ? 0.0 : -INFINITY;
+  for (int ky = 0; ky < kernel_height; ++ky) {
+    int row = top + ky * dilation_height;
+    if (row < 0 || row >= height) continue;
+    for (int kx = 0; kx < kernel_width; ++kx) {
+      int column = left + kx * dilation_width;
+      if (column < 0 || column >= width) continue;
+      float element = x[from + uint(row * width + column)];
+#if MEAN
+      result += element;
+#else
+      result = is_nan(element) || element > result ? element : result;  // a comparison with NaN is false
+#endif
+    }
+  }
+#if MEAN
+  // A window counts at most the padding on both sides of the image.
+  int bottom = min(top + kernel_height, height + padding_height), right = min(left + kernel_width, width + padding_width);
+  int area = (bottom - top) * (right - left);
+  if (counts_padding == 0) area = (min(bottom, height) - max(top, 0)) * (min(right, width) - max(left, 0));
+  result /= float(divisor != 0 ? divisor : area);
+#endif
+  y[index] = result;
+}

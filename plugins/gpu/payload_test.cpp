@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gpu/graph/payload.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/testing/graphs.hpp"
+
+namespace etb::gpu {
+namespace {
+
+using testing::HasSubstr;
+
+std::string reason_of(const GpuGraph& graph) {
+  const auto read = read_payload(write_payload(graph));
+  return read ? "" : read.error().message;
+}
+
+TEST(GpuPayload, IsReadAsItWasWritten) {
+  const GpuGraph graph = layer_graph();
+  const auto read = read_payload(write_payload(graph));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->inputs, graph.inputs);
+  EXPECT_EQ(read->outputs, graph.outputs);
+  ASSERT_EQ(read->nodes.size(), graph.nodes.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    EXPECT_EQ(read->nodes[i].op, graph.nodes[i].op);
+    EXPECT_EQ(read->nodes[i].inputs, graph.nodes[i].inputs);
+    EXPECT_EQ(read->nodes[i].ints, graph.nodes[i].ints);
+    EXPECT_EQ(read->nodes[i].floats, graph.nodes[i].floats);
+  }
+  EXPECT_EQ(write_payload(*read), write_payload(graph));
+}
+
+TEST(GpuPayload, IsRejectedAtEveryLengthButItsOwn) {
+  std::vector<std::byte> bytes = write_payload(layer_graph());
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_FALSE(read_payload(std::span(bytes).first(length))) << length;
+  bytes.push_back(std::byte{0});
+  EXPECT_FALSE(read_payload(bytes));
+}
+
+TEST(GpuPayload, OfAnotherVersionIsIncompatible) {
+  std::vector<std::byte> bytes = write_payload(layer_graph());
+  bytes[4] = std::byte{2};
+  const auto read = read_payload(bytes);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::INCOMPATIBLE);
+  EXPECT_THAT(read.error().message, HasSubstr("version 2, plugin reads 1"));
+}
+
+TEST(GpuPayload, CountsThatDoNotFitAllocateNothing) {
+  std::vector<std::byte> bytes = write_payload(layer_graph());
+  const uint32_t many = 0xfffffff0;
+  std::memcpy(bytes.data() + 8, &many, sizeof(many));
+  const auto read = read_payload(bytes);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("more than fit"));
+}
+
+TEST(GpuPayload, NodesReadOnlyWhatEarlierNodesMade) {
+  GpuGraph graph = layer_graph();
+  graph.nodes[1].inputs[0] = graph.nodes[2].output;
+  EXPECT_THAT(reason_of(graph), HasSubstr("not known before it"));
+  graph = layer_graph();
+  graph.nodes[1].inputs[0] = 1000;
+  EXPECT_THAT(reason_of(graph), HasSubstr("not known before it"));
+  graph = layer_graph();
+  graph.nodes[1].output = graph.nodes[0].output;
+  EXPECT_THAT(reason_of(graph), HasSubstr("expected a new result"));
+}
+
+TEST(GpuPayload, OutputsAreResultsEachOnce) {
+  GpuGraph graph = layer_graph();
+  graph.outputs.push_back(graph.outputs[0]);
+  EXPECT_THAT(reason_of(graph), HasSubstr("each once"));
+  graph = layer_graph();
+  graph.outputs[0] = graph.inputs[0];
+  EXPECT_THAT(reason_of(graph), HasSubstr("expected a result"));
+}
+
+TEST(GpuPayload, OperatorsHaveTheirNumberOfFields) {
+  GpuGraph graph = layer_graph();
+  graph.nodes[0].ints.push_back(0);
+  EXPECT_THAT(reason_of(graph), HasSubstr("Binary with 2 inputs, 2 integers"));
+  graph = layer_graph();
+  graph.nodes[0].op = static_cast<Operator>(999);
+  EXPECT_THAT(reason_of(graph), HasSubstr("operator 999"));
+}
+
+// Sizes that a payload may state, but no rule allows.
+TEST(GpuPayload, SizesAreCheckedBeforeTheyArePlanned) {
+  GpuGraph graph = layer_graph();
+  graph.values[graph.inputs[1]].shape = shape_of({5});
+  const auto plan = make_execution_plan(graph);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, Code::INVALID_DATA);
+  EXPECT_THAT(plan.error().message, HasSubstr("node 0 (Binary): operands whose sizes do not broadcast"));
+  graph.values[graph.inputs[1]].shape = shape_of({65536, 65536});
+  EXPECT_THAT(reason_of(graph), HasSubstr("more than 536870912 elements"));
+}
+
+}  // namespace
+}  // namespace etb::gpu

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gpu/plan/dispatch.hpp"
+
+#include <algorithm>
+
+#include "plugins/gpu/plan/node_dispatch.hpp"
+
+namespace etb::gpu {
+
+namespace {
+
+Kernel unary_kernel(UnaryFunction function) {
+  switch (function) {
+#define ETB_GPU_UNARY(name, ...) \
+  case UnaryFunction::k##name:   \
+    return Kernel::kUnary##name;
+#define ETB_GPU_BINARY(...)
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+  }
+  return Kernel::kUnaryAbs;
+}
+
+void dispatch_unary(const NodeDispatch& context) {
+  Dispatch& dispatch =
+      context.add(unary_kernel(static_cast<UnaryFunction>(context.number(field::kFunction))));
+  const uint64_t groups = (context.result().numel() + 3) / 4;
+  dispatch.add(static_cast<uint32_t>(groups));
+  for (const float parameter : context.node.floats) dispatch.add_float(parameter);
+  dispatch.set_linear(groups);
+}
+
+void dispatch_pool(const NodeDispatch& context) {
+  const Shape &in = context.input(0), &out = context.result();
+  Dispatch& dispatch =
+      context.add(context.number(field::kIsMean) != 0 ? Kernel::kMeanPool : Kernel::kMaxPool);
+  dispatch.add(static_cast<uint32_t>(out.numel()));
+  for (const Shape* shape : {&in, &out}) {
+    dispatch.add(shape->sizes[shape->rank - 2]);
+    dispatch.add(shape->sizes[shape->rank - 1]);
+  }
+  for (uint32_t i = field::kKernel; i < field::kCeiling; ++i) dispatch.add_int(context.number(i));
+  dispatch.add_int(context.number(field::kCountsPadding));
+  dispatch.add_int(context.number(field::kDivisor));
+  dispatch.turns = uint64_t{static_cast<uint32_t>(context.number(field::kKernel))} *
+                   (static_cast<uint32_t>(context.number(field::kKernel + 1)) + 1);
+  dispatch.set_linear(out.numel());
+}
+
+void dispatch_adaptive_pool(const NodeDispatch& context) {
+  const Shape &in = context.input(0), &out = context.result();
+  Dispatch& dispatch = context.add(Kernel::kAdaptiveMeanPool);
+  const auto largest = [&](uint32_t from_end) {  // elements of a window
+    const uint32_t size = in.sizes[in.rank - from_end], count = std::max(out.sizes[out.rank - from_end], 1u);
+    return uint64_t{size / count} + 2;
+  };
+  dispatch.turns = largest(2) * (largest(1) + 1);
+  dispatch.add(static_cast<uint32_t>(out.numel()));
+  for (const Shape* shape : {&in, &out}) {
+    dispatch.add(shape->sizes[shape->rank - 2]);
+    dispatch.add(shape->sizes[shape->rank - 1]);
+  }
+  dispatch.set_linear(out.numel());
+}
+
+void dispatch_softmax(const NodeDispatch& context) {
+  const Shape& out = context.result();
+  Dispatch& dispatch =
+      context.add(context.number(field::kIsLogarithm) != 0 ? Kernel::kLogSoftmax : Kernel::kSoftmax);
+  const uint32_t dim = out.rank == 0 ? 0 : positive_dim(context.number(field::kSoftmaxDim), out.rank);
+  const uint32_t length = out.rank == 0 ? 1 : out.sizes[dim];
+  const uint64_t rows = length == 0 ? 0 : out.numel() / length;
+  dispatch.add(static_cast<uint32_t>(rows));
+  dispatch.add(length);
+  dispatch.add(out.rank == 0 ? 1 : out.product(dim + 1, out.rank));
+  dispatch.turns = 3 * (uint64_t{length} / 4 + 1);
+  dispatch.set_linear(rows);
+}
+
+void dispatch_layer_norm(const NodeDispatch& context) {
+  const Shape& out = context.result();
+  const auto rank = static_cast<uint32_t>(context.number(field::kNormalizedRank));
+  Dispatch& dispatch = context.add(Kernel::kLayerNorm);
+  const uint32_t rows = out.product(0, out.rank - rank);
+  dispatch.add(rows);
+  const uint32_t length = out.product(out.rank - rank, out.rank);
+  dispatch.add(length);
+  dispatch.add_float(context.node.floats[0]);
+  dispatch.turns = 3 * (uint64_t{length} / 4 + 1);
+  dispatch.set_linear(rows);
+}
+
+void dispatch_batch_norm(const NodeDispatch& context) {
+  const Shape& out = context.result();
+  Dispatch& dispatch = context.add(Kernel::kBatchNorm);
+  dispatch.add(static_cast<uint32_t>(out.numel()));
+  dispatch.add(out.sizes[1]);
+  dispatch.add(out.product(2, out.rank));
+  dispatch.add_float(context.node.floats[0]);
+  dispatch.set_linear(out.numel());
+}
+
+void dispatch_embedding(const NodeDispatch& context) {
+  Dispatch& dispatch = context.add(Kernel::kEmbedding);
+  dispatch.add(static_cast<uint32_t>(context.result().numel()));
+  dispatch.add(context.input(0).sizes[0]);
+  dispatch.add(context.input(0).sizes[1]);
+  dispatch.add(nbytes_of(context.graph.value(context.node.inputs[1]).type) / 4);
+  dispatch.set_linear(context.result().numel());
+}
+
+void dispatch_node(const NodeDispatch& context, bool is_alias) {
+  switch (context.node.op) {
+    case Operator::kUnary:
+      return dispatch_unary(context);
+    case Operator::kBinary:
+      return dispatch_binary(context);
+    case Operator::kMatmul:
+      return dispatch_matmul(context);
+    case Operator::kConvolution:
+      return dispatch_convolution(context);
+    case Operator::kPool:
+      return dispatch_pool(context);
+    case Operator::kAdaptiveMeanPool:
+      return dispatch_adaptive_pool(context);
+    case Operator::kSoftmax:
+      return dispatch_softmax(context);
+    case Operator::kLayerNorm:
+      return dispatch_layer_norm(context);
+    case Operator::kBatchNorm:
+      return dispatch_batch_norm(context);
+    case Operator::kReduce:
+      return dispatch_reduce(context);
+    case Operator::kPermute:
+      return dispatch_permute(context);
+    case Operator::kReshape:
+      if (!is_alias) dispatch_dense_copy(context);
+      return;
+    case Operator::kExpand:
+      return dispatch_expand(context);
+    case Operator::kSlice:
+      return dispatch_slice(context);
+    case Operator::kSelect:
+      return dispatch_select(context);
+    case Operator::kCat:
+      return dispatch_cat(context);
+    case Operator::kPad:
+      return dispatch_pad(context);
+    case Operator::kEmbedding:
+      return dispatch_embedding(context);
+  }
+}
+
+}  // namespace
+
+void make_dispatches(const GpuGraph& graph, std::span<const Shape> shapes, std::span<const uint32_t> aliases,
+                     std::vector<Dispatch>& out) {
+  out.clear();
+  for (const GpuNode& node : graph.nodes)
+    dispatch_node({graph, node, shapes, out}, aliases[node.output] != node.output);
+}
+
+void add_kernels(const GpuGraph& graph, const GpuNode& node, std::span<bool, kKernelCount> kernels) {
+  const bool is_product =
+      node.op == Operator::kMatmul ||
+      (node.op == Operator::kConvolution &&
+       convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kProduct);
+  if (is_product) {
+    for (const Kernel kernel :
+         {Kernel::kMatmulWide, Kernel::kMatmulWideEdge, Kernel::kMatmulNarrow, Kernel::kMatmulNarrowEdge})
+      kernels[index_of(kernel)] = true;
+  }
+  if (node.op == Operator::kBinary) {
+    switch (static_cast<BinaryFunction>(node.ints[field::kBinaryFunction])) {
+#define ETB_GPU_UNARY(...)
+#define ETB_GPU_BINARY(name, ...)                       \
+  case BinaryFunction::k##name:                         \
+    kernels[index_of(Kernel::kBinary##name)] = true;    \
+    kernels[index_of(Kernel::kBroadcast##name)] = true; \
+    break;
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+    }
+  }
+}
+
+}  // namespace etb::gpu

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gpu/plan/execution_plan.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "plugins/gpu/graph/shapes.hpp"
+
+namespace etb::gpu {
+
+namespace {
+
+Status check_groups(const ExecutionPlan& plan) {
+  for (const Dispatch& dispatch : plan.dispatches) {
+    const bool fits =
+        is_linear(dispatch.kernel) || (dispatch.items[0] <= kMaxGroups * kLeastLocalSize &&
+                                       dispatch.items[1] <= kMaxGroups && dispatch.items[2] <= kMaxGroups);
+    if (!fits)
+      return make_error(Code::NOT_SUPPORTED, std::string(kKernelNames[index_of(dispatch.kernel)]) +
+                                                 ": more workgroups than " + std::to_string(kMaxGroups));
+    if (dispatch.turns > kMaxTurns)
+      return make_error(Code::NOT_SUPPORTED, std::string(kKernelNames[index_of(dispatch.kernel)]) +
+                                                 ": a loop of " + std::to_string(dispatch.turns) +
+                                                 " turns, expected at most " + std::to_string(kMaxTurns));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
+  for (size_t i = 0; i < plan.memory.locations.size(); ++i) {
+    if (const uint64_t nbytes = plan.memory.locations[i].nbytes; nbytes > max_range_bytes)
+      return make_error(Code::NOT_SUPPORTED, "value " + std::to_string(i) + " of " + std::to_string(nbytes) +
+                                                 " bytes, expected at most " +
+                                                 std::to_string(max_range_bytes) +
+                                                 ", the largest buffer that a kernel can read");
+  }
+  return {};
+}
+
+Result<ExecutionPlan> make_execution_plan(GpuGraph graph) {
+  ExecutionPlan plan;
+  plan.graph = std::move(graph);
+  std::vector<Shape> bounds;
+  for (const GpuValue& value : plan.graph.values) bounds.push_back(value.shape);
+  if (Status inferred = infer_shapes(plan.graph, bounds); !inferred) {
+    inferred.error().code = Code::INVALID_DATA;
+    return tl::make_unexpected(with_context(std::move(inferred).error(), "payload"));
+  }
+  plan.constants = plan_packing(plan.graph);
+  for (size_t i = bounds.size(); i < plan.graph.values.size(); ++i)
+    bounds.push_back(plan.graph.values[i].shape);
+  plan.bounds = std::move(bounds);
+  plan.aliases = find_aliases(plan.graph);
+  ETB_ASSIGN(plan.memory,
+             plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, kMostOffsetAlignment));
+  make_dispatches(plan.graph, plan.bounds, plan.aliases, plan.dispatches);
+  ETB_TRY(check_groups(plan));
+  const auto& locations = plan.memory.locations;
+  plan.needs_barrier = plan_barriers(std::span<const Dispatch>(plan.dispatches), [&](uint32_t a, uint32_t b) {
+    return locations[a].overlaps(locations[b]);
+  });
+  for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
+  for (const GpuNode& node : plan.graph.nodes) add_kernels(plan.graph, node, plan.uses_kernel);
+  return plan;
+}
+
+Status ShapeSolver::set_input(size_t index, std::span<const int64_t> sizes) {
+  const uint32_t id = plan_->graph.inputs[index];
+  const Shape& bound = plan_->bounds[id];
+  bool fits = sizes.size() == bound.rank;
+  for (uint32_t d = 0; fits && d < bound.rank; ++d)
+    fits = sizes[d] >= 0 && sizes[d] <= int64_t{bound.sizes[d]};
+  if (!fits)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "input " + std::to_string(index) + ": sizes beyond those it was compiled for");
+  for (uint32_t d = 0; d < bound.rank; ++d) shapes_[id].sizes[d] = static_cast<uint32_t>(sizes[d]);
+  return {};
+}
+
+Status ShapeSolver::solve() {
+  ETB_TRY(infer_shapes(plan_->graph, shapes_));
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    // Sizes of a view may grow where others shrink, but never beyond the memory planned for them.
+    if (shapes_[i].numel() > plan_->bounds[i].numel())
+      return make_error(Code::INVALID_ARGUMENT,
+                        "value " + std::to_string(i) + ": more elements than planned");
+  }
+  return {};
+}
+
+}  // namespace etb::gpu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything about a payload that does not depend on the device or on the sizes of a run.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "plugins/gpu/plan/dispatch.hpp"
+#include "plugins/gpu/plan/memory_plan.hpp"
+
+namespace etb::gpu {
+
+struct ExecutionPlan {
+  GpuGraph graph;             // with a value for each packing
+  std::vector<Shape> bounds;  // by value
+  std::vector<uint32_t> aliases;
+  std::vector<PackedConstant> constants;
+  MemoryPlan memory;
+  std::vector<Dispatch> dispatches;  // for the bounds
+  std::vector<bool> needs_barrier;   // by dispatch
+  std::array<bool, kKernelCount> uses_kernel = {};
+};
+
+// Checks a payload's graph and plans it, for every device.
+[[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph);
+// Checks that kernels of a device can read each value as a buffer of at most so many bytes.
+[[nodiscard]] Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes);
+
+// Limits that every Vulkan device has; claims use them, because they have no device.
+inline constexpr uint64_t kLeastRangeBytes = uint64_t{1} << 27;
+inline constexpr uint64_t kMostOffsetAlignment = 256;
+inline constexpr uint32_t kMaxGroups = 65535;   // workgroups along a dimension
+inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
+
+// The sizes of values for given sizes of the inputs, in memory that is allocated once. The sizes must be within the bounds.
+class ShapeSolver {
+ public:
+  explicit ShapeSolver(const ExecutionPlan& plan) : plan_(&plan), shapes_(plan.bounds) {}
+
+  std::span<const Shape> shapes() const { return shapes_; }
+  // Sets the sizes of input `index`.
+  [[nodiscard]] Status set_input(size_t index, std::span<const int64_t> sizes);
+  // Computes the sizes of the results.
+  [[nodiscard]] Status solve();
+
+ private:
+  const ExecutionPlan* plan_;
+  std::vector<Shape> shapes_;
+};
+
+}  // namespace etb::gpu

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One node while its dispatches are made. The files of this folder have a function for each family of operators.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plugins/gpu/graph/shapes.hpp"
+#include "plugins/gpu/plan/dispatch.hpp"
+
+namespace etb::gpu {
+
+struct NodeDispatch {
+  const GpuGraph& graph;
+  const GpuNode& node;
+  std::span<const Shape> shapes;
+  std::vector<Dispatch>& out;
+
+  const Shape& input(size_t index) const { return shapes[node.inputs[index]]; }
+  const Shape& result() const { return shapes[node.output]; }
+  int32_t number(uint32_t at) const { return node.ints[at]; }
+
+  // Appends a dispatch of the kernel that reads all inputs and writes the result.
+  Dispatch& add(Kernel kernel) const {
+    Dispatch& dispatch = add_empty(kernel);
+    for (const uint32_t input : node.inputs) dispatch.bind(input);
+    dispatch.bind(node.output);
+    return dispatch;
+  }
+  Dispatch& add_empty(Kernel kernel) const {
+    Dispatch& dispatch = out.emplace_back();
+    dispatch.kernel = kernel;
+    return dispatch;
+  }
+};
+
+// strided.cpp
+void dispatch_binary(const NodeDispatch& context);
+void dispatch_permute(const NodeDispatch& context);
+void dispatch_expand(const NodeDispatch& context);
+void dispatch_slice(const NodeDispatch& context);
+void dispatch_select(const NodeDispatch& context);
+void dispatch_cat(const NodeDispatch& context);
+void dispatch_pad(const NodeDispatch& context);
+void dispatch_reduce(const NodeDispatch& context);
+void dispatch_dense_copy(const NodeDispatch& context);
+
+// products.cpp
+void dispatch_matmul(const NodeDispatch& context);
+void dispatch_convolution(const NodeDispatch& context);
+
+// products.cpp: which kernel family a convolution takes, by its weight and attributes alone.
+enum class ConvolutionKind { kGeneral, kDepthwise, kProduct };
+ConvolutionKind convolution_kind(const GpuNode& node, const Shape& weight);
+
+}  // namespace etb::gpu

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gpu/plan/packing.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "plugins/gpu/plan/node_dispatch.hpp"
+
+namespace etb::gpu {
+
+namespace {
+
+constexpr uint64_t kTile = 8;  // channels of a tile, as in convolution.comp
+
+uint64_t round_up(uint64_t number, uint64_t to) { return (number + to - 1) / to * to; }
+
+// The packing of input `index` of a node.
+Packing packing_of(const GpuGraph& graph, const GpuNode& node, size_t index) {
+  if (index != 1) return Packing::kPlain;
+  if (node.op == Operator::kMatmul && node.ints[field::kTransposedB] != 0) return Packing::kTransposed;
+  if (node.op == Operator::kConvolution &&
+      convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kGeneral)
+    return Packing::kFilters;
+  return Packing::kPlain;
+}
+
+float element_at(const std::byte* from, uint64_t index) {
+  float element = 0;
+  std::memcpy(&element, from + index * sizeof(float), sizeof(float));
+  return element;
+}
+
+void pack_transposed(const Shape& shape, const std::byte* from, float* to) {
+  const uint64_t rows = shape.sizes[0], columns = shape.sizes[1], stride = round_up(rows, 4);
+  for (uint64_t c = 0; c < columns; ++c) {
+    for (uint64_t r = 0; r < rows; ++r) to[c * stride + r] = element_at(from, r * columns + c);
+    std::fill(to + c * stride + rows, to + (c + 1) * stride, 0.0f);
+  }
+}
+
+void pack_filters(const Shape& shape, uint32_t groups, const std::byte* from, float* to) {
+  const uint64_t channels = shape.sizes[0] / groups, length = shape.product(1, 4);
+  for (uint64_t g = 0; g < groups; ++g) {
+    for (uint64_t block = 0; block < channels; block += kTile) {
+      for (uint64_t i = 0; i < length; ++i) {
+        for (uint64_t c = block; c < block + kTile; ++c)
+          *to++ = c < channels ? element_at(from, (g * channels + c) * length + i) : 0.0f;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
+  struct Use {
+    uint32_t source;
+    Packing packing;
+    uint32_t groups;
+    auto operator<=>(const Use&) const = default;
+  };
+  std::map<Use, uint32_t> values;
+  std::vector<PackedConstant> constants;
+  std::vector<bool> is_taken(graph.values.size(), false);  // has a packing already
+  for (GpuNode& node : graph.nodes) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const uint32_t source = node.inputs[i];
+      const ValueRole role = graph.value(source).role;
+      if (role != ValueRole::kConstant && role != ValueRole::kInline) continue;
+      const Packing packing = packing_of(graph, node, i);
+      const uint32_t groups =
+          packing == Packing::kFilters ? static_cast<uint32_t>(node.ints[field::kGroups]) : 1;
+      auto [found, is_new] = values.try_emplace({source, packing, groups}, source);
+      if (is_new) {
+        if (is_taken[source]) {
+          found->second = static_cast<uint32_t>(graph.values.size());
+          graph.values.push_back(GpuValue(graph.values[source]));
+        } else {
+          is_taken[source] = true;
+        }
+        constants.push_back({found->second, packing, groups});
+      }
+      node.inputs[i] = found->second;
+    }
+  }
+  return constants;
+}
+
+uint64_t packed_numel(const PackedConstant& constant, const Shape& shape) {
+  switch (constant.packing) {
+    case Packing::kPlain:
+      return shape.numel();
+    case Packing::kTransposed:
+      return round_up(shape.sizes[0], 4) * shape.sizes[1];
+    case Packing::kFilters:
+      return round_up(shape.sizes[0] / constant.groups, kTile) * constant.groups * shape.product(1, 4);
+  }
+  return 0;
+}
+
+void pack(const PackedConstant& constant, const Shape& shape, const std::byte* from, float* to) {
+  switch (constant.packing) {
+    case Packing::kPlain:
+      std::memcpy(to, from, shape.numel() * sizeof(float));
+      return;
+    case Packing::kTransposed:
+      pack_transposed(shape, from, to);
+      return;
+    case Packing::kFilters:
+      pack_filters(shape, constant.groups, from, to);
+      return;
+  }
+}
+
+}  // namespace etb::gpu

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatches of matrix products and convolutions.
+#include <algorithm>
+
+#include "plugins/gpu/plan/node_dispatch.hpp"
+
+namespace etb::gpu {
+
+namespace {
+
+uint32_t divide_up(uint32_t number, uint32_t by) { return (number + by - 1) / by; }
+
+// y = limited(alpha * a * b + beta * bias), as matmul.comp reads it.
+struct Product {
+  uint32_t rows = 0, columns = 0, depth = 0, batch = 1;
+  uint32_t a_batch = 0, b_batch = 0, y_batch = 0;
+  uint32_t b_row = 0;
+  uint32_t bias_row = 0, bias_column = 0;
+  float alpha = 1, beta = 1, low = 0, high = 0;
+};
+
+struct ProductOperands {
+  uint32_t a, b, bias, y;
+};
+
+void add_product(const NodeDispatch& context, const Product& product, const ProductOperands& operands) {
+  const bool is_whole = product.columns % 4 == 0 && product.b_row % 4 == 0 && product.b_batch % 4 == 0;
+  const bool is_wide = product.rows > 4 && product.columns > 32;
+  Dispatch& dispatch =
+      context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
+                                : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
+  const bool has_bias = operands.bias != kNoValue;
+  dispatch.bind(operands.a);
+  dispatch.bind(operands.b);
+  dispatch.bind(has_bias ? operands.bias : operands.a);
+  dispatch.bind(operands.y);
+  for (const uint32_t word :
+       {product.rows, product.columns, product.depth, product.a_batch, product.b_batch, product.y_batch,
+        product.b_row, has_bias ? 1u : 0u, product.bias_row, product.bias_column})
+    dispatch.add(word);
+  for (const float number : {product.alpha, product.beta, product.low, product.high})
+    dispatch.add_float(number);
+  dispatch.turns = product.depth;
+  dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
+                    product.batch};
+}
+
+// A convolution of windows of one element: for each image, filters times pixels.
+void dispatch_pointwise(const NodeDispatch& context) {
+  const Shape &in = context.input(0), &out = context.result();
+  Product product;
+  product.rows = out.sizes[1];
+  product.columns = out.product(2, 4);
+  product.depth = in.sizes[1];
+  product.batch = out.sizes[0];
+  product.b_batch = product.depth * product.columns;
+  product.y_batch = product.rows * product.columns;
+  product.b_row = product.columns;
+  product.bias_row = 1;
+  product.low = context.node.floats[field::kLow];
+  product.high = context.node.floats[field::kHigh];
+  const auto& inputs = context.node.inputs;
+  add_product(context, product,
+              {inputs[1], inputs[0], inputs.size() > 2 ? inputs[2] : kNoValue, context.node.output});
+}
+
+}  // namespace
+
+ConvolutionKind convolution_kind(const GpuNode& node, const Shape& weight) {
+  const auto groups = static_cast<uint32_t>(node.ints[field::kGroups]);
+  if (weight.sizes[1] == 1 && weight.sizes[0] == groups) return ConvolutionKind::kDepthwise;
+  const auto pair_is = [&](uint32_t at, int32_t number) {
+    return node.ints[at] == number && node.ints[at + 1] == number;
+  };
+  if (groups == 1 && weight.sizes[2] == 1 && weight.sizes[3] == 1 && pair_is(field::kStride, 1) &&
+      pair_is(field::kPadding, 0))
+    return ConvolutionKind::kProduct;
+  return ConvolutionKind::kGeneral;
+}
+
+void dispatch_matmul(const NodeDispatch& context) {
+  const Shape &a = context.input(0), &b = context.input(1), &out = context.result();
+  const auto& inputs = context.node.inputs;
+  const bool is_batched = b.rank == 3;
+  Product product;
+  product.columns = out.sizes[out.rank - 1];
+  product.depth = a.sizes[a.rank - 1];
+  product.batch = is_batched ? b.sizes[0] : 1;
+  product.rows = is_batched ? out.sizes[1] : out.product(0, out.rank - 1);
+  product.a_batch = product.rows * product.depth;
+  product.b_batch = product.depth * product.columns;
+  product.y_batch = product.rows * product.columns;
+  // Packed rows are padded (packing.hpp).
+  const bool is_packed = context.number(field::kTransposedB) != 0;
+  product.b_row = is_packed ? divide_up(product.columns, 4) * 4 : product.columns;
+  if (!is_batched) product.b_batch = 0;
+  const auto& floats = context.node.floats;
+  product.alpha = floats[field::kAlpha];
+  product.beta = floats[field::kBeta];
+  product.low = floats[field::kMatmulLow];
+  product.high = floats[field::kMatmulHigh];
+  uint32_t bias = kNoValue;
+  if (inputs.size() > 2) {
+    bias = inputs[2];
+    const Shape& shape = context.input(2);
+    product.bias_column = shape.rank > 0 && shape.sizes[shape.rank - 1] != 1 ? 1 : 0;
+    product.bias_row = shape.rank > 1 && shape.sizes[0] != 1 ? shape.sizes[1] : 0;
+  }
+  add_product(context, product, {inputs[0], inputs[1], bias, context.node.output});
+}
+
+void dispatch_convolution(const NodeDispatch& context) {
+  const Shape &in = context.input(0), &weight = context.input(1), &out = context.result();
+  const ConvolutionKind kind = convolution_kind(context.node, weight);
+  if (kind == ConvolutionKind::kProduct) return dispatch_pointwise(context);
+  const bool is_depthwise = kind == ConvolutionKind::kDepthwise;
+  const auto& inputs = context.node.inputs;
+  const bool has_bias = inputs.size() > 2;
+  const auto groups = static_cast<uint32_t>(context.number(field::kGroups));
+  const uint32_t channels = out.sizes[1] / groups;
+  Dispatch& dispatch = context.add_empty(is_depthwise ? Kernel::kDepthwiseConvolution : Kernel::kConvolution);
+  dispatch.bind(inputs[0]);
+  dispatch.bind(inputs[1]);
+  dispatch.bind(has_bias ? inputs[2] : inputs[0]);
+  dispatch.bind(context.node.output);
+  if (is_depthwise) {
+    dispatch.add(groups);
+  } else {
+    for (const uint32_t word : {groups, weight.sizes[1], channels}) dispatch.add(word);
+  }
+  for (const uint32_t word :
+       {in.sizes[2], in.sizes[3], out.sizes[2], out.sizes[3], weight.sizes[2], weight.sizes[3]})
+    dispatch.add(word);
+  for (const uint32_t pair : {field::kStride, field::kPadding, field::kDilation}) {
+    dispatch.add_int(context.number(pair));
+    dispatch.add_int(context.number(pair + 1));
+  }
+  dispatch.add(has_bias ? 1 : 0);
+  dispatch.add_float(context.node.floats[field::kLow]);
+  dispatch.add_float(context.node.floats[field::kHigh]);
+  const uint64_t lines = uint64_t{is_depthwise ? 1 : weight.sizes[1]} * weight.sizes[2];
+  dispatch.turns = lines * (weight.sizes[3] + 1) + weight.sizes[1];
+  dispatch.items = {divide_up(out.sizes[3], 4) * out.sizes[2],
+                    is_depthwise ? groups : groups * divide_up(channels, 8), out.sizes[0]};
+}
+
+}  // namespace etb::gpu

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the plan of a run: memory, barriers, packing, sizes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/testing/graphs.hpp"
+
+namespace etb::gpu {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A chain of absolute values.
+GpuGraph chain(uint32_t length) {
+  GpuGraph graph;
+  uint32_t value = add_input(graph, shape_of({100}));
+  for (uint32_t i = 0; i < length; ++i) value = add_unary(graph, UnaryFunction::kAbs, value);
+  graph.outputs.push_back(value);
+  return graph;
+}
+
+TEST(GpuMemoryPlan, ChainNeedsTwoBlocks) {
+  const auto plan = make_execution_plan(chain(10));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->memory.arena_bytes, 512u + 400u);  // the second block begins at a multiple of 256
+  EXPECT_EQ(plan->memory.transfer_bytes, 2 * 512u);
+}
+
+TEST(GpuMemoryPlan, ValuesThatLiveAtTheSameTimeDoNotOverlap) {
+  GpuGraph graph;
+  const uint32_t input = add_input(graph, shape_of({64, 3}));
+  std::vector<uint32_t> live;
+  for (uint32_t i = 0; i < 6; ++i)
+    live.push_back(add_unary(graph, UnaryFunction::kNeg, i == 0 ? input : live.back()));
+  graph.outputs.push_back(add_node(graph, Operator::kCat, live, {0}));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  for (size_t a = 0; a < live.size(); ++a)
+    for (size_t b = a + 1; b < live.size(); ++b)
+      EXPECT_FALSE(plan->memory.locations[live[a]].overlaps(plan->memory.locations[live[b]]))
+          << a << " " << b;
+}
+
+TEST(GpuMemoryPlan, ReshapeSharesMemoryUnlessItIsAnOutput) {
+  GpuGraph graph;
+  const uint32_t made = add_unary(graph, UnaryFunction::kAbs, add_input(graph, shape_of({4, 6})));
+  const uint32_t view = add_node(graph, Operator::kReshape, {made}, {24});
+  graph.outputs.push_back(add_unary(graph, UnaryFunction::kNeg, view));
+  graph.outputs.push_back(add_node(graph, Operator::kReshape, {made}, {kInferredSize, 3}));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->memory.locations[view].offset, plan->memory.locations[made].offset);
+  ASSERT_EQ(plan->dispatches.size(), 3u);
+  EXPECT_EQ(plan->dispatches[2].kernel, Kernel::kCopy);
+}
+
+TEST(GpuBarriers, StandOnlyBetweenDispatchesThatDependOnEachOther) {
+  GpuGraph graph;
+  const uint32_t a = add_input(graph, shape_of({8})), b = add_input(graph, shape_of({8}));
+  const uint32_t left = add_unary(graph, UnaryFunction::kAbs, a),
+                 right = add_unary(graph, UnaryFunction::kNeg, b);
+  graph.outputs.push_back(add_binary(graph, BinaryFunction::kAdd, left, right));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan->needs_barrier, ElementsAre(false, false, true));
+}
+
+TEST(GpuBarriers, SeparateAReaderFromTheNextWriterOfItsMemory) {
+  const auto plan = make_execution_plan(chain(4));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan->needs_barrier, ElementsAre(false, true, true, true));
+}
+
+TEST(GpuPacking, TransposesWeightsAndPadsRows) {
+  const Shape shape = shape_of({3, 2});
+  const float plain[] = {1, 2, 3, 4, 5, 6};
+  const PackedConstant constant{0, Packing::kTransposed};
+  std::vector<float> packed(packed_numel(constant, shape));
+  pack(constant, shape, reinterpret_cast<const std::byte*>(plain), packed.data());
+  EXPECT_THAT(packed, ElementsAre(1, 3, 5, 0, 2, 4, 6, 0));
+}
+
+TEST(GpuPacking, TilesFilters) {
+  const Shape shape = shape_of({4, 2, 1, 1});
+  const float plain[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  const PackedConstant constant{0, Packing::kFilters, 2};
+  std::vector<float> packed(packed_numel(constant, shape));
+  ASSERT_EQ(packed.size(), 32u);
+  pack(constant, shape, reinterpret_cast<const std::byte*>(plain), packed.data());
+  EXPECT_THAT(std::vector<float>(packed.begin(), packed.begin() + 10),
+              ElementsAre(1, 3, 0, 0, 0, 0, 0, 0, 2, 4));
+  EXPECT_THAT(std::vector<float>(packed.begin() + 16, packed.begin() + 18), ElementsAre(5, 7));
+}
+
+TEST(GpuPacking, ConstantThatIsReadInTwoWaysIsStoredTwice) {
+  GpuGraph graph;
+  const uint32_t input = add_input(graph, shape_of({4, 4})),
+                 weight = add_constant(graph, shape_of({4, 4}), "w");
+  graph.outputs.push_back(add_binary(graph, BinaryFunction::kAdd, add_linear(graph, input, weight), weight));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->constants.size(), 2u);
+}
+
+TEST(GpuShapes, FollowTheInputsWithinTheBounds) {
+  const auto plan = make_execution_plan(layer_graph());
+  ASSERT_TRUE(plan) << plan.error().message;
+  ShapeSolver solver(*plan);
+  const int64_t smaller[] = {5, 4}, larger[] = {9, 4};
+  ASSERT_TRUE(solver.set_input(0, smaller));
+  ASSERT_TRUE(solver.solve());
+  EXPECT_EQ(solver.shapes()[plan->graph.outputs[0]], shape_of({5, 3}));
+  EXPECT_FALSE(solver.set_input(0, larger));
+}
+
+// Lavapipe ends long loops without a word.
+TEST(GpuDispatches, LoopsOfTooManyTurnsAreRejected) {
+  GpuGraph graph;
+  const uint32_t input = add_input(graph, shape_of({1, 70000}));
+  graph.outputs.push_back(add_linear(graph, input, add_constant(graph, shape_of({1, 70000}), "w")));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message, HasSubstr("a loop of 70000 turns"));
+}
+
+}  // namespace
+}  // namespace etb::gpu

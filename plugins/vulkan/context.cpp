@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// VulkanContext: runs a delegate.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "plugins/vulkan/delegate.hpp"
+
+namespace etb::vulkan {
+
+namespace {
+
+etb_dtype dtype_of(gpu::DataType type) {
+  return type == gpu::DataType::kInt64   ? ETB_DTYPE_INT64
+         : type == gpu::DataType::kInt32 ? ETB_DTYPE_INT32
+                                         : ETB_DTYPE_FLOAT32;
+}
+
+// Returns the bytes of a contiguous tensor of the value's type.
+Result<std::span<const std::byte>> bytes_of(const Tensor& tensor, gpu::DataType type) {
+  const auto as_bytes = [](auto elements) -> Result<std::span<const std::byte>> {
+    if (!elements) return tl::make_unexpected(std::move(elements).error());
+    return std::as_bytes(*elements);
+  };
+  switch (type) {
+    case gpu::DataType::kFloat32:
+      return as_bytes(tensor.data<float>());
+    case gpu::DataType::kInt32:
+      return as_bytes(tensor.data<int32_t>());
+    case gpu::DataType::kInt64:
+      return as_bytes(tensor.data<int64_t>());
+  }
+  return make_error(Code::INTERNAL, "a value of an unknown type");
+}
+
+}  // namespace
+
+VulkanContext::VulkanContext(const VulkanDelegate& delegate)
+    : state_(*delegate.state_),
+      solver_(state_.plan),
+      dispatches_(state_.plan.dispatches),
+      created_(create()) {}
+
+Status VulkanContext::create() {
+  const Device& device = *state_.device;
+  ETB_ASSIGN(transfer_, device.make_buffer(state_.plan.memory.transfer_bytes, BufferUse::kTransfer));
+  ETB_ASSIGN(arena_, device.make_buffer(state_.plan.memory.arena_bytes, BufferUse::kArena));
+  ETB_ASSIGN(command_pool_, device.make_command_pool());
+  ETB_ASSIGN(commands_, device.make_command_buffer(command_pool_));
+  ETB_ASSIGN(fence_, device.make_fence());
+  return create_descriptors();
+}
+
+Status VulkanContext::create_descriptors() {
+  if (dispatches_.empty()) return {};
+  const Device& device = *state_.device;
+  uint32_t count = 0;
+  std::vector<VkDescriptorSetLayout> layouts;
+  for (const gpu::Dispatch& dispatch : dispatches_) {
+    count += dispatch.binding_count;
+    layouts.push_back(device.set_layout(dispatch.binding_count));
+  }
+  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count};
+  VkDescriptorPoolCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+  info.maxSets = static_cast<uint32_t>(dispatches_.size());
+  info.poolSizeCount = 1;
+  info.pPoolSizes = &size;
+  VkDescriptorPool pool = VK_NULL_HANDLE;
+  ETB_TRY(device.note(device.functions().CreateDescriptorPool(device.handle(), &info, nullptr, &pool),
+                      "vkCreateDescriptorPool"));
+  descriptor_pool_ = OwnedDescriptorPool(state_.device, pool);
+  sets_.resize(dispatches_.size());
+  VkDescriptorSetAllocateInfo allocation{};
+  allocation.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+  allocation.descriptorPool = pool;
+  allocation.descriptorSetCount = info.maxSets;
+  allocation.pSetLayouts = layouts.data();
+  ETB_TRY(device.note(device.functions().AllocateDescriptorSets(device.handle(), &allocation, sets_.data()),
+                      "vkAllocateDescriptorSets"));
+  for (size_t i = 0; i < sets_.size(); ++i) write_descriptors(i);
+  return {};
+}
+
+// Binds the part of a buffer that each value has, so that no kernel can write outside of it.
+void VulkanContext::write_descriptors(size_t index) {
+  const gpu::Dispatch& dispatch = dispatches_[index];
+  std::array<VkDescriptorBufferInfo, gpu::kMaxBindings> buffers{};
+  std::array<VkWriteDescriptorSet, gpu::kMaxBindings> writes{};
+  for (uint32_t b = 0; b < dispatch.binding_count; ++b) {
+    const gpu::Location& location = state_.plan.memory.locations[dispatch.bindings[b]];
+    const Buffer& buffer = location.memory == gpu::Memory::kTransfer ? transfer_
+                           : location.memory == gpu::Memory::kArena  ? arena_
+                                                                     : state_.constants;
+    buffers[b] = {buffer.buffer.get(), location.offset, location.nbytes};
+    writes[b].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    writes[b].dstSet = sets_[index];
+    writes[b].dstBinding = b;
+    writes[b].descriptorCount = 1;
+    writes[b].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    writes[b].pBufferInfo = &buffers[b];
+  }
+  state_.device->functions().UpdateDescriptorSets(state_.device->handle(), dispatch.binding_count,
+                                                  writes.data(), 0, nullptr);
+}
+
+Status VulkanContext::resize(const auto& size_of_input) {
+  ETB_TRY(created_);
+  bool changed = !is_recorded_;
+  for (size_t i = 0; i < state_.plan.graph.inputs.size(); ++i) {
+    const std::span<const int64_t> sizes = size_of_input(i);
+    const gpu::Shape& known = solver_.shapes()[state_.plan.graph.inputs[i]];
+    bool is_same = sizes.size() == known.rank;
+    for (uint32_t d = 0; is_same && d < known.rank; ++d) is_same = sizes[d] == int64_t{known.sizes[d]};
+    if (is_same) continue;
+    changed = true;
+    is_recorded_ = false;
+    ETB_TRY(solver_.set_input(i, sizes));
+  }
+  if (!changed) return {};
+  ETB_TRY(solver_.solve());
+  gpu::make_dispatches(state_.plan.graph, solver_.shapes(), state_.plan.aliases, dispatches_);
+  ETB_TRY(record());
+  is_recorded_ = true;
+  return {};
+}
+
+Status VulkanContext::record() {
+  const Device& device = *state_.device;
+  const DeviceFunctions& vk = device.functions();
+  VkCommandBufferBeginInfo begin{};
+  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  ETB_TRY(device.note(vk.BeginCommandBuffer(commands_, &begin), "vkBeginCommandBuffer"));
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  for (size_t i = 0; i < dispatches_.size(); ++i) {
+    if (state_.plan.needs_barrier[i])
+      vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+    record_dispatch(dispatches_[i], sets_[i]);
+  }
+  barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+  vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                        &barrier, 0, nullptr, 0, nullptr);
+  return device.note(vk.EndCommandBuffer(commands_), "vkEndCommandBuffer");
+}
+
+void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorSet set) const {
+  const auto [x, y, z] = dispatch.items;
+  if (x == 0 || y == 0 || z == 0) return;
+  const Device& device = *state_.device;
+  const DeviceFunctions& vk = device.functions();
+  const VkPipelineLayout layout = device.pipeline_layout(dispatch.binding_count);
+  vk.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline(dispatch.kernel));
+  vk.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+  vk.CmdPushConstants(commands_, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_count * 4,
+                      dispatch.push.data());
+  const uint32_t local_size = device.local_size(gpu::is_linear(dispatch.kernel)),
+                 groups = (x - 1) / local_size + 1;
+  if (!gpu::is_linear(dispatch.kernel)) return vk.CmdDispatch(commands_, groups, y, z);
+  const uint32_t width = std::min(groups, gpu::kMaxGroups);
+  vk.CmdDispatch(commands_, width, (groups - 1) / width + 1, 1);
+}
+
+Status VulkanContext::reserve(std::span<const Tensor> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const etb_dtype expected = dtype_of(state_.plan.graph.value(state_.plan.graph.inputs[i]).type);
+    if (inputs[i].dtype() != expected)
+      return make_error(Code::INVALID_ARGUMENT, "input " + std::to_string(i) + ": dtype " +
+                                                    dtype_text(inputs[i].dtype()) + ", expected " +
+                                                    dtype_text(expected));
+  }
+  return resize([&](size_t i) { return inputs[i].sizes(); });
+}
+
+Status VulkanContext::write_inputs(const Run& run) {
+  for (uint32_t i = 0; i < run.input_count(); ++i) {
+    const uint32_t id = state_.plan.graph.inputs[i];
+    const auto bytes = bytes_of(run.input(i), state_.plan.graph.value(id).type);
+    if (!bytes) return tl::make_unexpected(with_context(bytes.error(), "input " + std::to_string(i)));
+    if (!bytes->empty())
+      std::memcpy(transfer_.mapped + state_.plan.memory.locations[id].offset, bytes->data(), bytes->size());
+  }
+  return {};
+}
+
+Status VulkanContext::read_outputs(const Run& run) {
+  for (uint32_t i = 0; i < run.output_count(); ++i) {
+    const uint32_t id = state_.plan.graph.outputs[i];
+    OutputTensor tensor = run.output(i);
+    const auto elements = tensor.data<float>();
+    if (!elements) return tl::make_unexpected(with_context(elements.error(), "output " + std::to_string(i)));
+    if (!elements->empty())
+      std::memcpy(elements->data(), transfer_.mapped + state_.plan.memory.locations[id].offset,
+                  elements->size_bytes());
+  }
+  return {};
+}
+
+Status VulkanContext::execute(const Run& run) {
+  ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
+  ETB_TRY(run.keep_going());
+  ETB_TRY(write_inputs(run));
+  for (uint32_t i = 0; i < run.output_count(); ++i) {
+    const gpu::Shape& shape = solver_.shapes()[state_.plan.graph.outputs[i]];
+    std::array<int64_t, gpu::kMaxRank> sizes{};
+    std::copy_n(shape.sizes.begin(), shape.rank, sizes.begin());
+    OutputTensor tensor = run.output(i);
+    if (Status fits = tensor.resize({sizes.data(), shape.rank}); !fits)
+      return tl::make_unexpected(with_context(std::move(fits).error(), "output " + std::to_string(i)));
+  }
+  ETB_TRY(run.timed("vulkan.run", [&] { return state_.device->run(commands_, fence_.get()); }));
+  return read_outputs(run);
+}
+
+}  // namespace etb::vulkan

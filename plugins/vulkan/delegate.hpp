@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Vulkan delegate, and a context that runs it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "etb/cpp/plugin.hpp"
+#include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/vulkan/device.hpp"
+
+namespace etb::vulkan {
+
+class VulkanPlugin;
+class VulkanContext;
+
+// Plans the payload, uploads the packed constants and creates the pipelines once. Contexts share them.
+class VulkanDelegate {
+ public:
+  using Context = VulkanContext;
+
+  static Result<VulkanDelegate> make(const VulkanPlugin& plugin, CreateArgs& args);
+
+  DelegateInfo info() const;
+
+ private:
+  friend class VulkanContext;
+
+  // Stored on the heap, so that a delegate can move while its contexts point to it.
+  struct SharedState {
+    std::shared_ptr<Device> device;
+    gpu::ExecutionPlan plan;
+    Buffer constants;
+  };
+
+  static Status upload(SharedState& state, const NamedData& data);
+
+  std::unique_ptr<SharedState> state_;
+};
+
+// Memory, descriptors and commands of one run in flight. Commands are recorded once, and again when sizes change.
+class VulkanContext {
+ public:
+  explicit VulkanContext(const VulkanDelegate& delegate);
+
+  Status execute(const Run& run);
+  Status reserve(std::span<const Tensor> inputs);
+
+ private:
+  Status create();
+  Status create_descriptors();
+  void write_descriptors(size_t index);
+  // Solves the sizes and records the commands, if sizes of inputs changed.
+  Status resize(const auto& size_of_input);
+  Status record();
+  void record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorSet set) const;
+  Status run_commands(const Run& run);
+  Status write_inputs(const Run& run);
+  Status read_outputs(const Run& run);
+
+  const VulkanDelegate::SharedState& state_;
+  gpu::ShapeSolver solver_;
+  std::vector<gpu::Dispatch> dispatches_;
+  Buffer transfer_, arena_;
+  OwnedDescriptorPool descriptor_pool_;
+  std::vector<VkDescriptorSet> sets_;  // by dispatch
+  OwnedCommandPool command_pool_;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+  OwnedFence fence_;
+  bool is_recorded_ = false;
+  Status created_;  // reported by execute: a constructor cannot
+};
+
+}  // namespace etb::vulkan

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/vulkan/device.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "plugins/vulkan/kernel_code.hpp"
+
+namespace etb::vulkan {
+
+namespace {
+
+// The device half fills structs whose other fields are zero.
+template <class T>
+T vk_struct(VkStructureType type) {
+  T made{};
+  made.sType = type;
+  return made;
+}
+
+}  // namespace
+
+Device::Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
+    : instance_(std::move(instance)), facts_(facts), process_(getpid()) {}
+
+Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
+  const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
+  ETB_TRY(made->create());
+  ETB_TRY(made->create_layouts());
+  return made;
+}
+
+Status Device::create() {
+  const InstanceFunctions& vk = instance_->functions();
+  const float priority = 1;
+  auto queue = vk_struct<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+  queue.queueFamilyIndex = facts_.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkPhysicalDeviceFeatures features{};
+  features.robustBufferAccess = facts_.has_robust_access ? VK_TRUE : VK_FALSE;
+  const char* const extension = VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME;
+  auto info = vk_struct<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.pEnabledFeatures = &features;
+  info.enabledExtensionCount = facts_.needs_float_controls ? 1 : 0;
+  info.ppEnabledExtensionNames = &extension;
+  ETB_TRY(from_vk(vk.CreateDevice(facts_.handle, &info, nullptr, &handle_), "vkCreateDevice"));
+#define ETB_VK_INSTANCE(name)
+#define ETB_VK_DEVICE(name) \
+  functions_.name = reinterpret_cast<PFN_vk##name>(vk.GetDeviceProcAddr(handle_, "vk" #name));
+#include "plugins/vulkan/functions.def"
+#undef ETB_VK_DEVICE
+#undef ETB_VK_INSTANCE
+  functions_.GetDeviceQueue(handle_, facts_.queue_family, 0, &queue_);
+  vk.GetPhysicalDeviceMemoryProperties(facts_.handle, &memory_);
+  return {};
+}
+
+Status Device::create_layouts() {
+  for (uint32_t count = 2; count <= gpu::kMaxBindings; ++count) {
+    std::array<VkDescriptorSetLayoutBinding, gpu::kMaxBindings> bindings{};
+    for (uint32_t i = 0; i < count; ++i)
+      bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+    auto set =
+        vk_struct<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+    set.bindingCount = count;
+    set.pBindings = bindings.data();
+    ETB_TRY(from_vk(functions_.CreateDescriptorSetLayout(handle_, &set, nullptr, &set_layouts_[count]),
+                    "vkCreateDescriptorSetLayout"));
+    const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, gpu::kMaxPushWords * 4};
+    auto layout = vk_struct<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
+    layout.setLayoutCount = 1;
+    layout.pSetLayouts = &set_layouts_[count];
+    layout.pushConstantRangeCount = 1;
+    layout.pPushConstantRanges = &range;
+    ETB_TRY(from_vk(functions_.CreatePipelineLayout(handle_, &layout, nullptr, &pipeline_layouts_[count]),
+                    "vkCreatePipelineLayout"));
+  }
+  return {};
+}
+
+Device::~Device() {
+  if (handle_ == VK_NULL_HANDLE) return;
+  for (const VkPipeline pipeline : pipelines_) functions_.DestroyPipeline(handle_, pipeline, nullptr);
+  for (const VkPipelineLayout layout : pipeline_layouts_)
+    functions_.DestroyPipelineLayout(handle_, layout, nullptr);
+  for (const VkDescriptorSetLayout layout : set_layouts_)
+    functions_.DestroyDescriptorSetLayout(handle_, layout, nullptr);
+  functions_.DestroyDevice(handle_, nullptr);
+}
+
+Status Device::check_process() const {
+  if (getpid() == process_) return {};
+  return make_error(Code::UNAVAILABLE, "device opened before a fork, expected one opened by this process");
+}
+
+Status Device::note(VkResult result, const char* what) const {
+  if (result == VK_ERROR_DEVICE_LOST) is_lost_ = true;
+  return from_vk(result, what);
+}
+
+// Products and convolutions share loads among the invocations of a workgroup. CPU drivers run eight at once.
+uint32_t Device::local_size(bool is_linear) const {
+  return facts_.is_cpu() && !is_linear ? gpu::kLeastLocalSize : 64;
+}
+
+Result<uint32_t> Device::find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required,
+                                          VkMemoryPropertyFlags wanted) const {
+  int best = -1;
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
+    const VkMemoryPropertyFlags flags = memory_.memoryTypes[i].propertyFlags;
+    if ((allowed >> i & 1) == 0 || (flags & required) != required) continue;
+    const int count = std::popcount(flags & wanted);
+    if (count <= best) continue;
+    best = count;
+    found = i;
+  }
+  if (best < 0) return make_error(Code::OUT_OF_MEMORY, "no memory type of the device fits");
+  return found;
+}
+
+Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
+  constexpr VkMemoryPropertyFlags kVisible =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  const std::shared_ptr<const Device> self = shared_from_this();
+  auto info = vk_struct<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
+  info.size = std::max<uint64_t>(nbytes, 16);
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  VkBuffer handle = VK_NULL_HANDLE;
+  ETB_TRY(note(functions_.CreateBuffer(handle_, &info, nullptr, &handle), "vkCreateBuffer"));
+  Buffer made;
+  made.buffer = OwnedBuffer(self, handle);
+  VkMemoryRequirements needs{};
+  functions_.GetBufferMemoryRequirements(handle_, handle, &needs);
+  uint32_t type = 0;
+  if (use == BufferUse::kTransfer) {
+    ETB_ASSIGN(type,
+               find_memory_type(needs.memoryTypeBits, kVisible, kLocal | VK_MEMORY_PROPERTY_HOST_CACHED_BIT));
+  } else {
+    const VkMemoryPropertyFlags wanted = use == BufferUse::kConstants ? kLocal | kVisible : kLocal;
+    const auto local = find_memory_type(needs.memoryTypeBits, kLocal, wanted);
+    ETB_ASSIGN(type, local ? *local : find_memory_type(needs.memoryTypeBits, 0, wanted));
+  }
+  auto allocation = vk_struct<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+  allocation.allocationSize = needs.size;
+  allocation.memoryTypeIndex = type;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  if (Status allocated =
+          note(functions_.AllocateMemory(handle_, &allocation, nullptr, &memory), "vkAllocateMemory");
+      !allocated)
+    return tl::make_unexpected(
+        with_context(std::move(allocated).error(), std::to_string(needs.size) + " bytes of device memory"));
+  made.memory = OwnedMemory(self, memory);
+  ETB_TRY(note(functions_.BindBufferMemory(handle_, handle, memory, 0), "vkBindBufferMemory"));
+  if (use == BufferUse::kArena || (memory_.memoryTypes[type].propertyFlags & kVisible) != kVisible)
+    return made;
+  void* mapped = nullptr;
+  ETB_TRY(note(functions_.MapMemory(handle_, memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
+  made.mapped = static_cast<std::byte*>(mapped);
+  return made;
+}
+
+Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
+  const std::span<const uint32_t> code = kernel_code(kernel);
+  auto shader = vk_struct<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  shader.codeSize = code.size_bytes();
+  shader.pCode = code.data();
+  VkShaderModule handle = VK_NULL_HANDLE;
+  ETB_TRY(note(functions_.CreateShaderModule(handle_, &shader, nullptr, &handle), "vkCreateShaderModule"));
+  const OwnedShader owned(shared_from_this(), handle);
+  const uint32_t local_size = this->local_size(gpu::is_linear(kernel));
+  const VkSpecializationMapEntry entry{0, 0, sizeof(local_size)};
+  const VkSpecializationInfo constants{1, &entry, sizeof(local_size), &local_size};
+  auto info = vk_struct<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = handle;
+  info.stage.pName = "main";
+  info.stage.pSpecializationInfo = &constants;
+  info.layout = pipeline_layouts_[gpu::kKernelBindings[gpu::index_of(kernel)]];
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  ETB_TRY(note(functions_.CreateComputePipelines(handle_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+               "vkCreateComputePipelines"));
+  return pipeline;
+}
+
+Status Device::prepare(const std::array<bool, gpu::kKernelCount>& kernels) {
+  const std::lock_guard lock(pipelines_mutex_);
+  for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
+    if (!kernels[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
+    auto made = make_pipeline(static_cast<gpu::Kernel>(i));
+    if (!made)
+      return tl::make_unexpected(with_context(
+          std::move(made).error(),
+          std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.properties.deviceName + "'"));
+    pipelines_[i] = *made;
+  }
+  return {};
+}
+
+Result<OwnedCommandPool> Device::make_command_pool() const {
+  auto info = vk_struct<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
+  info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  info.queueFamilyIndex = facts_.queue_family;
+  VkCommandPool pool = VK_NULL_HANDLE;
+  ETB_TRY(note(functions_.CreateCommandPool(handle_, &info, nullptr, &pool), "vkCreateCommandPool"));
+  return OwnedCommandPool(shared_from_this(), pool);
+}
+
+Result<VkCommandBuffer> Device::make_command_buffer(const OwnedCommandPool& pool) const {
+  auto info = vk_struct<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
+  info.commandPool = pool.get();
+  info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  info.commandBufferCount = 1;
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  ETB_TRY(note(functions_.AllocateCommandBuffers(handle_, &info, &commands), "vkAllocateCommandBuffers"));
+  return commands;
+}
+
+Result<OwnedFence> Device::make_fence() const {
+  const auto info = vk_struct<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
+  VkFence fence = VK_NULL_HANDLE;
+  ETB_TRY(note(functions_.CreateFence(handle_, &info, nullptr, &fence), "vkCreateFence"));
+  return OwnedFence(shared_from_this(), fence);
+}
+
+Status Device::run(VkCommandBuffer commands, VkFence fence) const {
+  auto info = vk_struct<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands;
+  ETB_TRY(check_process());
+  ETB_TRY(note(functions_.ResetFences(handle_, 1, &fence), "vkResetFences"));
+  {
+    const std::lock_guard lock(queue_mutex_);
+    ETB_TRY(note(functions_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit"));
+  }
+  return note(functions_.WaitForFences(handle_, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
+}
+
+Status Device::copy(const Buffer& from, const Buffer& to, uint64_t nbytes) const {
+  ETB_ASSIGN(const OwnedCommandPool pool, make_command_pool());
+  ETB_ASSIGN(const VkCommandBuffer commands, make_command_buffer(pool));
+  ETB_ASSIGN(const OwnedFence fence, make_fence());
+  const auto begin = vk_struct<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
+  ETB_TRY(note(functions_.BeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer"));
+  const VkBufferCopy region{0, 0, nbytes};
+  functions_.CmdCopyBuffer(commands, from.buffer.get(), to.buffer.get(), 1, &region);
+  auto barrier = vk_struct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
+  barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
+  functions_.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+  ETB_TRY(note(functions_.EndCommandBuffer(commands), "vkEndCommandBuffer"));
+  return run(commands, fence.get());
+}
+
+}  // namespace etb::vulkan

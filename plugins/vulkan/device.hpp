@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// An opened device: its queue, pipelines and memory. Shared by the delegates that run on it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/vulkan/instance.hpp"
+
+namespace etb::vulkan {
+
+class Device;
+
+// A handle that its device destroys.
+template <class Handle, auto Member>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(std::shared_ptr<const Device> device, Handle handle) : device_(std::move(device)), handle_(handle) {}
+  Owned(Owned&& other) noexcept
+      : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, Handle{})) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Owned();  // below: it calls the device
+  Handle get() const { return handle_; }
+
+ private:
+  std::shared_ptr<const Device> device_;
+  Handle handle_ = {};
+};
+
+using OwnedBuffer = Owned<VkBuffer, &DeviceFunctions::DestroyBuffer>;
+using OwnedMemory = Owned<VkDeviceMemory, &DeviceFunctions::FreeMemory>;
+using OwnedCommandPool = Owned<VkCommandPool, &DeviceFunctions::DestroyCommandPool>;
+using OwnedDescriptorPool = Owned<VkDescriptorPool, &DeviceFunctions::DestroyDescriptorPool>;
+using OwnedFence = Owned<VkFence, &DeviceFunctions::DestroyFence>;
+using OwnedShader = Owned<VkShaderModule, &DeviceFunctions::DestroyShaderModule>;
+
+// A buffer with memory of its own. Declared in the order of life: the buffer ends first.
+struct Buffer {
+  OwnedMemory memory;
+  OwnedBuffer buffer;
+  std::byte* mapped = nullptr;  // NULL: the host cannot write it
+};
+
+enum class BufferUse {
+  kTransfer,   // the host reads and writes it
+  kArena,      // only kernels use it
+  kConstants,  // written once; mapped where the device's own memory can be
+};
+
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
+                                                            const DeviceFacts& facts);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const DeviceFunctions& functions() const { return functions_; }
+  const DeviceFacts& facts() const { return facts_; }
+  VkDevice handle() const { return handle_; }
+  // True after the driver reported that the device is lost. Such a device is opened again for the next delegate.
+  bool is_lost() const { return is_lost_; }
+  // Returns an error in a process that was forked after the device was opened: the driver's threads are not in it.
+  [[nodiscard]] Status check_process() const;
+  // Passes on the result of a call, and remembers a lost device.
+  [[nodiscard]] Status note(VkResult result, const char* what) const;
+
+  // Largest part of a buffer that a kernel can read.
+  uint64_t max_range_bytes() const { return facts_.properties.limits.maxStorageBufferRange; }
+
+  [[nodiscard]] Result<Buffer> make_buffer(uint64_t nbytes, BufferUse use) const;
+  // Creates the pipelines that a delegate may need.
+  [[nodiscard]] Status prepare(const std::array<bool, gpu::kKernelCount>& kernels);
+  // A pipeline that prepare() created.
+  VkPipeline pipeline(gpu::Kernel kernel) const { return pipelines_[gpu::index_of(kernel)]; }
+  // Invocations of a workgroup of the kernel.
+  uint32_t local_size(bool is_linear) const;
+  VkDescriptorSetLayout set_layout(uint32_t binding_count) const { return set_layouts_[binding_count]; }
+  VkPipelineLayout pipeline_layout(uint32_t binding_count) const { return pipeline_layouts_[binding_count]; }
+
+  [[nodiscard]] Result<OwnedCommandPool> make_command_pool() const;
+  [[nodiscard]] Result<VkCommandBuffer> make_command_buffer(const OwnedCommandPool& pool) const;
+  [[nodiscard]] Result<OwnedFence> make_fence() const;
+  // Runs commands and blocks until they end. Calls from several threads are queued.
+  [[nodiscard]] Status run(VkCommandBuffer commands, VkFence fence) const;
+  // Copies all bytes of one buffer to another.
+  [[nodiscard]] Status copy(const Buffer& from, const Buffer& to, uint64_t nbytes) const;
+
+ private:
+  Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts);
+  Status create();
+  Status create_layouts();
+  Result<VkPipeline> make_pipeline(gpu::Kernel kernel) const;
+  // Returns the memory type with the most wanted flags among those that have the required ones.
+  Result<uint32_t> find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required,
+                                    VkMemoryPropertyFlags wanted) const;
+
+  std::shared_ptr<Instance> instance_;
+  DeviceFacts facts_;
+  VkDevice handle_ = VK_NULL_HANDLE;
+  DeviceFunctions functions_;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  VkPhysicalDeviceMemoryProperties memory_ = {};
+  std::array<VkDescriptorSetLayout, gpu::kMaxBindings + 1> set_layouts_ = {};
+  std::array<VkPipelineLayout, gpu::kMaxBindings + 1> pipeline_layouts_ = {};
+  std::array<VkPipeline, gpu::kKernelCount> pipelines_ = {};
+  std::mutex pipelines_mutex_;  // locked while pipelines are created
+  mutable std::mutex queue_mutex_;
+  mutable std::atomic<bool> is_lost_{false};
+  pid_t process_ = 0;  // a forked process has none of the driver's threads
+};
+
+template <class Handle, auto Member>
+Owned<Handle, Member>::~Owned() {
+  if (device_) (device_->functions().*Member)(device_->handle(), handle_, nullptr);
+}
+
+}  // namespace etb::vulkan

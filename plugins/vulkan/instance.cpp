@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/vulkan/instance.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace etb::vulkan {
+
+namespace {
+
+// Returns the names of a device's extensions.
+std::vector<std::string> extensions_of(const InstanceFunctions& vk, VkPhysicalDevice device) {
+  uint32_t count = 0;
+  std::vector<VkExtensionProperties> found;
+  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) == VK_SUCCESS) {
+    found.resize(count);
+    if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, found.data()) < 0) count = 0;
+    found.resize(count);
+  }
+  std::vector<std::string> names;
+  for (const VkExtensionProperties& extension : found) names.emplace_back(extension.extensionName);
+  return names;
+}
+
+bool contains(const std::vector<std::string>& names, const char* wanted) {
+  for (const std::string& name : names)
+    if (name == wanted) return true;
+  return false;
+}
+
+void read_memory(const InstanceFunctions& vk, bool has_budget, DeviceFacts& facts) {
+  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{};
+  budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+  VkPhysicalDeviceMemoryProperties2 memory{};
+  memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+  if (has_budget) memory.pNext = &budget;
+  vk.GetPhysicalDeviceMemoryProperties2(facts.handle, &memory);
+  for (uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; ++i) {
+    const VkMemoryHeap& heap = memory.memoryProperties.memoryHeaps[i];
+    if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) == 0) continue;
+    facts.memory_total_bytes += heap.size;
+    const uint64_t used = budget.heapUsage[i], allowed = budget.heapBudget[i];
+    if (has_budget && allowed > used)
+      facts.memory_free_bytes += std::min<uint64_t>(allowed - used, heap.size);
+  }
+}
+
+// Returns true if the device has a queue for compute.
+bool find_queue(const InstanceFunctions& vk, DeviceFacts& facts) {
+  uint32_t count = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(facts.handle, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vk.GetPhysicalDeviceQueueFamilyProperties(facts.handle, &count, families.data());
+  for (uint32_t i = 0; i < count; ++i) {
+    if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
+    facts.queue_family = i;
+    return true;
+  }
+  return false;
+}
+
+// Reads a device. Returns the reason why the plugin cannot use it, "" if it can.
+std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
+  vk.GetPhysicalDeviceProperties(facts.handle, &facts.properties);
+  if (facts.properties.apiVersion < VK_API_VERSION_1_1) return "Vulkan 1.0, expected 1.1 or newer";
+  const std::vector<std::string> extensions = extensions_of(vk, facts.handle);
+  const bool is_1_2 = facts.properties.apiVersion >= VK_API_VERSION_1_2;
+  facts.needs_float_controls = !is_1_2;
+  if (!is_1_2 && !contains(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
+    return "no float controls";
+  VkPhysicalDeviceFloatControlsProperties floats{};
+  floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
+  VkPhysicalDeviceDriverProperties driver{};
+  driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+  const bool has_driver = is_1_2 || contains(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
+  if (has_driver) floats.pNext = &driver;
+  VkPhysicalDeviceIDProperties ids{};
+  ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+  ids.pNext = &floats;
+  VkPhysicalDeviceProperties2 all{};
+  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  all.pNext = &ids;
+  vk.GetPhysicalDeviceProperties2(facts.handle, &all);
+  if (floats.shaderSignedZeroInfNanPreserveFloat32 == VK_FALSE) return "NaN and infinities are not kept";
+  if (!find_queue(vk, facts)) return "no queue for compute";
+  facts.driver = has_driver ? std::string(driver.driverName) + " " + driver.driverInfo
+                            : std::to_string(facts.properties.driverVersion);
+  std::memcpy(facts.uuid.data(), ids.deviceUUID, facts.uuid.size());
+  std::memcpy(facts.fingerprint.data(), ids.driverUUID, VK_UUID_SIZE);
+  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE, &facts.properties.vendorID, 4);
+  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE + 4, &facts.properties.deviceID, 4);
+  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE + 8, &facts.properties.driverVersion, 4);
+  read_memory(vk, contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME), facts);
+  VkPhysicalDeviceFeatures features{};
+  vk.GetPhysicalDeviceFeatures(facts.handle, &features);
+  facts.has_robust_access = features.robustBufferAccess == VK_TRUE;
+  return "";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Instance>> Instance::make() {
+  const std::shared_ptr<Instance> made(new Instance());
+  ETB_ASSIGN(made->library_, LoaderLibrary::open());
+  ETB_TRY(made->create());
+  return made;
+}
+
+Status Instance::create() {
+  const auto create =
+      reinterpret_cast<PFN_vkCreateInstance>(library_.entry()(VK_NULL_HANDLE, "vkCreateInstance"));
+  const auto get_version = reinterpret_cast<PFN_vkEnumerateInstanceVersion>(
+      library_.entry()(VK_NULL_HANDLE, "vkEnumerateInstanceVersion"));
+  uint32_t version = VK_API_VERSION_1_0;
+  if (get_version != nullptr) (void)get_version(&version);
+  if (create == nullptr || version < VK_API_VERSION_1_1)
+    return make_error(Code::UNAVAILABLE, "the Vulkan loader is older than Vulkan 1.1");
+  VkApplicationInfo application{};
+  application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+  application.pApplicationName = "etbackend";
+  application.apiVersion = version >= VK_API_VERSION_1_2 ? VK_API_VERSION_1_2 : VK_API_VERSION_1_1;
+  VkInstanceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+  info.pApplicationInfo = &application;
+  if (const VkResult result = create(&info, nullptr, &handle_); result == VK_ERROR_INCOMPATIBLE_DRIVER) {
+    return make_error(
+        Code::UNAVAILABLE,
+        "no Vulkan driver\nhint: install one (Debian: mesa-vulkan-drivers has one for every machine)");
+  } else {
+    ETB_TRY(from_vk(result, "vkCreateInstance"));
+  }
+  bool is_whole = true;
+#define ETB_VK_INSTANCE(name)                                                              \
+  functions_.name = reinterpret_cast<PFN_vk##name>(library_.entry()(handle_, "vk" #name)); \
+  is_whole = is_whole && functions_.name != nullptr;
+#define ETB_VK_DEVICE(name)
+#include "plugins/vulkan/functions.def"
+#undef ETB_VK_DEVICE
+#undef ETB_VK_INSTANCE
+  if (!is_whole) return make_error(Code::UNAVAILABLE, "the Vulkan loader lacks functions of Vulkan 1.1");
+  return {};
+}
+
+Instance::~Instance() {
+  if (handle_ != VK_NULL_HANDLE && functions_.DestroyInstance != nullptr)
+    functions_.DestroyInstance(handle_, nullptr);
+}
+
+Result<std::vector<DeviceFacts>> Instance::find_devices(std::vector<std::string>& reasons) const {
+  uint32_t count = 0;
+  ETB_TRY(
+      from_vk(functions_.EnumeratePhysicalDevices(handle_, &count, nullptr), "vkEnumeratePhysicalDevices"));
+  std::vector<VkPhysicalDevice> handles(count);
+  ETB_TRY(from_vk(functions_.EnumeratePhysicalDevices(handle_, &count, handles.data()),
+                  "vkEnumeratePhysicalDevices"));
+  handles.resize(count);
+  std::vector<DeviceFacts> devices;
+  for (const VkPhysicalDevice handle : handles) {
+    DeviceFacts facts;
+    facts.handle = handle;
+    const std::string reason = read_device(functions_, facts);
+    // Two devices of one uuid are one device, found through two drivers.
+    bool is_known = false;
+    for (const DeviceFacts& other : devices) is_known = is_known || other.uuid == facts.uuid;
+    if (!reason.empty()) {
+      reasons.push_back("device '" + std::string(facts.properties.deviceName) + "' is left out: " + reason);
+    } else if (!is_known) {
+      devices.push_back(std::move(facts));
+    }
+  }
+  return devices;
+}
+
+}  // namespace etb::vulkan

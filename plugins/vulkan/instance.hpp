@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Vulkan instance, and the devices that it finds.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/vulkan/vulkan_api.hpp"
+
+namespace etb::vulkan {
+
+// One physical device that the plugin can use.
+struct DeviceFacts {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  VkPhysicalDeviceProperties properties = {};
+  std::array<uint8_t, 16> uuid = {};
+  std::array<uint8_t, 32> fingerprint = {};
+  std::string driver;
+  uint64_t memory_total_bytes = 0, memory_free_bytes = 0;  // free: 0 if unknown
+  uint32_t queue_family = 0;
+  bool has_robust_access = false;
+  bool needs_float_controls = false;  // an extension before Vulkan 1.2
+
+  bool is_cpu() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
+};
+
+// Created once by a plugin, because creation loads every driver of the machine. Does not move.
+class Instance {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<Instance>> make();
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  const InstanceFunctions& functions() const { return functions_; }
+  // Reads the devices again: free memory changes. Devices that lack something are left out, with a line in `reasons`.
+  [[nodiscard]] Result<std::vector<DeviceFacts>> find_devices(std::vector<std::string>& reasons) const;
+
+ private:
+  Instance() = default;
+  Status create();
+
+  LoaderLibrary library_;
+  VkInstance handle_ = VK_NULL_HANDLE;
+  InstanceFunctions functions_;
+};
+
+}  // namespace etb::vulkan

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/vulkan/kernel_code.hpp"
+
+namespace etb::vulkan {
+
+namespace {
+
+#include "vulkan_kernels.inc"  // one array a kernel, by the build
+
+constexpr std::span<const uint32_t> kCode[] = {
+#define ETB_GPU_UNARY(name, ...) kSpirvUnary##name,
+#define ETB_GPU_BINARY(name, ...) kSpirvBinary##name, kSpirvBroadcast##name,
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+#define ETB_GPU_KERNEL(name, ...) kSpirv##name,
+#include "plugins/gpu/kernels/kernels.def"
+#undef ETB_GPU_KERNEL
+};
+
+}  // namespace
+
+std::span<const uint32_t> kernel_code(gpu::Kernel kernel) { return kCode[gpu::index_of(kernel)]; }
+
+}  // namespace etb::vulkan
