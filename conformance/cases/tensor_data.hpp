@@ -28,6 +28,7 @@ struct TensorData {
 size_t element_nbytes(etb_dtype dtype);
 bool is_floating(etb_dtype dtype);
 bool is_integer(etb_dtype dtype);  // without bool
+bool is_half(etb_dtype dtype);     // a float of 16 bits
 
 // Returns "f32", "bf16", "i8", "bool": the words of case names.
 const char* short_name(etb_dtype dtype);
