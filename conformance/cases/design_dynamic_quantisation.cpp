@@ -48,7 +48,7 @@ struct Layer {
     return out;
   }
   // Plugins may quantise the rows of a tensor one by one, also where the graph has one scale for all.
-  int64_t row_length() const { return is_convolution ? input().numel() : inputs; }
+  int64_t row_length() const { return is_convolution ? input().numel() / convolution.batch : inputs; }
   int64_t block() const { return group == 0 ? weight().numel() / weight().sizes[0] : group; }
   double weight_scale(int64_t block_index) const {
     if (scheme == Scheme::kPt2ePerTensor) return 0x1p-6;
