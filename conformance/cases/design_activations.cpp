@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations with attributes, static and dynamic. What has no attribute is a row of unary.cpp.
+// Activations with attributes, static and dynamic. Those without are rows of unary.cpp.
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/op_form.hpp"
 

@@ -219,7 +219,7 @@ void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
 
 // ---- three tensors
 
-// Whether two operands are one value, or the last is a constant.
+// Relation of the operands: none, two of them are one value, or the last is a constant.
 enum class Sharing { kNone, kOneValue, kLastIsConstant };
 
 struct WhereDesign {

@@ -247,12 +247,13 @@ void add_reduction(CaseList& out, const ReduceOp& op, etb_dtype dtype) {
     }
   }
   // The first dimension is 1, and remains. A plugin that removes it has the right elements and the wrong rank.
+  size_t number = 0;
   for (const Sizes& chosen : {Sizes{1, 7}, {1, 5, 3}, {1, 3, 2, 5}, {1, 1, 6}}) {
     Setting s;
     s.dims = {-1};
-    if (is_drawn(op.op, dtype, at++)) add_form(out, dtype, reduce_maker(op, dtype, s)(chosen));
+    if (is_drawn(op.op, dtype, number++)) add_form(out, dtype, reduce_maker(op, dtype, s)(chosen));
     if (op.has_list && chosen.size() > 2) s.dims = {-2, -1};
-    if (is_drawn(op.op, dtype, at++)) add_form(out, dtype, reduce_maker(op, dtype, s)(chosen));
+    if (is_drawn(op.op, dtype, number++)) add_form(out, dtype, reduce_maker(op, dtype, s)(chosen));
   }
   Setting last;
   last.dims = {-1};

@@ -160,9 +160,10 @@ TensorData make_values(const Shape& shape, Values values, const Domain& domain, 
     return out;
   }
   const bool is_bool = shape.dtype == ETB_DTYPE_BOOL;
+  const bool has_bits = is_bool && values != Values::kTies;  // halves are all true
   TensorData out = filled(shape, [&](int64_t i) {
     if (values == Values::kSpecial) return special_value(specials, operand, i);
-    return is_bool ? static_cast<double>(random.between(0, 1))
+    return has_bits ? static_cast<double>(random.between(0, 1))
                    : number(shape.dtype, values, domain, operand, random);
   });
   if (values == Values::kNan && !is_bool) add_nans(out, operand, specials);
