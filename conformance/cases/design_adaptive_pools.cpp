@@ -95,8 +95,8 @@ void add_design(CaseList& out, bool is_max, const std::vector<Numbers>& sizes,
       {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64});
   const auto is_last = design.add<bool>({false, true});
   const auto has_indices = design.add<bool>({false, is_max});
-  const auto values =
-      design.add<Values>({Values::kStatistical, is_max ? Values::kExact : Values::kPositive, Values::kWide});
+  const auto values = design.add<Values>(
+      {Values::kStatistical, is_max ? Values::kExact : Values::kPositive, Values::kSpread});
   size_t at = 0;
   for (const Levels& row : design.rows(seed)) {
     AdaptivePool p;

@@ -138,7 +138,7 @@ struct PairDesign {
                                                       {Values::kExact, Values::kExact},
                                                       {Values::kNan, Values::kStatistical},
                                                       {Values::kStatistical, Values::kNan},
-                                                      {Values::kWide, Values::kWide},
+                                                      {Values::kSpread, Values::kSpread},
                                                       {Values::kSpecial, Values::kSpecial},
                                                       {Values::kOffset, Values::kOffset}});
   Factor<std::optional<double>> alpha =
@@ -318,7 +318,7 @@ void add_limits(CaseList& out, etb_dtype dtype) {
   const auto sizes =
       design.add<Sizes>({{}, {65}, {4, 17}, {3, 4, 5}, {2, 3, 4, 5}, {2, 3, 2, 2, 3}, {2, 1, 3, 2, 2, 2}});
   const auto values =
-      design.add<Values>({Values::kStatistical, Values::kNan, Values::kWide, Values::kSpecial});
+      design.add<Values>({Values::kStatistical, Values::kNan, Values::kSpread, Values::kSpecial});
   const auto order = design.add<uint32_t>({0, 1, 2});
   const auto is_hardtanh = design.add<bool>({false, true});
   size_t at = 0;

@@ -179,7 +179,7 @@ class ConvolutionDesign {
         is_last_(design_.add<bool>({false, true})),
         has_bias_(design_.add<bool>({true, false})),
         values_(design_.add<Values>(
-            {Values::kExact, Values::kStatistical, Values::kSparse, Values::kPositive, Values::kWide})),
+            {Values::kExact, Values::kStatistical, Values::kSparse, Values::kPositive, Values::kSpread})),
         // Few plugins accept parameters that are known only at run time: a third of the rows has some.
         parameters_(
             design_.add<std::pair<Parameter, Parameter>>({{Parameter::kConstant, Parameter::kConstant},

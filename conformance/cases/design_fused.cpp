@@ -22,7 +22,7 @@ struct Fused {
   Clamp clamp = Clamp::kNone;
 };
 
-constexpr etb_dtype kDtype = ETB_DTYPE_FLOAT32;  // in 16 bits the layer's result is rounded, or is not
+constexpr etb_dtype kDtype = ETB_DTYPE_FLOAT32;  // 16 bits: a plugin may round the layer's result, or not
 
 Convolution convolution_of(const Fused& f) {
   const bool is_grouped = f.layer == Layer::kGrouped;

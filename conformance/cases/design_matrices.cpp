@@ -135,7 +135,7 @@ void add_row(CaseList& out, const Matrices& c, size_t at) {
 }
 
 const std::vector<Values> kSets = {Values::kExact,    Values::kStatistical, Values::kSparse,
-                                   Values::kPositive, Values::kWide,        Values::kNonFinite};
+                                   Values::kPositive, Values::kSpread,      Values::kNonFinite};
 
 // A negative factor is exact or not tried: magnitudes, which bounds follow from, would cancel. Integers have
 // whole factors.

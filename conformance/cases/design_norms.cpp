@@ -316,7 +316,7 @@ void add_norm_design(CaseList& out, Kind kind, const NormFactors& factors,
                  design.add<bool>(kind == Kind::kBatch ? std::vector<bool>{false}
                                                        : std::vector<bool>{false, false, false, true});
   const auto values = design.add<Values>(
-      {Values::kStatistical, Values::kOffset, Values::kWide, Values::kSmall, Values::kNonFinite});
+      {Values::kStatistical, Values::kOffset, Values::kSpread, Values::kSmall, Values::kNonFinite});
   const auto norm = [&](const Levels& row) {
     Norm n;
     n.kind = kind;

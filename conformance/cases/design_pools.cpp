@@ -220,9 +220,9 @@ class PoolDesign {
         is_short_(design_.add<bool>({false, true})),
         has_indices_(design_.add<bool>({false, true})),
         counts_padding_(design_.add<bool>({true, false})),
-        values_(
-            design_.add<Values>({Values::kStatistical,
-                                 kind == Kind::kMean ? Values::kPositive : Values::kExact, Values::kWide})) {}
+        values_(design_.add<Values>({Values::kStatistical,
+                                     kind == Kind::kMean ? Values::kPositive : Values::kExact,
+                                     Values::kSpread})) {}
 
   void add_cases(CaseList& out, const std::string& seed) const {
     size_t at = 0;

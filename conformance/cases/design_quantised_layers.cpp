@@ -25,7 +25,7 @@ enum class Kind {
   kMean,
   kAdaptiveMean,
   kMaximum,
-  kAdd,  // with a constant
+  kAdd,  // the other operand is a constant
 };
 enum class Clamp { kNone, kRelu, kSix };
 

@@ -177,7 +177,7 @@ struct ReduceDesign {
   Factor<bool> is_negative = design.add<bool>({false, true}), keeps = design.add<bool>({false, true});
   Factor<uint32_t> order = design.add<uint32_t>({0, 1, 2});
   Factor<Values> values = design.add<Values>(
-      {Values::kStatistical, Values::kExact, Values::kFew, Values::kNan, Values::kOffset, Values::kWide});
+      {Values::kStatistical, Values::kExact, Values::kFew, Values::kNan, Values::kOffset, Values::kSpread});
   Factor<uint32_t> correction = design.add<uint32_t>({0, 1, 2});
   Factor<bool> has_dtype = design.add<bool>({false, true}), is_other_size = design.add<bool>({false, true});
   std::vector<Levels> rows = design.rows("reduce", [this](const Levels& l) {
@@ -197,7 +197,7 @@ Values values_for(const ReduceOp& op, etb_dtype dtype, Values data) {
   // Sums of large values overflow 16 bits, and few are exact in them.
   if (is_half(dtype) && sums) return Values::kStatistical;
   // Equal rows have equal errors, which look like a bias.
-  if (sums && data == Values::kFew) return Values::kWide;
+  if (sums && data == Values::kFew) return Values::kSpread;
   if (op.kind == Kind::kVariance && data == Values::kNan) return Values::kOffset;
   if (!is_floating(dtype) && sums && data == Values::kNan) return Values::kStatistical;  // sums that wrap
   return data;

@@ -102,7 +102,7 @@ void add_resize_design(CaseList& out, Method method, const std::vector<etb_dtype
   const auto batch = design.add<int64_t>({1, 2, 3}), channels = design.add<int64_t>({3, 1, 8, 17});
   const auto has_aligned_corners = design.add<bool>({false, true}), is_last = design.add<bool>({false, true});
   const auto values = design.add<Values>(
-      {Values::kStatistical, Values::kWide, method == Method::kNearest ? Values::kNan : Values::kOffset});
+      {Values::kStatistical, Values::kSpread, method == Method::kNearest ? Values::kNan : Values::kOffset});
   size_t at = 0;
   for (const Levels& row : design.rows(seed)) {
     Resize r;

@@ -35,7 +35,7 @@ struct RmsNorm {
   }
   double used_eps() const {
     if (has_eps) return eps;
-    return shape.dtype == ETB_DTYPE_FLOAT64 ? 0x1p-52 : 0x1p-23;  // that of the type which computes
+    return shape.dtype == ETB_DTYPE_FLOAT64 ? 0x1p-52 : 0x1p-23;  // the eps of the type that computes
   }
 };
 
@@ -94,7 +94,7 @@ void add_rms_norms(CaseList& out, const std::vector<etb_dtype>& dtypes, const st
   const auto has_eps = design.add<bool>({true, true, false}), has_weight = design.add<bool>({true, false}),
              is_constant = design.add<bool>({true, true, false});
   const auto values =
-      design.add<Values>({Values::kStatistical, Values::kOffset, Values::kWide, Values::kSmall});
+      design.add<Values>({Values::kStatistical, Values::kOffset, Values::kSpread, Values::kSmall});
   size_t at = 0;
   for (const Levels& row : design.rows(seed)) {
     RmsNorm n;

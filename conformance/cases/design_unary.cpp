@@ -38,7 +38,7 @@ const Sized kSized[] = {{{2, 3, 1, 2, 2, 3}},
                         {{1023}},
                         {{3, 4096}, 0, true},
                         {{65537}, 0, true}};
-constexpr Values kData[] = {Values::kStatistical, Values::kNan, Values::kWide, Values::kSpecial};
+constexpr Values kData[] = {Values::kStatistical, Values::kNan, Values::kSpread, Values::kSpecial};
 
 Maker unary_maker(const UnaryRow& row, etb_dtype dtype, uint32_t order, Values data) {
   return [&row, dtype, order, data](const Sizes& sizes) {

@@ -43,7 +43,7 @@ struct FormNode {
 // Computes a constant that only the reference has from the case's operands.
 using Derive = std::function<TensorData(const std::vector<TensorData>& operands)>;
 
-// What the reference computes instead of the form itself, in ops that the portable kernels have.
+// Nodes that the reference computes instead of the form itself, in ops that the portable kernels have.
 struct ReferenceForm {
   std::vector<FormNode> nodes = {};    // none: the form itself
   std::vector<Derive> constants = {};  // numbered after the operands
@@ -58,12 +58,13 @@ struct OpForm {
   std::vector<int32_t> result_lengths = {};
   std::vector<uint32_t> outputs = {};  // results that are compared; empty: all, of several nodes the last
   ErrorModel error_model = {};
-  bool widen_integers = false;  // as BuiltCase::widen_integers
+  bool widen_integers = false;  // BuiltCase::widen_integers
   // Nodes instead of the op. `op` then only names the case.
   std::vector<FormNode> nodes = {};
   ReferenceForm reference = {};
-  std::string word = {};   // in names, after the sizes
-  std::string group = {};  // in names; empty: op, or edge for special values and tensors without elements
+  std::string word = {};  // part of the name, after the sizes
+  std::string group =
+      {};  // first part of the name; empty: op, or edge for special values and tensors without elements
 };
 
 // Numbers the values of several nodes while they are added.

@@ -42,7 +42,7 @@ void store_element(etb_dtype dtype, void* data, int64_t index, double value);
 
 // Properties of a floating dtype.
 struct FloatFormat {
-  int significand_bits;  // with the hidden bit: float32 has 24
+  int significand_bits;  // number of bits with the hidden one: float32 has 24
   int min_exponent;      // smallest normal number, in frexp's convention: float32 -125
   double largest;
   double unit() const;  // largest relative error of one rounding: 2^-significand_bits

@@ -78,7 +78,7 @@ double special_value(const std::vector<double>& specials, uint32_t operand, int6
 }
 
 // 16-bit floats have few digits and, in squares, a small range.
-double wide_value(etb_dtype dtype, Random& random) {
+double spread_value(etb_dtype dtype, Random& random) {
   if (!is_floating(dtype)) return static_cast<double>(random.between(-120, 120));
   const double magnitude = std::exp((is_half(dtype) ? 3 : 6) * (2 * random.uniform() - 1));
   return random.between(0, 1) != 0 ? magnitude : -magnitude;
@@ -102,8 +102,8 @@ double number(etb_dtype dtype, Values values, const Domain& domain, uint32_t ope
       return static_cast<double>(random.between(0, 2)) + (is_floating(dtype) ? 0.5 : 0);
     case Values::kOffset:
       return offset_value(dtype, random);
-    case Values::kWide:
-      return wide_value(dtype, random);
+    case Values::kSpread:
+      return spread_value(dtype, random);
     case Values::kSmall:
       return (2 * random.uniform() - 1) / 32;
     default:
@@ -164,7 +164,7 @@ TensorData make_values(const Shape& shape, Values values, const Domain& domain, 
   TensorData out = filled(shape, [&](int64_t i) {
     if (values == Values::kSpecial) return special_value(specials, operand, i);
     return has_bits ? static_cast<double>(random.between(0, 1))
-                   : number(shape.dtype, values, domain, operand, random);
+                    : number(shape.dtype, values, domain, operand, random);
   });
   if (values == Values::kNan && !is_bool) add_nans(out, operand, specials);
   if (values == Values::kNonFinite && operand == 0 && shape.numel() != 0)

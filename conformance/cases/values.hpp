@@ -32,10 +32,10 @@ enum class Values {
   kEvery,        // 65,536 elements: every 16-bit number; for float32, one number for each upper half
   kFew,          // three different numbers, so that many elements are equal
   kOffset,       // a large mean with a small spread: a variance as a difference of squares loses its digits
-  kWide,         // magnitudes from e^-6 to e^6, of both signs; for 16-bit floats from e^-3 to e^3
+  kSpread,       // magnitudes from e^-6 to e^6, of both signs; for 16-bit floats from e^-3 to e^3
   kSmall,        // up to 1/32: a variance that is not large beside eps
-  kNan,          // as kStatistical with a NaN in every seventh place; integers have their extremes there
-  kNonFinite,    // as kStatistical, with one NaN and both infinities in operand 0
+  kNan,          // kStatistical with a NaN in every seventh place; integers have their extremes there
+  kNonFinite,    // kStatistical with one NaN and both infinities in operand 0
 };
 const char* to_text(Values values);
 
