@@ -50,17 +50,6 @@ std::vector<graph::ArgumentDesc> binary_args(const BinaryRow& row, uint32_t a, u
   return args;
 }
 
-// Returns |a| + |b| over all elements, for the rounding of alpha * b.
-std::vector<double> sum_of_absolutes(const std::vector<TensorData>& inputs) {
-  double largest = 0;
-  for (const TensorData& input : inputs)
-    for (int64_t i = 0; i < input.shape.numel(); ++i) {
-      const double value = std::abs(load_element(input.shape.dtype, input.bytes.data(), i));
-      if (std::isfinite(value)) largest = std::max(largest, value);
-    }
-  return {2 * largest};
-}
-
 void add_case(CaseList& out, const BinaryRow& row, const ShapePair& pair, etb_dtype dtype, Values values,
               double alpha) {
   const Shape a = shaped(dtype, pair.a, pair.a_is_last), b = shaped(dtype, pair.b, pair.b_is_last);
@@ -78,7 +67,7 @@ void add_case(CaseList& out, const BinaryRow& row, const ShapePair& pair, etb_dt
              const uint32_t y = builder.input(std::move(second));
              builder.output(builder.node(row.op, binary_args(row, x, y, a.dtype, alpha), result));
              ErrorModel error_model = error_model_of(row.rule, row.ulps, alpha != 0 && alpha != 2 ? 1 : 0);
-             if (alpha != 0) error_model.magnitude = sum_of_absolutes;
+             if (alpha != 0) error_model.magnitude = twice_the_largest;
              Result<BuiltCase> built = builder.finish(std::move(error_model));
              if (built) built->widen_integers = row.gives == Gives::kReal;
              return built;
@@ -106,6 +95,7 @@ void add_rows(CaseList& out) {
 const ScalarRow kScalar[] = {
     {"aten.add.Scalar", Rule::kRounded, Gives::kSame, kTakesNumbers, "other", 3},
     {"aten.sub.Scalar", Rule::kRounded, Gives::kSame, kTakesNumbers, "other", 3},
+    {"aten.rsub.Scalar", Rule::kRounded, Gives::kSame, kTakesNumbers, "other", 3},
     {"aten.mul.Scalar", Rule::kRounded, Gives::kSame, kTakesNumbers, "other", 3},
     {"aten.div.Scalar", Rule::kRounded, Gives::kReal, kTakesNumbers, "other", 3},
     {"aten.eq.Scalar", Rule::kExact, Gives::kBool, kTakesAll, "other", 1},
@@ -118,6 +108,7 @@ const ScalarRow kScalar[] = {
     {"aten.bitwise_or.Scalar", Rule::kExact, Gives::kSame, kTakesInteger, "other", 5},
     {"aten.bitwise_xor.Scalar", Rule::kExact, Gives::kSame, kTakesInteger, "other", 5},
     {"aten.fmod.Scalar", Rule::kExactValue, Gives::kSame, kTakesNumbers, "other", 3},
+    {"aten.remainder.Scalar", Rule::kExact, Gives::kSame, kTakesInteger, "other", 3},
 };
 
 void add_scalar_rows(CaseList& out) {

@@ -25,7 +25,7 @@ inline constexpr uint32_t kSuiteVersion = 1;
 // Rules to compare results. judge.hpp has the formulas.
 enum class Rule : uint8_t {
   kExact,        // bit for bit, the sign of zero included; any NaN equals any NaN
-  kExactValue,   // as kExact, but -0 equals +0
+  kExactValue,   // kExact, but -0 equals +0
   kRounded,      // a few roundings of the result and of its operands
   kContraction,  // a sum of `length` products or terms
   kQuantized,    // equal integers; one code off where the real value is close to a tie
@@ -42,7 +42,7 @@ struct ErrorModel {
   int64_t zero_point = 0;            // zero point of quantized codes: reals are rounded before it is added
   bool is_exact_probe = false;       // every partial sum is representable: no error allowed
   bool has_input_magnitude = false;  // magnitude = the same graph on absolute inputs
-  Magnitude magnitude;               // or a formula of the op
+  Magnitude magnitude;               // formula of the op, used instead
 };
 
 struct BuiltCase {

@@ -26,7 +26,6 @@ std::vector<Case> make_all() {
   add_sampled(list);
   add_view_chains(list);
   add_models(list);
-  add_sum_designs(list);
   add_designs(list);
   std::vector<Case> cases = list.take();
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });

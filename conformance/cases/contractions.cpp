@@ -2,6 +2,7 @@
 // Sums of products: matrices and convolutions. Exact probes allow no error; statistical values have an error
 // bound.
 #include "conformance/cases/case_builder.hpp"
+#include "conformance/cases/error_models.hpp"
 #include "conformance/cases/generators.hpp"
 
 namespace etb::conformance {
@@ -9,24 +10,10 @@ namespace {
 
 using graph::value_arg;
 
-ErrorModel contraction(int64_t length, Values values) {
-  ErrorModel out;
-  out.rule = Rule::kContraction;
-  out.length = length;
-  out.is_exact_probe = values == Values::kExact || values == Values::kSparse;
-  out.has_input_magnitude = true;
-  return out;
-}
-
-// True if the dtype holds the values. No 16-bit float holds 13 bits. Neither float16 nor bfloat16 holds sums
-// of many large integers.
+// True if the dtype holds the values, and sums of those that are to be exact.
 bool suits(etb_dtype dtype, Values values, int64_t length) {
-  const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
-  if (is_half && values == Values::kSparse) return false;
-  if (dtype == ETB_DTYPE_BFLOAT16 && values == Values::kExact) return length <= 5;  // 49 * 5 < 2^8
-  if (dtype == ETB_DTYPE_FLOAT16 && values == Values::kExact) return length <= 41;  // 49 * 41 < 2^11
-  if (!is_floating(dtype)) return values == Values::kExact || values == Values::kStatistical;
-  return true;
+  return (is_floating(dtype) && (values == Values::kStatistical || values == Values::kPositive)) ||
+         is_exact_sum(dtype, values, length);
 }
 
 constexpr Values kSets[] = {Values::kExact, Values::kSparse, Values::kStatistical, Values::kPositive};
@@ -60,7 +47,7 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
              const uint32_t x = builder.input(a, values, domain), y = builder.input(b, values, domain);
              builder.output(
                  builder.node("aten.mm.default", {value_arg(x, "self"), value_arg(y, "mat2")}, result));
-             return builder.finish(contraction(length, values));
+             return builder.finish(sum_model(values, length));
            }});
   out.add(
       {matrix_name("bmm", dtype, s, values, ".b3"), "aten.bmm.default", dtype, [=](std::string_view name) {
@@ -70,7 +57,7 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
                         y = builder.input(batch_b, values, domain);
          builder.output(builder.node("aten.bmm.default", {value_arg(x, "self"), value_arg(y, "mat2")},
                                      Shape{dtype, {3, s.m, s.n}, {}}));
-         return builder.finish(contraction(length, values));
+         return builder.finish(sum_model(values, length));
        }});
   for (const bool is_full : {true, false})
     out.add({matrix_name("addmm", dtype, s, values, is_full ? ".full" : ".row"), "aten.addmm.default", dtype,
@@ -83,7 +70,7 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
                builder.output(builder.node("aten.addmm.default",
                                            {value_arg(z, "self"), value_arg(x, "mat1"), value_arg(y, "mat2")},
                                            result));
-               return builder.finish(contraction(length + 1, values));
+               return builder.finish(sum_model(values, length + 1));
              }});
   for (const bool is_constant : {true, false})
     out.add({matrix_name("linear", dtype, s, values, is_constant ? ".constant" : ".bias"),
@@ -97,7 +84,7 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
                std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"), value_arg(w, "weight")};
                if (!is_constant) args.push_back(value_arg(builder.input(bias, values, domain), "bias"));
                builder.output(builder.node("aten.linear.default", args, result));
-               return builder.finish(contraction(length + 1, values));
+               return builder.finish(sum_model(values, length + 1));
              }});
 }
 
@@ -185,7 +172,7 @@ void add_convolution(CaseList& out, const Convolution& c, etb_dtype dtype, Value
                   graph::bool_arg(c.is_transposed, "transposed"),
                   graph::ints_arg(c.per_direction(0), "output_padding"), graph::int_arg(c.groups, "groups")},
                  result));
-             return builder.finish(contraction(length + 1, values));
+             return builder.finish(sum_model(values, length + 1));
            }});
 }
 

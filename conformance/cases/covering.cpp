@@ -11,8 +11,8 @@ namespace etb::conformance {
 namespace {
 
 constexpr uint32_t kUnset = UINT32_MAX;
-constexpr int kCandidates = 8;          // that compete for a row
-constexpr int kCandidatesLimited = 64;  // where the caller rejects rows
+constexpr int kCandidates = 8;          // rows that compete for one place
+constexpr int kCandidatesLimited = 64;  // the same, if the caller rejects rows
 
 class Pairs {
  public:

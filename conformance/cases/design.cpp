@@ -6,10 +6,15 @@
 
 namespace etb::conformance {
 
+std::string number_text(int64_t number) {
+  std::string text = std::to_string(number);
+  if (number < 0) text[0] = 'm';
+  return text;
+}
+
 std::string number_text(const Numbers& numbers) {
   std::string text;
-  for (const int64_t number : numbers)
-    text += (text.empty() ? "" : "x") + std::string(number < 0 ? "m" : "") + std::to_string(std::abs(number));
+  for (const int64_t number : numbers) text += (text.empty() ? "" : "x") + number_text(number);
   return text.empty() ? "none" : text;
 }
 

@@ -7,7 +7,6 @@
 //   for (const Levels& row : design.rows("convolution")) add(stride(row), has_bias(row));
 #pragma once
 
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +24,8 @@ class Factor {
   typename std::vector<T>::const_reference operator()(const Levels& row) const {
     return levels_[row[index_]];
   }
+  // The number of the level, from 0.
+  uint32_t level(const Levels& row) const { return row[index_]; }
 
  private:
   uint32_t index_;
@@ -33,6 +34,10 @@ class Factor {
 
 class Design {
  public:
+  template <class T, size_t kCount>
+  Factor<T> add_all(const T (&levels)[kCount]) {
+    return add(std::vector<T>(std::begin(levels), std::end(levels)));
+  }
   template <class T>
   Factor<T> add(std::vector<T> levels) {
     counts_.push_back(static_cast<uint32_t>(levels.size()));
@@ -47,20 +52,13 @@ class Design {
   std::vector<uint32_t> counts_;
 };
 
-// Two rows may lead to one case, where a type has no exact sums and the case takes other values.
-class Names {
- public:
-  bool is_new(const std::string& name) { return names_.insert(name).second; }
-
- private:
-  std::set<std::string> names_;
-};
-
 using Numbers = std::vector<int64_t>;
 
-// Returns "3x2" or, for a negative number, "m1".
+// Returns "3" or, for a negative number, "m1".
+std::string number_text(int64_t number);
+// Returns the numbers of a list with "x" between them, or "none".
 std::string number_text(const Numbers& numbers);
-// Returns "0p001", "1e_5" is "1em5": the digits of a real number without characters that names lack.
+// Returns "0p001" for 0.001 and "1em05" for 1e-5: case names have neither dots nor signs.
 std::string real_text(double number);
 
 }  // namespace etb::conformance

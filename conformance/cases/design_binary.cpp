@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "conformance/cases/covering.hpp"
+#include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/op_form.hpp"
@@ -16,9 +16,12 @@ using graph::value_arg;
 
 // How an operand's sizes follow from those of the whole.
 enum Part : uint32_t { kWhole, kFirstIsOne, kLastIsOne, kMiddleIsOne, kNoFirst, kLastOnly, kScalar, kOnes };
-constexpr uint32_t kPartCount = 8;
 
-Sizes part_of(const Sizes& sizes, uint32_t part) {
+std::vector<Part> all_parts() {
+  return {kWhole, kFirstIsOne, kLastIsOne, kMiddleIsOne, kNoFirst, kLastOnly, kScalar, kOnes};
+}
+
+Sizes part_of(const Sizes& sizes, Part part) {
   Sizes out = sizes;
   if (sizes.empty() || part == kWhole) return out;
   if (part == kFirstIsOne) out.front() = 1;
@@ -34,10 +37,10 @@ Sizes part_of(const Sizes& sizes, uint32_t part) {
 enum Role : uint32_t { kInputs, kSecondIsConstant, kFirstIsConstant, kTwice };
 
 struct Setting {
-  uint32_t part_a = kWhole, part_b = kWhole;
-  uint32_t role = kInputs;
+  Part part_a = kWhole, part_b = kWhole;
+  Role role = kInputs;
   uint32_t order_a = 0, order_b = 0;
-  Data data_a = Data::kStat, data_b = Data::kStat;
+  Values data_a = Values::kStatistical, data_b = Values::kStatistical;
   std::optional<double> alpha;
 };
 
@@ -109,7 +112,7 @@ Maker pair_maker(const PairOp& op, etb_dtype dtype, const Setting& setting) {
     if (setting.role != kTwice) form.operands.push_back(second_operand(op, second, setting));
     form.args = arguments(op, setting, dtype);
     form.results = {result};
-    const bool is_exact = setting.data_a == Data::kExact && setting.data_b == Data::kExact;
+    const bool is_exact = setting.data_a == Values::kExact && setting.data_b == Values::kExact;
     const double alpha = setting.alpha && !is_exact ? std::abs(*setting.alpha) : 0;
     form.error_model = error_model_of(op.row.rule, op.row.ulps, alpha + op.steps);
     if (alpha + op.steps > 0) form.error_model.magnitude = twice_the_largest;
@@ -118,61 +121,78 @@ Maker pair_maker(const PairOp& op, etb_dtype dtype, const Setting& setting) {
   };
 }
 
-struct DataPair {
-  Data a, b;
+struct ValuesPair {
+  Values a, b;
 };
-constexpr DataPair kPairs[] = {{Data::kStat, Data::kStat}, {Data::kExact, Data::kExact},
-                               {Data::kNan, Data::kStat},  {Data::kStat, Data::kNan},
-                               {Data::kWide, Data::kWide}, {Data::kSpecial, Data::kSpecial},
-                               {Data::kMean, Data::kMean}};
-constexpr double kAlphas[] = {2, -1, -3, 0.5};
+enum class Layout { kRows, kLastBoth, kLastFirst, kReversedBoth };  // dim orders of the two operands
 
-Setting setting_of(const Levels& levels) {
+// The rows of all ops of two tensors.
+struct PairDesign {
+  Design design;
+  Factor<uint32_t> rank = design.add<uint32_t>({0, 1, 2, 3, 4, 5, 6});
+  Factor<Part> part_a = design.add(all_parts()), part_b = design.add(all_parts());
+  Factor<Role> role = design.add<Role>({kInputs, kSecondIsConstant, kFirstIsConstant, kTwice});
+  Factor<Layout> layout =
+      design.add<Layout>({Layout::kRows, Layout::kLastBoth, Layout::kLastFirst, Layout::kReversedBoth});
+  Factor<ValuesPair> values = design.add<ValuesPair>({{Values::kStatistical, Values::kStatistical},
+                                                      {Values::kExact, Values::kExact},
+                                                      {Values::kNan, Values::kStatistical},
+                                                      {Values::kStatistical, Values::kNan},
+                                                      {Values::kSpread, Values::kSpread},
+                                                      {Values::kSpecial, Values::kSpecial},
+                                                      {Values::kOffset, Values::kOffset}});
+  Factor<std::optional<double>> alpha =
+      design.add<std::optional<double>>({std::nullopt, 2.0, -1.0, -3.0, 0.5});
+  std::vector<Levels> rows = design.rows("binary", [this](const Levels& l) { return is_possible(l); });
+
+ private:
+  bool is_possible(const Levels& l) const {
+    const bool is_whole = part_a(l) == kWhole && part_b(l) == kWhole;
+    if (!is_whole && (role(l) == kTwice || rank(l) == 0)) return false;
+    if (layout(l) == Layout::kRows) return true;
+    if (layout(l) == Layout::kLastFirst && role(l) == kTwice) return false;
+    const uint32_t least_rank = layout(l) == Layout::kReversedBoth ? 2 : 4;
+    return rank(l) >= least_rank && part_a(l) == kWhole && part_b(l) <= kMiddleIsOne;
+  }
+};
+const PairDesign& pair_design() {
+  static const PairDesign design;
+  return design;
+}
+
+Setting setting_of(const PairDesign& design, const Levels& row) {
   Setting out;
-  out.part_a = levels[1];
-  out.part_b = levels[2];
-  out.role = levels[3];
-  out.order_a = levels[4] == 3 ? 2 : levels[4] != 0 ? 1 : 0;
-  out.order_b = levels[4] == 3 ? 2 : levels[4] == 1 ? 1 : 0;
-  out.data_a = kPairs[levels[5]].a;
-  out.data_b = kPairs[levels[5]].b;
-  if (levels[6] != 0) out.alpha = kAlphas[levels[6] - 1];
+  const Layout layout = design.layout(row);
+  out.part_a = design.part_a(row);
+  out.part_b = design.part_b(row);
+  out.role = design.role(row);
+  out.order_a = layout == Layout::kReversedBoth ? 2 : layout == Layout::kRows ? 0 : 1;
+  out.order_b = layout == Layout::kReversedBoth ? 2 : layout == Layout::kLastBoth ? 1 : 0;
+  out.data_a = design.values(row).a;
+  out.data_b = design.values(row).b;
+  out.alpha = design.alpha(row);
   return out;
 }
 
-const std::vector<Levels>& pair_rows() {
-  static const std::vector<Levels> rows = [] {
-    const uint32_t counts[] = {7, kPartCount, kPartCount, 4, 4, 7, 5};
-    return pairwise_rows(counts, "binary", [](const Levels& l) {
-      const bool is_whole = l[1] == kWhole && l[2] == kWhole;
-      if (l[3] == kTwice && !is_whole) return false;
-      if ((l[1] != kWhole || l[2] != kWhole) && l[0] == 0) return false;
-      if (l[4] == 2 && l[3] == kTwice) return false;
-      return l[4] == 0 || (l[0] >= (l[4] == 3 ? 2u : 4u) && l[1] == kWhole && l[2] <= kMiddleIsOne);
-    });
-  }();
-  return rows;
-}
-
-void soften(Data& data) {
-  if (data == Data::kSpecial) data = Data::kNan;
+void soften(Values& data) {
+  if (data == Values::kSpecial) data = Values::kNan;
 }
 
 // Quotients of 16 bits are rounded before they lose their fraction, and the reference's are not.
 bool suits(const PairOp& op, etb_dtype dtype) {
-  const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
-  return takes(op.row.takes, dtype) && !(is_half && is_quotient(op));
+  return takes(op.row.takes, dtype) && !(is_half(dtype) && is_quotient(op));
 }
 
 void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
   const std::string_view name = op.row.op;
   const bool has_alpha = name == "aten.add.Tensor" || name == "aten.sub.Tensor";
   size_t at = 0;
-  for (const Levels& levels : pair_rows()) {
+  const PairDesign& design = pair_design();
+  for (const Levels& row : design.rows) {
     if (!is_drawn(op.row.op, dtype, at++)) continue;
-    Setting setting = setting_of(levels);
+    Setting setting = setting_of(design, row);
     const bool keeps_data = op.row.has_special && op.row.second == Second::kAny && dtype != ETB_DTYPE_BOOL;
-    if (!keeps_data) setting.data_a = setting.data_b = Data::kStat;
+    if (!keeps_data) setting.data_a = setting.data_b = Values::kStatistical;
     if (setting.role == kTwice && op.row.second != Second::kAny) setting.role = kInputs;
     const bool has_half = setting.alpha && *setting.alpha == 0.5 && !is_floating(dtype);
     if (!has_alpha || has_half || (dtype == ETB_DTYPE_UINT8 && setting.alpha.value_or(0) < 0))
@@ -181,82 +201,95 @@ void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
     if (setting.role == kFirstIsConstant || setting.alpha) soften(setting.data_a);
     if (setting.role == kSecondIsConstant || setting.alpha) soften(setting.data_b);
     const Maker maker = pair_maker(op, dtype, setting);
-    const Sizes& sizes = kSizes[at % 2][levels[0]];
-    add_form(out, dtype, maker(sizes), "pair");
+    const Sizes& sizes = kSizes[at % 2][design.rank(row)];
+    add_form(out, dtype, maker(sizes));
     const bool is_plain = setting.data_a == setting.data_b || at % 2 == 0;
-    if (levels[0] > 0 && is_plain && at % 4 == static_cast<size_t>(dtype) % 4)
+    if (design.rank(row) > 0 && is_plain && at % 4 == static_cast<size_t>(dtype) % 4)
       add_dynamic_forms(out, dtype, maker, sizes, at);
   }
   for (const Sizes& empty : {Sizes{0, 3}, {3, 0}, {2, 0, 4}, {0}})
-    for (const uint32_t part : {kWhole, kScalar, kLastOnly}) {
+    for (const Part part : {kWhole, kScalar, kLastOnly}) {
       Setting setting;
       setting.part_b = part;
-      if (is_drawn(op.row.op, dtype, at++))
-        add_form(out, dtype, pair_maker(op, dtype, setting)(empty), "pair");
+      if (is_drawn(op.row.op, dtype, at++)) add_form(out, dtype, pair_maker(op, dtype, setting)(empty));
     }
   if (dtype != ETB_DTYPE_FLOAT32 || at % 3 != 0) return;
-  add_form(out, dtype, pair_maker(op, dtype, {})({4, 65537}), "pair");  // 1 MB
+  add_form(out, dtype, pair_maker(op, dtype, {})({4, 65537}));  // 1 MB
 }
 
 // ---- three tensors
 
-const std::vector<Levels>& where_rows() {
-  static const std::vector<Levels> rows = [] {
-    const uint32_t counts[] = {7, kPartCount, kPartCount, kPartCount, 3, 3};
-    return pairwise_rows(counts, "where", [](const Levels& l) {
-      return l[0] > 0 || (l[1] == kWhole && l[2] == kWhole && l[3] == kWhole);
-    });
-  }();
-  return rows;
+// Relation of the operands: none, two of them are one value, or the last is a constant.
+enum class Sharing { kNone, kOneValue, kLastIsConstant };
+
+struct WhereDesign {
+  Design design;
+  Factor<uint32_t> rank = design.add<uint32_t>({0, 1, 2, 3, 4, 5, 6});
+  Factor<Part> first = design.add(all_parts()), second = design.add(all_parts()),
+               third = design.add(all_parts());
+  Factor<Values> values = design.add<Values>({Values::kStatistical, Values::kNan, Values::kStatistical});
+  Factor<Sharing> sharing =
+      design.add<Sharing>({Sharing::kNone, Sharing::kOneValue, Sharing::kLastIsConstant});
+  std::vector<Levels> rows = design.rows("where", [this](const Levels& l) {
+    return rank(l) > 0 || (first(l) == kWhole && second(l) == kWhole && third(l) == kWhole);
+  });
+};
+const WhereDesign& where_design() {
+  static const WhereDesign design;
+  return design;
 }
 
-Maker where_maker(etb_dtype dtype, const Levels& levels) {
-  return [dtype, levels](const Sizes& sizes) {
-    const Sizes c = part_of(sizes, levels[1]), a = part_of(sizes, levels[2]), b = part_of(sizes, levels[3]);
-    const Data data = levels[4] == 1 ? Data::kNan : Data::kStat;
+Maker where_maker(etb_dtype dtype, const Levels& row) {
+  return [dtype, row, &design = where_design()](const Sizes& sizes) {
+    const Sizes c = part_of(sizes, design.first(row)), a = part_of(sizes, design.second(row)),
+                b = part_of(sizes, design.third(row));
+    const Values data = design.values(row);
     OpForm form{"aten.where.self",
-                {{{ETB_DTYPE_BOOL, c, {}}, Data::kExact}, {{dtype, a, {}}, data}, {{dtype, b, {}}, data}},
+                {{{ETB_DTYPE_BOOL, c, {}}, Values::kExact}, {{dtype, a, {}}, data}, {{dtype, b, {}}, data}},
                 {value_arg(0, "condition"), value_arg(1, "self"), value_arg(2, "other")},
                 {{dtype, broadcast(c, broadcast(a, b)), {}}}};
-    if (levels[5] == 1 && levels[2] == levels[3]) {  // one value as both
+    if (design.sharing(row) == Sharing::kOneValue && design.second(row) == design.third(row)) {
       form.operands.pop_back();
       form.args[2].value = 1;
     }
-    form.operands.back().is_constant = levels[5] == 2;
+    form.operands.back().is_constant = design.sharing(row) == Sharing::kLastIsConstant;
     return form;
   };
 }
 
-Maker clamp_maker(etb_dtype dtype, const Levels& levels) {
-  return [dtype, levels](const Sizes& sizes) {
-    const Sizes low = part_of(sizes, levels[1]), high = part_of(sizes, levels[2]);
-    const Data data = levels[4] == 1 ? Data::kNan : Data::kStat;
+// Bounds as tensors: the lower, the upper, or both.
+Maker clamp_maker(etb_dtype dtype, const Levels& row) {
+  return [dtype, row, &design = where_design()](const Sizes& sizes) {
+    const Sizes low = part_of(sizes, design.first(row)), high = part_of(sizes, design.second(row));
     OpForm form{"aten.clamp.Tensor",
-                {{{dtype, sizes, {}}, data, {-4, 8}}, {{dtype, low, {}}, Data::kStat, {-3, 3}}},
+                {{{dtype, sizes, {}}, design.values(row), {-4, 8}},
+                 {{dtype, low, {}}, Values::kStatistical, {-3, 3}}},
                 {value_arg(0, "self"), value_arg(1, "min"), graph::none_arg("max")},
                 {{dtype, sizes, {}}}};
     form.error_model = exact_model(Rule::kExactValue);
-    if (levels[5] == 1) {
+    if (design.sharing(row) == Sharing::kOneValue) {
       form.args = {value_arg(0, "self"), graph::none_arg("min"), value_arg(1, "max")};
-    } else if (levels[5] == 2) {
-      form.operands.push_back({{dtype, high, {}}, Data::kStat, {2, 7}});
+    } else if (design.sharing(row) == Sharing::kLastIsConstant) {
+      form.operands.push_back({{dtype, high, {}}, Values::kStatistical, {2, 7}});
       form.args[2] = value_arg(2, "max");
     }
     return form;
   };
 }
 
-Maker masked_fill_maker(etb_dtype dtype, const Levels& levels) {
-  return [dtype, levels](const Sizes& sizes) {
-    return OpForm{"aten.masked_fill.Scalar",
-                  {{{dtype, sizes, {}}}, {{ETB_DTYPE_BOOL, part_of(sizes, levels[2]), {}}, Data::kExact}},
-                  {value_arg(0, "self"), value_arg(1, "mask"), graph::int_arg(levels[5] + 1, "value")},
-                  {{dtype, sizes, {}}}};
+Maker masked_fill_maker(etb_dtype dtype, const Levels& row) {
+  return [dtype, row, &design = where_design()](const Sizes& sizes) {
+    return OpForm{
+        "aten.masked_fill.Scalar",
+        {{{dtype, sizes, {}}}, {{ETB_DTYPE_BOOL, part_of(sizes, design.second(row)), {}}, Values::kExact}},
+        {value_arg(0, "self"), value_arg(1, "mask"),
+         graph::int_arg(static_cast<int64_t>(design.sharing(row)) + 1, "value")},
+        {{dtype, sizes, {}}}};
   };
 }
 
 // Bounds of clamp and hardtanh.
-Maker limits_maker(etb_dtype dtype, const char* op, std::vector<graph::ArgumentDesc> limits, Data data,
+Maker limits_maker(etb_dtype dtype, const char* op, std::vector<graph::ArgumentDesc> limits, Values data,
                    uint32_t order) {
   return [=](const Sizes& sizes) {
     const Shape shape{dtype, sizes, order_of(sizes.size(), order)};
@@ -280,19 +313,25 @@ void add_limits(CaseList& out, etb_dtype dtype) {
       {number(1, "min"), number(1, "max")}, {number(0, "min"), none_arg("max")},
       {none_arg("min"), number(0, "max")},  {number(0.5, "min"), number(2.5, "max")},
       {number(1, "min"), none_arg("max")}};
-  const Sizes sizes[] = {{}, {65}, {4, 17}, {3, 4, 5}, {2, 3, 4, 5}, {2, 3, 2, 2, 3}, {2, 1, 3, 2, 2, 2}};
-  const Data data[] = {Data::kStat, Data::kNan, Data::kWide, Data::kSpecial};
-  const uint32_t counts[] = {6, 7, 4, 3, 2};
+  Design design;
+  const auto number_of_clamp = design.add<size_t>({0, 1, 2, 3, 4, 5});
+  const auto sizes =
+      design.add<Sizes>({{}, {65}, {4, 17}, {3, 4, 5}, {2, 3, 4, 5}, {2, 3, 2, 2, 3}, {2, 1, 3, 2, 2, 2}});
+  const auto values =
+      design.add<Values>({Values::kStatistical, Values::kNan, Values::kSpread, Values::kSpecial});
+  const auto order = design.add<uint32_t>({0, 1, 2});
+  const auto is_hardtanh = design.add<bool>({false, true});
   size_t at = 0;
-  for (const Levels& l : pairwise_rows(counts, "limits")) {
-    const char* op = l[4] == 1 && l[0] != 0 ? "aten.hardtanh.default" : "aten.clamp.default";
+  for (const Levels& l : design.rows("limits")) {
+    const size_t chosen = number_of_clamp(l);
+    const bool is_other = is_hardtanh(l) && chosen != 0;
+    const char* op = is_other ? "aten.hardtanh.default" : "aten.clamp.default";
     if (!is_drawn("limits", dtype, at++)) continue;
-    std::vector<graph::ArgumentDesc> limits = clamps[l[0]];
-    if (l[4] == 1 && l[0] != 0)
-      limits = {number(0.5, "min_val"), number(static_cast<double>(l[0]) + 1, "max_val")};
-    const Maker maker = limits_maker(dtype, op, limits, data[l[2]], l[3]);
-    add_form(out, dtype, maker(sizes[l[1]]), "pair");
-    if (at % 3 == 0) add_dynamic_forms(out, dtype, maker, sizes[l[1]], at);
+    std::vector<graph::ArgumentDesc> limits = clamps[chosen];
+    if (is_other) limits = {number(0.5, "min_val"), number(static_cast<double>(chosen) + 1, "max_val")};
+    const Maker maker = limits_maker(dtype, op, limits, values(l), order(l));
+    add_form(out, dtype, maker(sizes(l)));
+    if (at % 3 == 0) add_dynamic_forms(out, dtype, maker, sizes(l), at);
   }
 }
 
@@ -313,21 +352,21 @@ void add_binary_designs(CaseList& out) {
 void add_ternary_designs(CaseList& out) {
   for (const etb_dtype dtype : kAllDtypes) {
     size_t at = 0;
-    for (const Levels& levels : where_rows()) {
-      const Sizes& sizes = kSizes[at % 2][levels[0]];
+    for (const Levels& row : where_design().rows) {
+      const Sizes& sizes = kSizes[at % 2][where_design().rank(row)];
       ++at;
       const bool is_number = dtype != ETB_DTYPE_BOOL;
       if (is_drawn("where", dtype, at)) {
-        add_form(out, dtype, where_maker(dtype, levels)(sizes), "pair");
-        if (at % 5 == 0) add_dynamic_forms(out, dtype, where_maker(dtype, levels), sizes, at);
+        add_form(out, dtype, where_maker(dtype, row)(sizes));
+        if (at % 5 == 0) add_dynamic_forms(out, dtype, where_maker(dtype, row), sizes, at);
       }
       if (is_number && at % 3 == 0 && is_drawn("clamp", dtype, at / 3)) {
-        add_form(out, dtype, clamp_maker(dtype, levels)(sizes), "pair");
-        if (at % 5 == 0) add_dynamic_forms(out, dtype, clamp_maker(dtype, levels), sizes, at);
+        add_form(out, dtype, clamp_maker(dtype, row)(sizes));
+        if (at % 5 == 0) add_dynamic_forms(out, dtype, clamp_maker(dtype, row), sizes, at);
       }
       if (at % 5 == 0 && is_drawn("masked", dtype, at / 5)) {
-        add_form(out, dtype, masked_fill_maker(dtype, levels)(sizes), "pair");
-        if (at % 2 == 0) add_dynamic_forms(out, dtype, masked_fill_maker(dtype, levels), sizes, at);
+        add_form(out, dtype, masked_fill_maker(dtype, row)(sizes));
+        if (at % 2 == 0) add_dynamic_forms(out, dtype, masked_fill_maker(dtype, row), sizes, at);
       }
     }
     if (dtype != ETB_DTYPE_BOOL && dtype != ETB_DTYPE_UINT8) add_limits(out, dtype);

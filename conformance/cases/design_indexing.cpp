@@ -2,7 +2,7 @@
 // Joins of 1 to 9 tensors, and ops with indices: gather, scatter, index, index_put, embedding.
 #include <algorithm>
 
-#include "conformance/cases/covering.hpp"
+#include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/op_form.hpp"
 
@@ -15,9 +15,9 @@ using graph::value_arg;
 
 // ---- cat and stack
 
-enum Mix : uint32_t { kPlain, kWithEmpty, kTwice, kWithConstant };
+enum class Mix { kPlain, kWithEmpty, kTwice, kWithConstant };
 
-Maker cat_maker(etb_dtype dtype, size_t count, size_t dim, int64_t named, uint32_t mix, uint32_t order) {
+Maker cat_maker(etb_dtype dtype, size_t count, size_t dim, int64_t named, Mix mix, uint32_t order) {
   return [=](const Sizes& sizes) {
     OpForm form;
     form.op = "aten.cat.default";
@@ -27,14 +27,16 @@ Maker cat_maker(etb_dtype dtype, size_t count, size_t dim, int64_t named, uint32
     for (size_t i = 0; i < count; ++i) {
       Sizes now = sizes;
       if (i > 0) now[dim] = static_cast<int64_t>(i) % 3 + 1;
-      if (mix == kWithEmpty && i == count / 2) now[dim] = 0;
-      const bool is_again = mix == kTwice && i > 0 && i + 1 == count;
+      if (mix == Mix::kWithEmpty && i == count / 2) now[dim] = 0;
+      const bool is_again = mix == Mix::kTwice && i > 0 && i + 1 == count;
       if (is_again) now = sizes;
       values.push_back(is_again ? 0 : static_cast<uint32_t>(form.operands.size()));
       result[dim] += now[dim];
       if (!is_again)
-        form.operands.push_back(
-            {{dtype, now, order_of(now.size(), order)}, Data::kNan, {}, mix == kWithConstant && i == 1});
+        form.operands.push_back({{dtype, now, order_of(now.size(), order)},
+                                 Values::kNan,
+                                 {},
+                                 mix == Mix::kWithConstant && i == 1});
     }
     form.args = {graph::values_arg(values, "tensors"), int_arg(named, "dim")};
     form.results = {{dtype, result, order_of(result.size(), order)}};
@@ -49,11 +51,11 @@ Maker stack_maker(etb_dtype dtype, size_t count, size_t dim, bool is_negative) {
     std::vector<uint32_t> values;
     for (size_t i = 0; i < count; ++i) {
       values.push_back(static_cast<uint32_t>(i));
-      form.operands.push_back({{dtype, sizes, {}}, Data::kNan});
+      form.operands.push_back({{dtype, sizes, {}}, Values::kNan});
     }
     Sizes result = sizes;
     result.insert(result.begin() + static_cast<std::ptrdiff_t>(dim), static_cast<int64_t>(count));
-    const auto named = static_cast<int64_t>(dim) - (is_negative ? static_cast<int64_t>(result.size()) : 0);
+    const int64_t named = signed_dim(dim, result.size(), is_negative);
     form.args = {graph::values_arg(values, "tensors"), int_arg(named, "dim")};
     form.results = {{dtype, result, {}}};
     return form;
@@ -63,20 +65,27 @@ Maker stack_maker(etb_dtype dtype, size_t count, size_t dim, bool is_negative) {
 const Sizes kSizes[] = {{}, {5}, {3, 4}, {2, 3, 4}, {2, 3, 2, 4}, {2, 1, 3, 2, 2}, {2, 1, 2, 2, 1, 3}};
 
 void add_joins(CaseList& out, etb_dtype dtype) {
-  const uint32_t counts[] = {6, 9, 3, 2, 4, 3};
+  Design design;
+  const auto rank_of = design.add<size_t>({1, 2, 3, 4, 5, 6}),
+             count = design.add<size_t>({1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const auto place = design.add_all(kAllPlaces);
+  const auto is_negative = design.add<bool>({false, true});
+  const auto mix = design.add<Mix>({Mix::kPlain, Mix::kWithEmpty, Mix::kTwice, Mix::kWithConstant});
+  const auto order = design.add<uint32_t>({0, 1, 2});
   size_t at = 0;
-  for (const Levels& l : pairwise_rows(counts, "joins")) {
+  for (const Levels& l : design.rows("joins")) {
     ++at;
-    const size_t rank = l[0] + 1, dim = l[2] == 0 ? 0 : l[2] == 1 ? rank - 1 : rank / 2;
-    const int64_t named = static_cast<int64_t>(dim) - (l[3] == 1 ? static_cast<int64_t>(rank) : 0);
-    const Maker cat = cat_maker(dtype, l[1] + 1, dim, named, l[4], l[5]);
+    const size_t rank = rank_of(l), dim = dim_at(rank, place(l));
+    const int64_t named = signed_dim(dim, rank, is_negative(l));
+    const Maker cat = cat_maker(dtype, count(l), dim, named, mix(l), order(l));
     if (is_drawn("cat", dtype, at)) {
-      add_form(out, dtype, cat(kSizes[rank]), "pair");
+      add_form(out, dtype, cat(kSizes[rank]));
       if (at % 2 == 0) add_dynamic_forms(out, dtype, cat, kSizes[rank], at / 2);
     }
     if (rank == 6 || !is_drawn("stack", dtype, at)) continue;
-    const Maker stack = stack_maker(dtype, l[1] % 4 + 1, std::min(dim + l[4] % 2, rank), l[3] == 1);
-    add_form(out, dtype, stack(kSizes[rank]), "pair");
+    const Maker stack =
+        stack_maker(dtype, (count(l) - 1) % 4 + 1, std::min(dim + mix.level(l) % 2, rank), is_negative(l));
+    add_form(out, dtype, stack(kSizes[rank]));
     if (at % 3 == 0) add_dynamic_forms(out, dtype, stack, kSizes[rank], at / 3);
   }
 }
@@ -120,7 +129,7 @@ struct Setting {
 };
 
 Operand indices(const Setting& s, Sizes sizes, std::function<void(TensorData&, Random&)> fill) {
-  return {{s.index_dtype, std::move(sizes), {}}, Data::kStat, {}, false, std::move(fill)};
+  return {{s.index_dtype, std::move(sizes), {}}, Values::kStatistical, {}, false, std::move(fill)};
 }
 
 Maker gather_maker(etb_dtype dtype, const Setting& s) {
@@ -130,7 +139,7 @@ Maker gather_maker(etb_dtype dtype, const Setting& s) {
     for (size_t d = 0; d < taken.size(); ++d)
       if (d != s.dim && s.kind == 2 && taken[d] > 1) --taken[d];
     OpForm form{"aten.gather.default",
-                {{{dtype, sizes, order_of(sizes.size(), s.order)}, Data::kNan},
+                {{{dtype, sizes, order_of(sizes.size(), s.order)}, Values::kNan},
                  indices(s, taken, index_fill(sizes[s.dim]))},
                 {value_arg(0, "self"), int_arg(s.named, "dim"), value_arg(1, "index")},
                 {{dtype, taken, {}}}};
@@ -144,7 +153,7 @@ Maker select_maker(etb_dtype dtype, const Setting& s) {
     const int64_t count = s.kind == 0 ? 7 : s.kind == 1 ? 1 : 3;
     result[s.dim] = count;
     OpForm form{"aten.index_select.default",
-                {{{dtype, sizes, order_of(sizes.size(), s.order)}, Data::kNan},
+                {{{dtype, sizes, order_of(sizes.size(), s.order)}, Values::kNan},
                  indices(s, {count}, index_fill(sizes[s.dim]))},
                 {value_arg(0, "self"), int_arg(s.named, "dim"), value_arg(1, "index")},
                 {{dtype, result, {}}}};
@@ -159,13 +168,14 @@ Maker scatter_maker(etb_dtype dtype, const Setting& s) {
     OpForm form;
     const char* ops[] = {"aten.scatter.src", "aten.scatter.value", "aten.scatter_add.default"};
     form.op = ops[s.kind];
-    form.operands = {{{dtype, sizes, order_of(sizes.size(), s.order)}, Data::kExact},
-                     {{ETB_DTYPE_INT64, put, {}}, Data::kStat, {}, false, scatter_fill(s.dim, sizes[s.dim])}};
+    form.operands = {
+        {{dtype, sizes, order_of(sizes.size(), s.order)}, Values::kExact},
+        {{ETB_DTYPE_INT64, put, {}}, Values::kStatistical, {}, false, scatter_fill(s.dim, sizes[s.dim])}};
     form.args = {value_arg(0, "self"), int_arg(s.named, "dim"), value_arg(1, "index")};
     if (s.kind == 1) {
       form.args.push_back(int_arg(1, "value"));
     } else {
-      form.operands.push_back({{dtype, put, {}}, Data::kExact});
+      form.operands.push_back({{dtype, put, {}}, Values::kExact});
       form.args.push_back(value_arg(2, "src"));
     }
     form.results = {{dtype, sizes, order_of(sizes.size(), s.order)}};
@@ -178,7 +188,7 @@ Maker part_scatter_maker(etb_dtype dtype, const Setting& s) {
   return [=](const Sizes& sizes) {
     Sizes source = sizes;
     OpForm form;
-    form.operands = {{{dtype, sizes, {}}, Data::kNan}};
+    form.operands = {{{dtype, sizes, {}}, Values::kNan}};
     form.args = {value_arg(0, "self"), value_arg(1, "src"), int_arg(s.named, "dim")};
     if (s.kind == 0) {
       form.op = "aten.select_scatter.default";
@@ -191,7 +201,7 @@ Maker part_scatter_maker(etb_dtype dtype, const Setting& s) {
       form.args.insert(form.args.end(),
                        {int_arg(s.kind == 1 ? 0 : 1, "start"), int_arg(1000, "end"), int_arg(step, "step")});
     }
-    form.operands.push_back({{dtype, source, {}}, Data::kStat});
+    form.operands.push_back({{dtype, source, {}}, Values::kStatistical});
     form.results = {{dtype, sizes, {}}};
     return form;
   };
@@ -201,7 +211,7 @@ Maker index_maker(etb_dtype dtype, const Setting& s) {
   return [=](const Sizes& sizes) {
     OpForm form;
     form.op = "aten.index.Tensor";
-    form.operands = {{{dtype, sizes, {}}, Data::kNan}};
+    form.operands = {{{dtype, sizes, {}}, Values::kNan}};
     std::vector<uint32_t> values(s.dim, ETB_GRAPH_NONE);
     const Sizes block = s.kind == 0 ? Sizes{3} : s.kind == 1 ? Sizes{2, 2} : Sizes{};
     form.operands.push_back(indices(s, block, index_fill(sizes[s.dim], true)));
@@ -226,32 +236,39 @@ Maker put_maker(etb_dtype dtype, const Setting& s) {
   return [=](const Sizes& sizes) {
     Sizes values = sizes;
     values[0] = std::min<int64_t>(sizes[0], 2);
-    OpForm form{"aten.index_put.default",
-                {{{dtype, sizes, {}}, Data::kExact},
-                 {{s.index_dtype, {values[0]}, {}}, Data::kStat, {}, false, scatter_fill(0, sizes[0])},
-                 {{dtype, s.kind == 1 ? Sizes{1} : values, {}}, Data::kExact}},
-                {value_arg(0, "self"), graph::values_arg({1}, "indices"), value_arg(2, "values"),
-                 bool_arg(s.kind == 2, "accumulate")},
-                {{dtype, sizes, {}}}};
+    OpForm form{
+        "aten.index_put.default",
+        {{{dtype, sizes, {}}, Values::kExact},
+         {{s.index_dtype, {values[0]}, {}}, Values::kStatistical, {}, false, scatter_fill(0, sizes[0])},
+         {{dtype, s.kind == 1 ? Sizes{1} : values, {}}, Values::kExact}},
+        {value_arg(0, "self"), graph::values_arg({1}, "indices"), value_arg(2, "values"),
+         bool_arg(s.kind == 2, "accumulate")},
+        {{dtype, sizes, {}}}};
     form.error_model = exact_model(Rule::kExactValue);
     return form;
   };
 }
 
 void add_indexed(CaseList& out, etb_dtype dtype) {
-  const uint32_t counts[] = {6, 3, 2, 3, 2, 3};
+  Design design;
+  const auto rank_of = design.add<size_t>({1, 2, 3, 4, 5, 6});
+  const auto place = design.add_all(kAllPlaces);
+  const auto is_negative = design.add<bool>({false, true});
+  const auto kind = design.add<uint32_t>({0, 1, 2});
+  const auto index_dtype = design.add<etb_dtype>({ETB_DTYPE_INT64, ETB_DTYPE_INT32});
+  const auto order = design.add<uint32_t>({0, 1, 2});
   size_t at = 0;
-  for (const Levels& l : pairwise_rows(counts, "indices")) {
+  for (const Levels& l : design.rows("indices")) {
     ++at;
-    const size_t rank = l[0] + 1;
+    const size_t rank = rank_of(l);
     Setting s;
-    s.dim = l[1] == 0 ? 0 : l[1] == 1 ? rank - 1 : rank / 2;
-    s.named = static_cast<int64_t>(s.dim) - (l[2] == 1 ? static_cast<int64_t>(rank) : 0);
-    s.kind = l[3];
-    s.order = l[5];
+    s.dim = dim_at(rank, place(l));
+    s.named = signed_dim(s.dim, rank, is_negative(l));
+    s.kind = kind(l);
+    s.order = order(l);
     const auto add = [&](const char* word, Maker (*make)(etb_dtype, const Setting&), bool may_be_dynamic) {
       if (!is_drawn(word, dtype, at)) return;
-      add_form(out, dtype, make(dtype, s)(kSizes[rank]), "pair");
+      add_form(out, dtype, make(dtype, s)(kSizes[rank]));
       if (may_be_dynamic && at % 2 == 0)
         add_dynamic_form(out, dtype, make(dtype, s), kSizes[rank], static_cast<Moving>(at / 2 % 5),
                          static_cast<Order>(at / 3 % 3));
@@ -259,7 +276,7 @@ void add_indexed(CaseList& out, etb_dtype dtype) {
     add("gather", gather_maker, true);
     if (dtype != ETB_DTYPE_BOOL || s.kind != 2) add("scatter", scatter_maker, true);
     add("part_scatter", part_scatter_maker, true);
-    s.index_dtype = l[4] == 1 ? ETB_DTYPE_INT32 : ETB_DTYPE_INT64;
+    s.index_dtype = index_dtype(l);
     add("index_select", select_maker, true);
     add("index", index_maker, true);
     if (dtype != ETB_DTYPE_BOOL || s.kind != 2) add("index_put", put_maker, true);
@@ -277,12 +294,12 @@ void add_embeddings(CaseList& out, etb_dtype dtype) {
           Sizes result = sizes;
           result.push_back(9);
           return OpForm{"aten.embedding.default",
-                        {{{index_dtype, sizes, {}}, Data::kStat, {}, false, index_fill(13)},
-                         {{dtype, {13, 9}, {}}, Data::kNan, {}, is_constant}},
+                        {{{index_dtype, sizes, {}}, Values::kStatistical, {}, false, index_fill(13)},
+                         {{dtype, {13, 9}, {}}, Values::kNan, {}, is_constant}},
                         {value_arg(1, "weight"), value_arg(0, "indices")},
                         {{dtype, result, {}}}};
         };
-        add_form(out, dtype, maker(shape), "pair");
+        add_form(out, dtype, maker(shape));
         if (at % 3 == 0) add_dynamic_forms(out, dtype, maker, shape, at);
       }
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "conformance/cases/covering.hpp"
+#include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/op_form.hpp"
 
@@ -33,7 +33,7 @@ Maker moved_maker(const char* op, etb_dtype dtype, uint32_t order, const Move& m
     const Moved moved = move(sizes);
     OpForm form;
     form.op = op;
-    form.operands = {{{dtype, sizes, order_of(sizes.size(), order)}, Data::kNan, {-100, 100}}};
+    form.operands = {{{dtype, sizes, order_of(sizes.size(), order)}, Values::kNan, {-100, 100}}};
     form.args = {value_arg(0, "self")};
     form.args.insert(form.args.end(), moved.args.begin(), moved.args.end());
     form.results.assign(std::max<size_t>(moved.parts, 1), {dtype, moved.result, {}});
@@ -50,7 +50,7 @@ class Adder {
     ++at_;
     if (!is_drawn(op, dtype_, at_)) return;
     const Maker maker = moved_maker(op, dtype_, order, move);
-    add_form(out_, dtype_, maker(sizes), "pair");
+    add_form(out_, dtype_, maker(sizes));
     if (sizes.empty() || (at_ % 3 != 0 && dtype_ != ETB_DTYPE_FLOAT32)) return;
     if (may_be_empty)
       add_dynamic_forms(out_, dtype_, maker, sizes, at_);
@@ -60,8 +60,7 @@ class Adder {
   }
   // For moves that the smallest sizes do not allow.
   void add_static(const char* op, const Sizes& sizes, uint32_t order, const Move& move) {
-    if (is_drawn(op, dtype_, ++at_))
-      add_form(out_, dtype_, moved_maker(op, dtype_, order, move)(sizes), "pair");
+    if (is_drawn(op, dtype_, ++at_)) add_form(out_, dtype_, moved_maker(op, dtype_, order, move)(sizes));
   }
 
  private:
@@ -70,11 +69,7 @@ class Adder {
   size_t at_ = 0;
 };
 
-int64_t signed_dim(size_t dim, size_t rank, bool is_negative) {
-  return static_cast<int64_t>(dim) - (is_negative ? static_cast<int64_t>(rank) : 0);
-}
-
-size_t pick_dim(size_t rank, uint32_t level) { return level == 0 ? 0 : level == 1 ? rank - 1 : rank / 2; }
+constexpr size_t kRanks[] = {1, 2, 3, 4, 5, 6};
 
 // ---- slices
 
@@ -111,22 +106,30 @@ std::vector<graph::ArgumentDesc> range_args(const Range& r, int64_t dim) {
 
 void add_slices(CaseList& out, etb_dtype dtype) {
   Adder adder(out, dtype);
-  const uint32_t counts[] = {6, std::size(kRanges), 3, 2, 3, 2};
+  Design design;
+  const auto rank_of = design.add_all(kRanks);
+  const auto range_of = design.add_all(kRanges);
+  const auto place = design.add_all(kAllPlaces);
+  const auto is_negative = design.add<bool>({false, true});
+  const auto order_number = design.add<uint32_t>({0, 1, 2});
+  const auto table = design.add<size_t>({0, 1});
   size_t at = 0;
-  for (const Levels& l : pairwise_rows(counts, "slices")) {
-    const size_t rank = l[0] + 1, dim = pick_dim(rank, l[2]);
-    const Sizes& sizes = kSizes[l[5]][rank];
-    const int64_t named = signed_dim(dim, rank, l[3] == 1);
-    const Range range = kRanges[l[1]];
-    adder.add("aten.slice_copy.Tensor", sizes, l[4], [=](const Sizes& now) {
+  for (const Levels& l : design.rows("slices")) {
+    const size_t rank = rank_of(l), dim = dim_at(rank, place(l));
+    const Sizes& sizes = kSizes[table(l)][rank];
+    const int64_t named = signed_dim(dim, rank, is_negative(l));
+    const uint32_t order = order_number(l);
+    const auto number = static_cast<int64_t>(range_of.level(l));
+    const Range range = range_of(l);
+    adder.add("aten.slice_copy.Tensor", sizes, order, [=](const Sizes& now) {
       Sizes result = now;
       result[dim] = sliced_size(range, now[dim]);
       return Moved{range_args(range, named), result};
     });
-    const int64_t index = l[1] % 3 == 0 ? -1 : l[1] % 3 == 1 ? 0 : -sizes[dim];
+    const int64_t index = number % 3 == 0 ? -1 : number % 3 == 1 ? 0 : -sizes[dim];
     if (++at % 2 == 0)
       adder.add(
-          "aten.select_copy.int", sizes, l[4],
+          "aten.select_copy.int", sizes, order,
           [=](const Sizes& now) {
             Sizes result = now;
             result.erase(result.begin() + static_cast<std::ptrdiff_t>(dim));
@@ -136,10 +139,10 @@ void add_slices(CaseList& out, etb_dtype dtype) {
           },
           false);
     else
-      adder.add_static("aten.narrow_copy.default", sizes, l[4], [=](const Sizes& now) {
+      adder.add_static("aten.narrow_copy.default", sizes, order, [=](const Sizes& now) {
         Sizes result = now;
-        const int64_t start = std::min<int64_t>(l[1] % 3, now[dim]),
-                      length = std::max<int64_t>(now[dim] - start - l[1] % 2, 0);
+        const int64_t start = std::min<int64_t>(number % 3, now[dim]),
+                      length = std::max<int64_t>(now[dim] - start - number % 2, 0);
         result[dim] = length;
         return Moved{{int_arg(named, "dim"), int_arg(start, "start"), int_arg(length, "length")}, result};
       });
@@ -152,7 +155,7 @@ Maker split_maker(etb_dtype dtype, bool has_list, size_t dim, int64_t named, int
   return [=](const Sizes& sizes) {
     OpForm form;
     form.op = has_list ? "aten.split_with_sizes_copy.default" : "aten.split_copy.Tensor";
-    form.operands = {{{dtype, sizes, order_of(sizes.size(), order)}, Data::kNan}};
+    form.operands = {{{dtype, sizes, order_of(sizes.size(), order)}, Values::kNan}};
     std::vector<int64_t> parts;
     for (int64_t left = sizes[dim]; left > 0 || parts.empty(); left -= part)
       parts.push_back(std::clamp<int64_t>(left, 0, part));
@@ -172,21 +175,26 @@ Maker split_maker(etb_dtype dtype, bool has_list, size_t dim, int64_t named, int
 
 void add_splits(CaseList& out, etb_dtype dtype) {
   Adder adder(out, dtype);
-  const uint32_t counts[] = {6, 3, 2, 3, 4, 2};
+  Design design;
+  const auto rank_of = design.add_all(kRanks);
+  const auto place = design.add_all(kAllPlaces);
+  const auto is_negative = design.add<bool>({false, true});
+  const auto order = design.add<uint32_t>({0, 1, 2});
+  const auto part = design.add<int64_t>({1, 2, 3, 100});
+  const auto has_list = design.add<bool>({false, true});
   size_t at = 0;
-  for (const Levels& l : pairwise_rows(counts, "splits")) {
-    const size_t rank = l[0] + 1, dim = pick_dim(rank, l[1]);
+  for (const Levels& l : design.rows("splits")) {
+    const size_t rank = rank_of(l), dim = dim_at(rank, place(l));
     const Sizes& sizes = kSizes[0][rank];
-    const int64_t named = signed_dim(dim, rank, l[2] == 1);
-    const int64_t parts[] = {1, 2, 3, 100};
+    const int64_t named = signed_dim(dim, rank, is_negative(l));
     ++at;
     if (is_drawn("split", dtype, at)) {
-      const Maker maker = split_maker(dtype, l[5] == 1, dim, named, parts[l[4]], l[3]);
-      add_form(out, dtype, maker(sizes), "pair");
+      const Maker maker = split_maker(dtype, has_list(l), dim, named, part(l), order(l));
+      add_form(out, dtype, maker(sizes));
       if (at % 2 == 0 || dtype == ETB_DTYPE_FLOAT32) add_dynamic_forms(out, dtype, maker, sizes, at);
     }
     if (at % 2 == 0)
-      adder.add("aten.unbind_copy.int", sizes, l[3], [=](const Sizes& now) {
+      adder.add("aten.unbind_copy.int", sizes, order(l), [=](const Sizes& now) {
         Sizes result = now;
         result.erase(result.begin() + static_cast<std::ptrdiff_t>(dim));
         return Moved{{int_arg(named, "dim")}, result, std::max<size_t>(static_cast<size_t>(now[dim]), 1)};
@@ -196,6 +204,7 @@ void add_splits(CaseList& out, etb_dtype dtype) {
 
 // ---- permutations
 
+// Kinds: 0 none, 1 reversed, 2 rotated, 3 the last two swapped, 4 the first two, 5 rotated but for the first.
 std::vector<size_t> permutation(size_t rank, uint32_t kind) {
   std::vector<size_t> p(rank);
   std::iota(p.begin(), p.end(), size_t{0});
@@ -209,41 +218,49 @@ std::vector<size_t> permutation(size_t rank, uint32_t kind) {
 
 void add_permutations(CaseList& out, etb_dtype dtype) {
   Adder adder(out, dtype);
-  const uint32_t counts[] = {6, 6, 2, 3, 2};
+  Design design;
+  const auto rank_of = design.add_all(kRanks);
+  const auto kind_of = design.add<uint32_t>({0, 1, 2, 3, 4, 5});
+  const auto has_negative = design.add<bool>({false, true});
+  const auto order_number = design.add<uint32_t>({0, 1, 2});
+  const auto table = design.add<size_t>({0, 1});
   size_t at = 0;
-  for (const Levels& l : pairwise_rows(counts, "permutations")) {
-    const size_t rank = l[0] + 1;
-    const Sizes& sizes = kSizes[l[4]][rank];
-    const std::vector<size_t> p = permutation(rank, l[1]);
-    adder.add("aten.permute_copy.default", sizes, l[3], [=](const Sizes& now) {
+  for (const Levels& l : design.rows("permutations")) {
+    const size_t rank = rank_of(l);
+    const uint32_t kind = kind_of(l), order = order_number(l);
+    const bool is_negative = has_negative(l);
+    const Sizes& sizes = kSizes[table(l)][rank];
+    const std::vector<size_t> p = permutation(rank, kind);
+    adder.add("aten.permute_copy.default", sizes, order, [=](const Sizes& now) {
       Moved moved;
       std::vector<int64_t> dims;
       for (size_t i = 0; i < rank; ++i) {
-        dims.push_back(signed_dim(p[i], rank, l[2] == 1 && i % 2 == 0));
+        dims.push_back(signed_dim(p[i], rank, is_negative && i % 2 == 0));
         moved.result.push_back(now[p[i]]);
       }
       moved.args = {ints_arg(dims, "dims")};
       return moved;
     });
     const size_t a = p[0], b = p[rank - 1];
-    adder.add("aten.transpose_copy.int", sizes, l[3], [=](const Sizes& now) {
-      Moved moved{
-          {int_arg(signed_dim(a, rank, l[2] == 1), "dim0"), int_arg(signed_dim(b, rank, l[2] == 0), "dim1")},
-          now};
+    adder.add("aten.transpose_copy.int", sizes, order, [=](const Sizes& now) {
+      Moved moved{{int_arg(signed_dim(a, rank, is_negative), "dim0"),
+                   int_arg(signed_dim(b, rank, !is_negative), "dim1")},
+                  now};
       std::swap(moved.result[a], moved.result[b]);
       return moved;
     });
     if (++at % 2 == 0) continue;
-    adder.add("aten.flip.default", sizes, l[3], [=](const Sizes& now) {
+    adder.add("aten.flip.default", sizes, order, [=](const Sizes& now) {
       std::vector<int64_t> dims;
-      for (size_t i = 0; i < (l[1] + 1) % (rank + 1); ++i) dims.push_back(signed_dim(p[i], rank, l[2] == 1));
+      for (size_t i = 0; i < (kind + 1) % (rank + 1); ++i)
+        dims.push_back(signed_dim(p[i], rank, is_negative));
       return Moved{{ints_arg(dims, "dims")}, now};
     });
-    adder.add("aten.roll.default", sizes, l[3], [=](const Sizes& now) {
-      const int64_t shift = l[2] == 1 ? -2 : static_cast<int64_t>(l[1]) * 3 + 1;
-      if (l[1] == 0) return Moved{{ints_arg({shift}, "shifts"), ints_arg({}, "dims")}, now};
-      if (rank == 1 || l[1] < 3)
-        return Moved{{ints_arg({shift}, "shifts"), ints_arg({signed_dim(p[0], rank, l[2] == 0)}, "dims")},
+    adder.add("aten.roll.default", sizes, order, [=](const Sizes& now) {
+      const int64_t shift = is_negative ? -2 : int64_t{kind} * 3 + 1;
+      if (kind == 0) return Moved{{ints_arg({shift}, "shifts"), ints_arg({}, "dims")}, now};
+      if (rank == 1 || kind < 3)
+        return Moved{{ints_arg({shift}, "shifts"), ints_arg({signed_dim(p[0], rank, !is_negative)}, "dims")},
                      now};
       return Moved{{ints_arg({shift, 1}, "shifts"),
                     ints_arg({signed_dim(p[0], rank, false), signed_dim(p[1], rank, true)}, "dims")},
@@ -263,16 +280,22 @@ void add_permutations(CaseList& out, etb_dtype dtype) {
 
 void add_repetitions(CaseList& out, etb_dtype dtype) {
   Adder adder(out, dtype);
-  const uint32_t counts[] = {6, 4, 3, 2};
-  for (const Levels& l : pairwise_rows(counts, "repetitions")) {
-    const size_t rank = l[0] + 1;
-    adder.add("aten.repeat.default", kSizes[0][rank], l[2], [=](const Sizes& now) {
+  Design design;
+  const auto rank_of = design.add_all(kRanks);
+  const auto kind_of = design.add<uint32_t>({0, 1, 2, 3});  // the dimension; 3: also a factor of 0
+  const auto order_number = design.add<uint32_t>({0, 1, 2});
+  const auto has_more = design.add<bool>({false, true});
+  for (const Levels& l : design.rows("repetitions")) {
+    const size_t rank = rank_of(l);
+    const uint32_t kind = kind_of(l), order = order_number(l);
+    const bool has_new_dim = has_more(l) && rank < 6;
+    adder.add("aten.repeat.default", kSizes[0][rank], order, [=](const Sizes& now) {
       Moved moved{{}, now};
       std::vector<int64_t> repeats(rank, 1);
-      repeats[l[1] % rank] = l[1] == 3 ? 0 : 3;
-      repeats.back() += l[1] == 3 ? 0 : 1;
+      repeats[kind % rank] = kind == 3 ? 0 : 3;
+      repeats.back() += kind == 3 ? 0 : 1;
       for (size_t d = 0; d < rank; ++d) moved.result[d] *= repeats[d];
-      if (l[3] == 1 && rank < 6) {
+      if (has_new_dim) {
         repeats.insert(repeats.begin(), 2);
         moved.result.insert(moved.result.begin(), 2);
       }
@@ -281,54 +304,55 @@ void add_repetitions(CaseList& out, etb_dtype dtype) {
     });
     // Dimensions of size 1 grow; -1 keeps a size.
     Sizes narrow = kSizes[0][rank];
-    narrow[l[1] % rank] = 1;
+    narrow[kind % rank] = 1;
     adder.add("aten.expand_copy.default", narrow, 0, [=](const Sizes& now) {
       Moved moved{{}, now};
       std::vector<int64_t> sizes(rank, -1);
-      if (now[l[1] % rank] == 1) {
-        sizes[l[1] % rank] = 4;
-        moved.result[l[1] % rank] = 4;
+      if (now[kind % rank] == 1) {
+        sizes[kind % rank] = 4;
+        moved.result[kind % rank] = 4;
       }
-      if (l[3] == 1 && rank < 6) {
+      if (has_new_dim) {
         sizes.insert(sizes.begin(), 3);
         moved.result.insert(moved.result.begin(), 3);
       }
       moved.args = {ints_arg(sizes, "size")};
       return moved;
     });
-    const int64_t sign = l[3] == 1 ? -1 : 2;
+    const int64_t sign = has_more(l) ? -1 : 2;
     const auto pad = [=](const Sizes& now) {
       Moved moved{{}, now};
       std::vector<int64_t> amounts;
-      for (size_t i = 0; i < std::min<size_t>(rank, l[1] + 1); ++i) {
+      for (size_t i = 0; i < std::min<size_t>(rank, kind + 1); ++i) {
         amounts.push_back(i % 2 == 0 ? 1 : sign);
-        amounts.push_back(static_cast<int64_t>(i) + (l[1] == 2 ? 0 : 1));
+        amounts.push_back(static_cast<int64_t>(i) + (kind == 2 ? 0 : 1));
         int64_t& size = moved.result[rank - 1 - i];
         size += amounts[amounts.size() - 2] + amounts.back();
       }
-      moved.args = {ints_arg(amounts, "pad"),
-                    int_arg(dtype == ETB_DTYPE_BOOL ? 1 : static_cast<int64_t>(l[1]), "value")};
+      moved.args = {ints_arg(amounts, "pad"), int_arg(dtype == ETB_DTYPE_BOOL ? 1 : int64_t{kind}, "value")};
       return moved;
     };
     if (sign < 0)
-      adder.add_static("aten.constant_pad_nd.default", kSizes[0][rank], l[2], pad);
+      adder.add_static("aten.constant_pad_nd.default", kSizes[0][rank], order, pad);
     else
-      adder.add("aten.constant_pad_nd.default", kSizes[0][rank], l[2], pad);
+      adder.add("aten.constant_pad_nd.default", kSizes[0][rank], order, pad);
   }
 }
 
 void add_triangles(CaseList& out, etb_dtype dtype) {
   Adder adder(out, dtype);
-  const uint32_t counts[] = {5, 5, 2};
-  for (const Levels& l : pairwise_rows(counts, "triangles")) {
-    const size_t rank = l[0] + 2;
-    const int64_t offsets[] = {0, 1, -1, 3, -2};
-    const int64_t offset = offsets[l[1]];
-    adder.add("aten.tril.default", kSizes[l[2]][rank], 0, [=](const Sizes& now) {
+  Design design;
+  const auto rank_of = design.add<size_t>({2, 3, 4, 5, 6});
+  const auto offset_of = design.add<int64_t>({0, 1, -1, 3, -2});
+  const auto table_of = design.add<size_t>({0, 1});
+  for (const Levels& l : design.rows("triangles")) {
+    const size_t rank = rank_of(l), table = table_of(l);
+    const int64_t offset = offset_of(l);
+    adder.add("aten.tril.default", kSizes[table][rank], 0, [=](const Sizes& now) {
       return Moved{{int_arg(offset, "diagonal")}, now};
     });
-    const size_t a = l[2] == 0 ? 0 : rank - 1, b = rank / 2 == a ? 0 : rank / 2;
-    adder.add_static("aten.diagonal_copy.default", kSizes[l[2]][rank], 0, [=](const Sizes& now) {
+    const size_t a = table == 0 ? 0 : rank - 1, b = rank / 2 == a ? 0 : rank / 2;
+    adder.add_static("aten.diagonal_copy.default", kSizes[table][rank], 0, [=](const Sizes& now) {
       Moved moved{{int_arg(offset, "offset"), int_arg(signed_dim(a, rank, true), "dim1"),
                    int_arg(signed_dim(b, rank, false), "dim2")},
                   {}};
@@ -339,11 +363,11 @@ void add_triangles(CaseList& out, etb_dtype dtype) {
       moved.result.push_back(std::max<int64_t>(length, 0));
       return moved;
     });
-    const size_t dim = l[1] % rank;
+    const size_t number = offset_of.level(l), dim = number % rank;
     adder.add_static("aten.unfold_copy.default", kSizes[0][rank], 0, [=](const Sizes& now) {
-      const int64_t size = std::min<int64_t>(now[dim], 1 + static_cast<int64_t>(l[1]) % 3),
-                    step = 1 + static_cast<int64_t>(l[2]);
-      Moved moved{{int_arg(signed_dim(dim, rank, l[2] == 1), "dimension"), int_arg(size, "size"),
+      const int64_t size = std::min<int64_t>(now[dim], 1 + static_cast<int64_t>(number) % 3),
+                    step = 1 + static_cast<int64_t>(table);
+      Moved moved{{int_arg(signed_dim(dim, rank, table == 1), "dimension"), int_arg(size, "size"),
                    int_arg(step, "step")},
                   now};
       moved.result[dim] = (now[dim] - size) / step + 1;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "conformance/cases/covering.hpp"
+#include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/op_form.hpp"
@@ -15,9 +15,8 @@ namespace {
 using graph::value_arg;
 
 enum DimsKind : uint32_t { kFirst, kLast, kLastTwo, kFirstTwo, kEnds, kEvery, kEmptyList, kNoList, kMiddle };
-constexpr uint32_t kDimsKinds = 9;
 
-std::vector<int64_t> dims_of(size_t rank, uint32_t kind, bool is_negative) {
+std::vector<int64_t> dims_of(size_t rank, DimsKind kind, bool is_negative) {
   const auto r = static_cast<int64_t>(rank);
   std::vector<int64_t> out;
   if (kind == kFirst) out = {0};
@@ -64,7 +63,7 @@ struct ReduceOp {
   Kind kind;
   bool has_list;       // dim is a list
   bool needs_dim;      // the list may be neither empty nor absent
-  bool needs_element;  // of an empty tensor there is no result
+  bool needs_element;  // an empty tensor has no result
 };
 const ReduceOp kOps[] = {{"aten.sum.dim_IntList", Kind::kSum, true, false, false},
                          {"aten.mean.dim", Kind::kMean, true, false, false},
@@ -82,7 +81,7 @@ struct Setting {
   std::vector<int64_t> dims;
   bool has_no_list = false, keeps = false;
   uint32_t order = 0;
-  Data data = Data::kStat;
+  Values data = Values::kStatistical;
   double correction = 1;
   bool has_dtype = false;
 };
@@ -123,13 +122,13 @@ std::vector<double> spread(const std::vector<TensorData>& inputs) {
   return {4 * far * (far + largest)};
 }
 
-ErrorModel model_of(const ReduceOp& op, int64_t count, Data data) {
+ErrorModel model_of(const ReduceOp& op, int64_t count, Values data) {
   const double root = std::sqrt(static_cast<double>(std::max<int64_t>(count, 1)));
   switch (op.kind) {
     case Kind::kSum:
-      return contraction_model(count + 1, data == Data::kExact);
+      return sum_model(data, count + 1);
     case Kind::kMean:
-      return contraction_model(count + 1, false);
+      return sum_model(Values::kStatistical, count + 1);
     case Kind::kExtreme:
       return exact_model(Rule::kExactValue);
     case Kind::kVariance:
@@ -170,31 +169,37 @@ Maker reduce_maker(const ReduceOp& op, etb_dtype dtype, const Setting& s) {
   };
 }
 
-const std::vector<Levels>& reduce_rows() {
-  static const std::vector<Levels> rows = [] {
-    // rank, dims, negative, keepdim, dim order, data, correction, dtype argument, sizes
-    const uint32_t counts[] = {7, kDimsKinds, 2, 2, 3, 6, 3, 2, 2};
-    return pairwise_rows(counts, "reduce", [](const Levels& l) {
-      if (l[0] == 0) return l[1] == kEmptyList || l[1] == kNoList;
-      if (l[0] == 1) return l[1] == kFirst || l[1] == kLast || l[1] == kEmptyList || l[1] == kNoList;
-      return true;
-    });
-  }();
-  return rows;
+struct ReduceDesign {
+  Design design;
+  Factor<uint32_t> rank = design.add<uint32_t>({0, 1, 2, 3, 4, 5, 6});
+  Factor<DimsKind> dims =
+      design.add<DimsKind>({kFirst, kLast, kLastTwo, kFirstTwo, kEnds, kEvery, kEmptyList, kNoList, kMiddle});
+  Factor<bool> is_negative = design.add<bool>({false, true}), keeps = design.add<bool>({false, true});
+  Factor<uint32_t> order = design.add<uint32_t>({0, 1, 2});
+  Factor<Values> values = design.add<Values>(
+      {Values::kStatistical, Values::kExact, Values::kFew, Values::kNan, Values::kOffset, Values::kSpread});
+  Factor<uint32_t> correction = design.add<uint32_t>({0, 1, 2});
+  Factor<bool> has_dtype = design.add<bool>({false, true}), is_other_size = design.add<bool>({false, true});
+  std::vector<Levels> rows = design.rows("reduce", [this](const Levels& l) {
+    const DimsKind kind = dims(l);
+    const bool is_all = kind == kEmptyList || kind == kNoList;
+    return rank(l) > 1 || is_all || (rank(l) == 1 && (kind == kFirst || kind == kLast));
+  });
+};
+const ReduceDesign& reduce_design() {
+  static const ReduceDesign design;
+  return design;
 }
 
-Data data_of(const ReduceOp& op, etb_dtype dtype, uint32_t level) {
-  constexpr Data kData[] = {Data::kStat, Data::kExact, Data::kTies, Data::kNan, Data::kMean, Data::kWide};
-  const Data data = kData[level];
-  if (dtype == ETB_DTYPE_BOOL || op.kind == Kind::kProduct) return Data::kStat;
-  const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
+Values values_for(const ReduceOp& op, etb_dtype dtype, Values data) {
+  if (dtype == ETB_DTYPE_BOOL || op.kind == Kind::kProduct) return Values::kStatistical;
   const bool sums = op.kind == Kind::kSum || op.kind == Kind::kMean || op.kind == Kind::kVariance;
   // Sums of large values overflow 16 bits, and few are exact in them.
-  if (is_half && sums) return Data::kStat;
+  if (is_half(dtype) && sums) return Values::kStatistical;
   // Equal rows have equal errors, which look like a bias.
-  if (sums && data == Data::kTies) return Data::kWide;
-  if (op.kind == Kind::kVariance && data == Data::kNan) return Data::kMean;
-  if (!is_floating(dtype) && sums && data == Data::kNan) return Data::kStat;  // sums that wrap
+  if (sums && data == Values::kFew) return Values::kSpread;
+  if (op.kind == Kind::kVariance && data == Values::kNan) return Values::kOffset;
+  if (!is_floating(dtype) && sums && data == Values::kNan) return Values::kStatistical;  // sums that wrap
   return data;
 }
 
@@ -203,32 +208,37 @@ void add_reduction(CaseList& out, const ReduceOp& op, etb_dtype dtype) {
       {{}, {65}, {33, 7}, {4, 9, 17}, {2, 3, 7, 5}, {2, 3, 2, 4, 5}, {2, 3, 2, 2, 3, 4}},
       {{}, {1023}, {3, 128}, {5, 2, 64}, {3, 4, 1, 31}, {2, 1, 3, 3, 8}, {1, 2, 3, 2, 4, 2}}};
   size_t at = 0;
-  for (const Levels& l : reduce_rows()) {
+  const ReduceDesign& design = reduce_design();
+  for (const Levels& l : design.rows) {
     ++at;
+    const uint32_t rank = design.rank(l);
     Setting s;
-    s.dims = dims_of(l[0], l[1], l[2] == 1);
-    s.has_no_list = l[1] == kNoList;
-    s.keeps = l[3] == 1;
-    s.order = l[4];
-    s.data = data_of(op, dtype, l[5]);
-    s.correction = op.kind == Kind::kVariance && std::string_view(op.op) == "aten.var.dim" ? l[6] % 2 : l[6];
-    s.has_dtype = l[7] == 1 && op.kind == Kind::kSum && (dtype == ETB_DTYPE_FLOAT32 || !is_floating(dtype));
+    s.dims = dims_of(rank, design.dims(l), design.is_negative(l));
+    s.has_no_list = design.dims(l) == kNoList;
+    s.keeps = design.keeps(l);
+    s.order = design.order(l);
+    s.data = values_for(op, dtype, design.values(l));
+    s.correction = design.correction(l);
+    if (std::string_view(op.op) == "aten.var.dim") s.correction = design.correction(l) % 2;
+    s.has_dtype =
+        design.has_dtype(l) && op.kind == Kind::kSum && (dtype == ETB_DTYPE_FLOAT32 || !is_floating(dtype));
     if (!op.has_list && s.dims.size() > 1) s.dims.resize(1);
     if (op.needs_dim && s.dims.empty()) {
-      if (l[0] == 0) continue;
+      if (rank == 0) continue;
       s.dims = {-1};
     }
     // The empty list is no dim for this op, all for the others.
     if (std::string_view(op.op) == "aten.any.dims" && s.dims.empty()) s.has_no_list = true;
-    if (op.kind == Kind::kVariance && l[0] == 0) continue;  // 0 / 0
+    if (op.kind == Kind::kVariance && rank == 0) continue;  // 0 / 0
     if (std::string_view(op.op) == "aten.amax.default" || std::string_view(op.op) == "aten.amin.default")
       s.has_no_list = false;
     if (!is_drawn(op.op, dtype, at)) continue;
     const Maker maker = reduce_maker(op, dtype, s);
-    const Sizes& chosen = sizes[l[8]][l[0]];
-    add_form(out, dtype, maker(chosen), "pair");
-    const bool may_be_one = op.kind == Kind::kVariance;  // of one element: 0 / 0
-    if (l[0] > 0 && (dtype == ETB_DTYPE_FLOAT32 || at % 4 == 0) && !may_be_one) {
+    const Sizes& chosen = sizes[design.is_other_size(l) ? 1 : 0][rank];
+    add_form(out, dtype, maker(chosen));
+    // The variance of one element is 0 / 0.
+    const bool may_be_dynamic = op.kind != Kind::kVariance;
+    if (rank > 0 && (dtype == ETB_DTYPE_FLOAT32 || at % 4 == 0) && may_be_dynamic) {
       if (op.needs_element)
         add_dynamic_form(out, dtype, maker, chosen, static_cast<Moving>(at % 5),
                          static_cast<Order>(at / 5 % 3));
@@ -236,14 +246,23 @@ void add_reduction(CaseList& out, const ReduceOp& op, etb_dtype dtype) {
         add_dynamic_forms(out, dtype, maker, chosen, at);
     }
   }
+  // The first dimension is 1, and remains. A plugin that removes it has the right elements and the wrong rank.
+  size_t number = 0;
+  for (const Sizes& chosen : {Sizes{1, 7}, {1, 5, 3}, {1, 3, 2, 5}, {1, 1, 6}}) {
+    Setting s;
+    s.dims = {-1};
+    if (is_drawn(op.op, dtype, number++)) add_form(out, dtype, reduce_maker(op, dtype, s)(chosen));
+    if (op.has_list && chosen.size() > 2) s.dims = {-2, -1};
+    if (is_drawn(op.op, dtype, number++)) add_form(out, dtype, reduce_maker(op, dtype, s)(chosen));
+  }
   Setting last;
   last.dims = {-1};
   if (dtype == ETB_DTYPE_FLOAT32)
     for (const Sizes& large : {Sizes{2, 4096}, {1, 65537}, {4099, 3}, {3, 4097}})
-      add_form(out, dtype, reduce_maker(op, dtype, last)(large), "pair");
+      add_form(out, dtype, reduce_maker(op, dtype, last)(large));
   if (op.needs_element) return;
   for (const Sizes& empty : {Sizes{0, 3}, {3, 0}, {2, 0, 3}, {0}})
-    if (is_drawn(op.op, dtype, at++)) add_form(out, dtype, reduce_maker(op, dtype, last)(empty), "pair");
+    if (is_drawn(op.op, dtype, at++)) add_form(out, dtype, reduce_maker(op, dtype, last)(empty));
 }
 
 // ---- of all elements
@@ -251,7 +270,7 @@ void add_reduction(CaseList& out, const ReduceOp& op, etb_dtype dtype) {
 void add_whole(CaseList& out, const char* op, Kind kind, etb_dtype dtype) {
   const ReduceOp row{op, kind, true, false, true};
   if (!takes_dtype(row, dtype)) return;
-  const auto maker = [=](Data data) -> Maker {
+  const auto maker = [=](Values data) -> Maker {
     return [=](const Sizes& sizes) {
       const Domain domain =
           kind == Kind::kProduct ? (is_floating(dtype) ? Domain{0.75, 1.5} : Domain{1, 2}) : Domain{};
@@ -266,17 +285,17 @@ void add_whole(CaseList& out, const char* op, Kind kind, etb_dtype dtype) {
   size_t at = 0;
   for (const Sizes& sizes :
        {Sizes{}, {17}, {5, 9}, {2, 3, 4}, {2, 3, 2, 5}, {2, 2, 3, 2, 2}, {2, 1, 2, 3, 2, 2}}) {
-    const Data data = data_of(row, dtype, at % 2 == 0 ? 0 : 3);
-    if (is_drawn(op, dtype, at++)) add_form(out, dtype, maker(data)(sizes), "pair");
+    const Values data = values_for(row, dtype, at % 2 == 0 ? Values::kStatistical : Values::kNan);
+    if (is_drawn(op, dtype, at++)) add_form(out, dtype, maker(data)(sizes));
     if (at % 3 == 2)
-      add_dynamic_form(out, dtype, maker(Data::kStat), sizes, static_cast<Moving>(at % 3),
+      add_dynamic_form(out, dtype, maker(Values::kStatistical), sizes, static_cast<Moving>(at % 3),
                        static_cast<Order>(at / 3 % 3));
   }
 }
 
 // ---- running sums and products
 
-Maker running_maker(const char* op, etb_dtype dtype, int64_t dim, uint32_t order, Data data) {
+Maker running_maker(const char* op, etb_dtype dtype, int64_t dim, uint32_t order, Values data) {
   return [=](const Sizes& sizes) {
     const bool is_product = std::string_view(op) == "aten.cumprod.default";
     const bool is_list =
@@ -300,29 +319,36 @@ Maker running_maker(const char* op, etb_dtype dtype, int64_t dim, uint32_t order
         is_product ? rounded_model(static_cast<double>(length) + 1)
         : std::string_view(op) == "aten.logcumsumexp.default"
             ? rounded_model(8, 8 * std::sqrt(static_cast<double>(length)) + 8, twice_the_largest)
-            : contraction_model(length + 1, data == Data::kExact);
+            : sum_model(data, length + 1);
     return form;
   };
 }
 
 void add_running(CaseList& out, etb_dtype dtype) {
-  const Sizes sizes[] = {{33}, {7, 65}, {3, 4, 9}, {2, 3, 4, 5}, {2, 1, 3, 2, 4}, {2, 3, 1, 2, 3, 2}};
+  Design design;
+  const auto sizes =
+      design.add<Sizes>({{33}, {7, 65}, {3, 4, 9}, {2, 3, 4, 5}, {2, 1, 3, 2, 4}, {2, 3, 1, 2, 3, 2}});
+  const auto place = design.add_all(kAllPlaces);  // the third: the first, as a negative number
+  const auto order = design.add<uint32_t>({0, 1, 2});
+  const auto is_few = design.add<bool>({false, true});
+  const std::vector<Levels> rows = design.rows("running");
   size_t at = 0;
   for (const char* op : {"aten.cumsum.default", "aten.cumprod.default", "aten.cummax.default",
                          "aten.cummin.default", "aten.logcumsumexp.default"}) {
     if (std::string_view(op) == "aten.logcumsumexp.default" && !is_floating(dtype)) continue;
     if (dtype == ETB_DTYPE_BOOL) continue;
-    const uint32_t counts[] = {6, 3, 3, 2};
-    for (const Levels& l : pairwise_rows(counts, "running")) {
+    for (const Levels& l : rows) {
       if (!is_drawn(op, dtype, at++)) continue;
-      const auto rank = static_cast<int64_t>(sizes[l[0]].size());
-      const int64_t dim = l[1] == 0 ? 0 : l[1] == 1 ? -1 : -rank;
+      const Sizes& chosen = sizes(l);
+      const int64_t dim = place(l) == Place::kFirst  ? 0
+                          : place(l) == Place::kLast ? -1
+                                                     : -static_cast<int64_t>(chosen.size());
       const bool has_ties =
           std::string_view(op) == "aten.cummax.default" || std::string_view(op) == "aten.cummin.default";
-      const Maker maker =
-          running_maker(op, dtype, dim, l[2], l[3] == 1 && has_ties ? Data::kTies : Data::kStat);
-      add_form(out, dtype, maker(sizes[l[0]]), "pair");
-      if (at % 3 == 0) add_dynamic_forms(out, dtype, maker, sizes[l[0]], at);
+      const Maker maker = running_maker(op, dtype, dim, order(l),
+                                        is_few(l) && has_ties ? Values::kFew : Values::kStatistical);
+      add_form(out, dtype, maker(chosen));
+      if (at % 3 == 0) add_dynamic_forms(out, dtype, maker, chosen, at);
     }
   }
 }

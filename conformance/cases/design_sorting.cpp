@@ -3,7 +3,7 @@
 // where all elements of a row differ.
 #include <algorithm>
 
-#include "conformance/cases/covering.hpp"
+#include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/op_form.hpp"
 
@@ -24,10 +24,6 @@ void fill_differently(TensorData& data, Random& random) {
   }
 }
 
-size_t wrapped(int64_t dim, const Sizes& sizes) {
-  return static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim);
-}
-
 struct Setting {
   int64_t dim = 0;
   bool flag = false, other_flag = false;
@@ -37,7 +33,8 @@ struct Setting {
 };
 
 Operand operand_of(etb_dtype dtype, const Sizes& sizes, const Setting& s) {
-  Operand out{{dtype, sizes, order_of(sizes.size(), s.order)}, s.has_ties ? Data::kTies : Data::kStat};
+  Operand out{{dtype, sizes, order_of(sizes.size(), s.order)},
+              s.has_ties ? Values::kFew : Values::kStatistical};
   if (!s.has_ties) out.fill = fill_differently;
   return out;
 }
@@ -58,7 +55,7 @@ OpForm with_indices(const char* op, etb_dtype dtype, const Sizes& sizes, Sizes r
 Maker topk_maker(etb_dtype dtype, const Setting& s) {
   return [=](const Sizes& sizes) {
     Sizes result = sizes;
-    if (!sizes.empty()) result[wrapped(s.dim, sizes)] = s.k;
+    if (!sizes.empty()) result[wrapped(s.dim, sizes.size())] = s.k;
     return with_indices("aten.topk.default", dtype, sizes, result, s,
                         {graph::int_arg(s.k, "k"), graph::int_arg(s.dim, "dim"),
                          graph::bool_arg(s.flag, "largest"), graph::bool_arg(true, "sorted")});
@@ -80,9 +77,9 @@ Maker sort_maker(etb_dtype dtype, const Setting& s) {
 Maker extreme_maker(const char* op, etb_dtype dtype, const Setting& s) {
   return [=](const Sizes& sizes) {
     Sizes result = sizes;
-    if (!sizes.empty() && s.flag) result[wrapped(s.dim, sizes)] = 1;
+    if (!sizes.empty() && s.flag) result[wrapped(s.dim, sizes.size())] = 1;
     if (!sizes.empty() && !s.flag)
-      result.erase(result.begin() + static_cast<std::ptrdiff_t>(wrapped(s.dim, sizes)));
+      result.erase(result.begin() + static_cast<std::ptrdiff_t>(wrapped(s.dim, sizes.size())));
     OpForm form = with_indices(op, dtype, sizes, result, s,
                                {graph::int_arg(s.dim, "dim"), graph::bool_arg(s.flag, "keepdim")});
     if (s.other_flag) form.outputs = {0};
@@ -93,7 +90,7 @@ Maker extreme_maker(const char* op, etb_dtype dtype, const Setting& s) {
 Maker search_maker(etb_dtype dtype, const Setting& s) {
   return [=](const Sizes& sizes) {
     OpForm form{"aten.searchsorted.Tensor",
-                {{{dtype, sizes, {}}}, {{dtype, sizes, {}}, Data::kTies}},
+                {{{dtype, sizes, {}}}, {{dtype, sizes, {}}, Values::kFew}},
                 {value_arg(0, "sorted_sequence"), value_arg(1, "self"),
                  graph::bool_arg(s.other_flag, "out_int32"), graph::bool_arg(s.flag, "right")},
                 {{s.other_flag ? ETB_DTYPE_INT32 : ETB_DTYPE_INT64, sizes, {}}}};
@@ -106,24 +103,62 @@ Maker search_maker(etb_dtype dtype, const Setting& s) {
   };
 }
 
+// The reference is the op with the arguments in the other order.
+Maker bucket_maker(etb_dtype dtype, const Setting& s) {
+  return [=](const Sizes& sizes) {
+    constexpr int64_t kBounds = 9;
+    const Shape result{s.other_flag ? ETB_DTYPE_INT32 : ETB_DTYPE_INT64, sizes, {}};
+    const std::vector<graph::ArgumentDesc> flags = {graph::bool_arg(s.other_flag, "out_int32"),
+                                                    graph::bool_arg(s.flag, "right")};
+    OpForm form{
+        "aten.bucketize.Tensor",
+        {{{dtype, sizes, {}}, Values::kFew},
+         constant_of({dtype, {kBounds}, {}}, [](int64_t i) { return static_cast<double>(i) / 2 - 1; })},
+        {value_arg(0, "self"), value_arg(1, "boundaries"), flags[0], flags[1]},
+        {result}};
+    form.reference.nodes = {{"aten.searchsorted.Tensor",
+                             {value_arg(1, "sorted_sequence"), value_arg(0, "self"), flags[0], flags[1]},
+                             result}};
+    return form;
+  };
+}
+
+// The reference is the second result of a sort.
+Maker argsort_maker(etb_dtype dtype, const Setting& s) {
+  return [=](const Sizes& sizes) {
+    const Shape indices{ETB_DTYPE_INT64, sizes, {}};
+    const std::vector<graph::ArgumentDesc> args = {value_arg(0, "self"), graph::bool_arg(true, "stable"),
+                                                   graph::int_arg(s.dim, "dim"),
+                                                   graph::bool_arg(s.flag, "descending")};
+    OpForm form{"aten.argsort.stable", {operand_of(dtype, sizes, s)}, args, {indices}};
+    form.reference.nodes = {{"aten.sort.stable", args, std::vector<Shape>{{dtype, sizes, {}}, indices}}};
+    form.reference.outputs = {1};
+    return form;
+  };
+}
+
 void add_rows(CaseList& out, etb_dtype dtype) {
-  const Sizes sizes[] = {{},        {17},         {5, 9},          {9, 5},
-                         {3, 4, 7}, {2, 3, 5, 4}, {2, 1, 3, 2, 4}, {2, 3, 1, 2, 3, 2}};
-  const uint32_t counts[] = {8, 3, 2, 2, 2, 3};
+  Design design;
+  const auto sizes = design.add<Sizes>(
+      {{}, {17}, {5, 9}, {9, 5}, {3, 4, 7}, {2, 3, 5, 4}, {2, 1, 3, 2, 4}, {2, 3, 1, 2, 3, 2}});
+  const auto dim = design.add_all(kAllPlaces);
+  const auto flag = design.add<bool>({false, true}), other_flag = design.add<bool>({false, true}),
+             has_ties = design.add<bool>({false, true});
+  const auto order = design.add<uint32_t>({0, 1, 2});
   size_t at = 0;
-  for (const Levels& l : pairwise_rows(counts, "sorting")) {
+  for (const Levels& l : design.rows("sorting")) {
     ++at;
-    const Sizes& chosen = sizes[l[0]];
+    const Sizes& chosen = sizes(l);
     const auto rank = static_cast<int64_t>(chosen.size());
     Setting s;
-    s.dim = rank == 0 || l[1] == 0 ? 0 : l[1] == 1 ? -1 : rank / 2;
-    s.flag = l[2] == 1;
-    s.other_flag = l[3] == 1;
-    s.has_ties = l[4] == 1;
-    s.order = l[5];
+    s.dim = rank == 0 || dim(l) == Place::kFirst ? 0 : dim(l) == Place::kLast ? -1 : rank / 2;
+    s.flag = flag(l);
+    s.other_flag = other_flag(l);
+    s.has_ties = has_ties(l);
+    s.order = order(l);
     const auto add = [&](const Maker& maker, size_t salt, bool may_be_empty) {
       if (!is_drawn("sorting", dtype, at + salt)) return;
-      add_form(out, dtype, maker(chosen), "pair");
+      add_form(out, dtype, maker(chosen));
       if (rank == 0 || (at + salt) % 3 != 0) return;
       if (may_be_empty)
         add_dynamic_forms(out, dtype, maker, chosen, at + salt);
@@ -131,14 +166,16 @@ void add_rows(CaseList& out, etb_dtype dtype) {
         add_dynamic_form(out, dtype, maker, chosen, static_cast<Moving>(at % 4),
                          static_cast<Order>(at / 4 % 3));
     };
-    const int64_t row = rank == 0 ? 1 : chosen[wrapped(s.dim, chosen)];
+    const int64_t row = rank == 0 ? 1 : chosen[wrapped(s.dim, chosen.size())];
     s.k = at % 3 == 0 ? 1 : at % 3 == 1 ? row : std::min<int64_t>(row, 2);
-    if (rank > 0) add_form(out, dtype, topk_maker(dtype, s)(chosen), "pair");
+    if (rank > 0) add_form(out, dtype, topk_maker(dtype, s)(chosen));
     add(sort_maker(dtype, s), 1, true);
     add(extreme_maker("aten.max.dim", dtype, s), 2, false);
     add(extreme_maker("aten.min.dim", dtype, s), 3, false);
     add(extreme_maker("aten.median.dim", dtype, s), 4, false);
     if (rank > 0 && s.order == 0) add(search_maker(dtype, s), 5, false);
+    if (rank > 0 && is_floating(dtype)) add(bucket_maker(dtype, s), 6, true);
+    if (rank > 0) add(argsort_maker(dtype, s), 7, true);
   }
 }
 

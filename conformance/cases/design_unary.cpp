@@ -3,7 +3,7 @@
 // special values at every place; dynamic sizes. Also conversions, and an op with a number.
 #include <cmath>
 
-#include "conformance/cases/covering.hpp"
+#include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/op_form.hpp"
@@ -38,9 +38,9 @@ const Sized kSized[] = {{{2, 3, 1, 2, 2, 3}},
                         {{1023}},
                         {{3, 4096}, 0, true},
                         {{65537}, 0, true}};
-constexpr Data kData[] = {Data::kStat, Data::kNan, Data::kWide, Data::kSpecial};
+constexpr Values kData[] = {Values::kStatistical, Values::kNan, Values::kSpread, Values::kSpecial};
 
-Maker unary_maker(const UnaryRow& row, etb_dtype dtype, uint32_t order, Data data) {
+Maker unary_maker(const UnaryRow& row, etb_dtype dtype, uint32_t order, Values data) {
   return [&row, dtype, order, data](const Sizes& sizes) {
     const Shape shape{dtype, sizes, order_of(sizes.size(), order)};
     Shape result = shape;
@@ -57,19 +57,20 @@ void add_unary_row(CaseList& out, const UnaryRow& row, etb_dtype dtype) {
   for (const Sized& sized : kSized) {
     ++index;
     if (!is_drawn(row.op, dtype, at++) || (sized.is_large && dtype != ETB_DTYPE_FLOAT32)) continue;
-    Data data = kData[index % 4];
-    if (!row.has_special && data != Data::kNan) data = Data::kStat;
-    if (dtype == ETB_DTYPE_BOOL || (!row.has_special && !is_floating(dtype))) data = Data::kStat;
-    add_form(out, dtype, unary_maker(row, dtype, sized.order, data)(sized.sizes), "pair");
+    Values data = kData[index % 4];
+    if (!row.has_special && data != Values::kNan) data = Values::kStatistical;
+    if (dtype == ETB_DTYPE_BOOL || (!row.has_special && !is_floating(dtype))) data = Values::kStatistical;
+    add_form(out, dtype, unary_maker(row, dtype, sized.order, data)(sized.sizes));
   }
   const Sizes bases[] = {{3, 4, 5}, {2, 3, 4, 5}, {6}, {4, 7}, {2, 2, 3, 2, 2}, {2, 3, 2, 2, 1, 2}};
   const size_t count = dtype == ETB_DTYPE_FLOAT32 ? 3 : 1;
   for (size_t i = 0; i < count; ++i)
-    add_dynamic_forms(out, dtype, unary_maker(row, dtype, index % 3 == 0 && i == 1 ? 1 : 0, Data::kStat),
+    add_dynamic_forms(out, dtype,
+                      unary_maker(row, dtype, index % 3 == 0 && i == 1 ? 1 : 0, Values::kStatistical),
                       bases[(index + i) % 6], index / 2 + i);
 }
 
-Maker conversion_maker(etb_dtype from, etb_dtype to, uint32_t order, Data data) {
+Maker conversion_maker(etb_dtype from, etb_dtype to, uint32_t order, Values data) {
   return [=](const Sizes& sizes) {
     const Shape shape{from, sizes, order_of(sizes.size(), order)};
     Shape result = shape;
@@ -90,14 +91,15 @@ void add_conversion(CaseList& out, etb_dtype from, etb_dtype to) {
   const Sized sized[] = {{{2, 3, 4, 5}, 1}, {{2, 1, 3, 2, 2, 3}}, {{}}, {{0, 3}}, {{129}}, {{3, 5, 4}, 2}};
   size_t at = static_cast<size_t>(from) * 5 + static_cast<size_t>(to);
   for (size_t i = 0; i < (is_real ? 6 : 2); ++i, ++at) {
-    const Data data = is_real && i % 2 == 0 ? (i == 4 ? Data::kSpecial : Data::kNan) : Data::kStat;
-    add_form(out, from, conversion_maker(from, to, sized[at % 6].order, data)(sized[at % 6].sizes), "pair");
+    const Values data =
+        is_real && i % 2 == 0 ? (i == 4 ? Values::kSpecial : Values::kNan) : Values::kStatistical;
+    add_form(out, from, conversion_maker(from, to, sized[at % 6].order, data)(sized[at % 6].sizes));
   }
   if (is_real || at % 4 == 0)
-    add_dynamic_forms(out, from, conversion_maker(from, to, 0, Data::kStat), {3, 4, 5}, at);
+    add_dynamic_forms(out, from, conversion_maker(from, to, 0, Values::kStatistical), {3, 4, 5}, at);
 }
 
-Maker scalar_maker(const ScalarRow& row, etb_dtype dtype, double value, uint32_t order, Data data) {
+Maker scalar_maker(const ScalarRow& row, etb_dtype dtype, double value, uint32_t order, Values data) {
   return [&row, dtype, value, order, data](const Sizes& sizes) {
     const Shape shape{dtype, sizes, order_of(sizes.size(), order)};
     Shape result = shape;
@@ -114,23 +116,36 @@ Maker scalar_maker(const ScalarRow& row, etb_dtype dtype, double value, uint32_t
   };
 }
 
+struct ScalarDesign {
+  Design design;
+  Factor<double> number = design.add<double>({-3, 1, 2, 0.5, -2.25, 0});
+  Factor<Sizes> sizes =
+      design.add<Sizes>({{}, {65}, {3, 5}, {2, 3, 4}, {2, 3, 4, 5}, {2, 1, 3, 2, 2}, {2, 3, 1, 2, 2, 2}});
+  Factor<Values> values = design.add_all(kData);
+  Factor<uint32_t> order = design.add<uint32_t>({0, 1, 2});
+  std::vector<Levels> rows = design.rows("scalar");
+};
+const ScalarDesign& scalar_design() {
+  static const ScalarDesign design;
+  return design;
+}
+
 void add_scalar_row(CaseList& out, const ScalarRow& row, etb_dtype dtype) {
-  const uint32_t counts[] = {6, 7, 4, 3};  // number, sizes, data, dim order
-  const double numbers[] = {-3, 1, 2, 0.5, -2.25, 0};
-  const Sizes sizes[] = {{}, {65}, {3, 5}, {2, 3, 4}, {2, 3, 4, 5}, {2, 1, 3, 2, 2}, {2, 3, 1, 2, 2, 2}};
+  const ScalarDesign& design = scalar_design();
   size_t at = 0;
-  for (const Levels& levels : pairwise_rows(counts, "scalar")) {
-    const double number = numbers[levels[0]];
+  for (const Levels& levels : design.rows) {
+    const double number = design.number(levels);
     const bool is_whole = number == std::floor(number);
-    const bool divides =
-        row.gives == Gives::kReal || std::string_view(row.op).find("mod") != std::string::npos;
+    const bool divides = row.gives == Gives::kReal ||
+                         std::string_view(row.op).find("mod") != std::string::npos ||
+                         std::string_view(row.op).find("remainder") != std::string::npos;
     if (!is_drawn(row.op, dtype, at++) || (!is_floating(dtype) && !is_whole) || (divides && number == 0))
       continue;
     if ((dtype == ETB_DTYPE_UINT8 || dtype == ETB_DTYPE_BOOL) && number < 0) continue;
-    const Data data = dtype == ETB_DTYPE_BOOL || divides ? Data::kStat : kData[levels[2]];
-    const Maker maker = scalar_maker(row, dtype, number, levels[3], data);
-    add_form(out, dtype, maker(sizes[levels[1]]), "pair");
-    if (at % 12 == 1 && is_floating(dtype)) add_dynamic_forms(out, dtype, maker, sizes[levels[1]], at);
+    const Values data = dtype == ETB_DTYPE_BOOL || divides ? Values::kStatistical : design.values(levels);
+    const Maker maker = scalar_maker(row, dtype, number, design.order(levels), data);
+    add_form(out, dtype, maker(design.sizes(levels)));
+    if (at % 12 == 1 && is_floating(dtype)) add_dynamic_forms(out, dtype, maker, design.sizes(levels), at);
   }
 }
 

@@ -7,20 +7,38 @@
 namespace etb::conformance {
 
 void add_designs(CaseList& out) {
+  constexpr void (*kFamilies[])(CaseList&) = {add_unary_designs,
+                                              add_binary_designs,
+                                              add_scalar_designs,
+                                              add_ternary_designs,
+                                              add_activation_designs,
+                                              add_reduction_designs,
+                                              add_sorting_designs,
+                                              add_view_designs,
+                                              add_slice_designs,
+                                              add_join_designs,
+                                              add_arrangement_designs,
+                                              add_index_designs,
+                                              add_convolution_designs,
+                                              add_matrix_designs,
+                                              add_pool_designs,
+                                              add_adaptive_pool_designs,
+                                              add_norm_designs,
+                                              add_attention_designs,
+                                              add_quantised_designs,
+                                              add_quantised_layer_designs,
+                                              add_dynamic_quantisation_designs,
+                                              add_shared_weights,
+                                              add_many_run_designs,
+                                              add_padding_designs,
+                                              add_resampling_designs,
+                                              add_statistics_designs,
+                                              add_scatter_designs,
+                                              add_window_designs,
+                                              add_fused_designs,
+                                              add_graph_shapes};
   CaseList made;
-  add_unary_designs(made);
-  add_binary_designs(made);
-  add_scalar_designs(made);
-  add_ternary_designs(made);
-  add_reduction_designs(made);
-  add_sorting_designs(made);
-  add_view_designs(made);
-  add_slice_designs(made);
-  add_join_designs(made);
-  add_arrangement_designs(made);
-  add_index_designs(made);
-  add_layer_designs(made);
-  add_graph_shapes(made);
+  for (const auto add : kFamilies) add(made);
   // Rows that differ only where an op or a dtype has no choice make equal cases.
   std::unordered_set<std::string_view> names;
   std::vector<Case> cases = made.take();

@@ -13,6 +13,7 @@ void add_unary_designs(CaseList& out);
 void add_binary_designs(CaseList& out);
 void add_scalar_designs(CaseList& out);
 void add_ternary_designs(CaseList& out);
+void add_activation_designs(CaseList& out);
 void add_reduction_designs(CaseList& out);
 void add_sorting_designs(CaseList& out);
 void add_view_designs(CaseList& out);
@@ -20,7 +21,23 @@ void add_slice_designs(CaseList& out);
 void add_join_designs(CaseList& out);
 void add_arrangement_designs(CaseList& out);
 void add_index_designs(CaseList& out);
-void add_layer_designs(CaseList& out);
+void add_convolution_designs(CaseList& out);
+void add_matrix_designs(CaseList& out);
+void add_pool_designs(CaseList& out);
+void add_adaptive_pool_designs(CaseList& out);
+void add_norm_designs(CaseList& out);
+void add_attention_designs(CaseList& out);
+void add_quantised_designs(CaseList& out);
+void add_quantised_layer_designs(CaseList& out);       // between codes
+void add_dynamic_quantisation_designs(CaseList& out);  // inputs quantised at run time
+void add_shared_weights(CaseList& out);
+void add_many_run_designs(CaseList& out);
+void add_padding_designs(CaseList& out);
+void add_resampling_designs(CaseList& out);
+void add_statistics_designs(CaseList& out);
+void add_scatter_designs(CaseList& out);
+void add_window_designs(CaseList& out);
+void add_fused_designs(CaseList& out);  // layers with a norm and a clamp after them
 void add_graph_shapes(CaseList& out);
 
 }  // namespace etb::conformance

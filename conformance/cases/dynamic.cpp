@@ -135,9 +135,8 @@ void add_dynamic(CaseList& out) {
     for (const Row& row : kRows)
       for (const Values values : {Values::kStatistical, Values::kExact, Values::kPositive}) {
         if (values == Values::kExact && std::string_view(row.op) == "aten.div.Tensor") continue;  // 0 / 0
-        const bool is_half = (dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16) &&
-                             row.rule == Rule::kContraction && values == Values::kExact;
-        if (!is_half) add_row(out, row, dtype, values);
+        const bool is_inexact = is_half(dtype) && row.rule == Rule::kContraction && values == Values::kExact;
+        if (!is_inexact) add_row(out, row, dtype, values);
       }
 }
 

@@ -85,14 +85,6 @@ std::string name_of(const char* op, etb_dtype dtype, const std::string& sizes, V
 
 bool is_edge_shape(const Shape& shape) { return shape.numel() == 0 || shape.sizes.empty(); }
 
-ErrorModel error_model_of(Rule rule, double ulps, double steps) {
-  ErrorModel out;
-  out.rule = rule;
-  out.ulps = ulps;
-  out.steps = steps;
-  return out;
-}
-
 void add_elementwise(CaseList& out) {
   add_unary(out);
   add_binary(out);

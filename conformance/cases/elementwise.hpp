@@ -8,6 +8,7 @@
 
 #include "conformance/cases/case.hpp"
 #include "conformance/cases/case_builder.hpp"
+#include "conformance/cases/error_models.hpp"
 
 namespace etb::conformance {
 
@@ -80,7 +81,5 @@ Shape shaped(etb_dtype dtype, const std::vector<int64_t>& sizes, bool is_last);
 // Cases on special values, empty tensors and scalars belong to the group edge.
 std::string name_of(const char* op, etb_dtype dtype, const std::string& sizes, Values values, bool is_edge);
 bool is_edge_shape(const Shape& shape);
-
-ErrorModel error_model_of(Rule rule, double ulps, double steps = 0);
 
 }  // namespace etb::conformance

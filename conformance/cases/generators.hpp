@@ -24,6 +24,5 @@ void add_whole(CaseList& out);
 void add_sampled(CaseList& out);
 void add_view_chains(CaseList& out);
 void add_models(CaseList& out);
-void add_sum_designs(CaseList& out);  // ops with sums, windows and quantisation: sum_designs.hpp
 
 }  // namespace etb::conformance

@@ -96,11 +96,10 @@ void add_layer_norm(CaseList& out, etb_dtype dtype) {
                  args.push_back(graph::float_arg(1e-5, "eps"));
                  // Some plugins keep statistics in float32 at least, others in the input's dtype. So 16-bit cases
                  // compare the result only.
-                 const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
                  const uint32_t first = builder.node("aten.native_layer_norm.default", args,
                                                      std::vector<Shape>{shape, mean, mean});
                  builder.output(first);
-                 if (!is_half) {
+                 if (!is_half(dtype)) {
                    builder.output(first + 1);
                    builder.output(first + 2);
                  }

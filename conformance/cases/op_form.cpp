@@ -3,30 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 
-#include "conformance/cases/elementwise.hpp"
+#include "conformance/cases/design.hpp"
 
 namespace etb::conformance {
 namespace {
 
 using graph::ArgumentDesc;
 
-std::string number_text(double value) {
-  std::string text = std::to_string(value);
-  if (text.find('.') != std::string::npos) {
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
-  }
-  for (char& c : text) c = c == '-' ? 'm' : c == '.' ? 'p' : c;
-  return text;
-}
-
 std::string list_text(const std::vector<int64_t>& list) {
   std::string text;
-  for (const int64_t item : list) text += (text.empty() ? "" : "_") + number_text(static_cast<double>(item));
+  for (const int64_t item : list) text += (text.empty() ? "" : "_") + number_text(item);
   return text.empty() ? "none" : text;
 }
 
@@ -39,7 +28,7 @@ std::string argument_text(const ArgumentDesc& arg) {
     case ETB_GRAPH_ARGUMENT_NONE:
       return "no_" + arg.name;
     case ETB_GRAPH_ARGUMENT_FLOAT:
-      return arg.name + "_f" + number_text(arg.as_float);
+      return arg.name + "_f" + real_text(arg.as_float);
     case ETB_GRAPH_ARGUMENT_STRING:
       return arg.name + "_" + arg.text;
     case ETB_GRAPH_ARGUMENT_INTS:
@@ -47,11 +36,11 @@ std::string argument_text(const ArgumentDesc& arg) {
     case ETB_GRAPH_ARGUMENT_DTYPE:
       return arg.name + "_" + short_name(static_cast<etb_dtype>(arg.as_int));
     default:
-      return arg.name + "_" + number_text(static_cast<double>(arg.as_int));
+      return arg.name + "_" + number_text(arg.as_int);
   }
 }
 
-std::vector<uint32_t> values_of(const ArgumentDesc& arg) {
+std::vector<uint32_t> numbers_of(const ArgumentDesc& arg) {
   if (arg.kind == ETB_GRAPH_ARGUMENT_VALUE) return {arg.value};
   return arg.kind == ETB_GRAPH_ARGUMENT_VALUES ? arg.values : std::vector<uint32_t>{};
 }
@@ -61,7 +50,7 @@ std::string arguments_text(const OpForm& form) {
   std::string text;
   size_t used = 0;
   for (const ArgumentDesc& arg : form.args) {
-    used += values_of(arg).size();
+    used += numbers_of(arg).size();
     if (const std::string word = argument_text(arg); !word.empty()) text += "." + word;
   }
   if (used > form.operands.size()) text += ".twice";
@@ -77,77 +66,44 @@ std::string operand_text(const Operand& operand) {
 std::string data_text(const OpForm& form) {
   std::string text;
   for (const Operand& operand : form.operands)
-    if (!operand.fill && text.find(to_text(operand.data)) == std::string::npos)
-      text += (text.empty() ? "" : "_") + std::string(to_text(operand.data));
+    if (!operand.fill && text.find(to_text(operand.values)) == std::string::npos)
+      text += (text.empty() ? "" : "_") + std::string(to_text(operand.values));
   return text.empty() ? "stat" : text;
 }
 
 bool is_edge(const OpForm& form) {
   const auto has_special = [](const Operand& operand) {
-    return operand.shape.numel() == 0 || operand.data == Data::kSpecial || operand.data == Data::kNan;
+    return operand.shape.numel() == 0 || operand.values == Values::kSpecial || operand.values == Values::kNan;
   };
   return std::any_of(form.operands.begin(), form.operands.end(), has_special);
 }
 
-double wide_value(Random& random) {
-  const double value = std::ldexp(1 + random.uniform(), static_cast<int>(random.between(-12, 11)));
-  return random.between(0, 1) != 0 ? value : -value;
-}
-
-double value_at(const Operand& operand, Random& random, double plain) {
-  const bool is_real = is_floating(operand.shape.dtype);
-  switch (operand.data) {
-    case Data::kTies:
-      return static_cast<double>(random.between(0, 2)) + (is_real ? 0.5 : 0);
-    case Data::kMean:
-      return is_real ? 1000 + 2 * random.uniform() - 1 : static_cast<double>(90 + random.between(0, 2));
-    case Data::kWide:
-      return is_real ? wide_value(random) : static_cast<double>(random.between(-120, 120));
-    default:
-      return plain;
-  }
-}
-
 }  // namespace
 
-const char* to_text(Data data) {
-  constexpr const char* kTexts[] = {"stat", "exact", "special", "ties", "mean", "wide", "nan"};
-  return kTexts[static_cast<size_t>(data)];
-}
-
 TensorData make_data(const Operand& operand, uint32_t number, Random& random) {
-  const Shape& shape = operand.shape;
-  const Values base = operand.data == Data::kExact     ? Values::kExact
-                      : operand.data == Data::kSpecial ? Values::kSpecial
-                                                       : Values::kStatistical;
-  TensorData out = make_values(shape, base, operand.domain, number, random);
-  if (operand.fill) {
-    operand.fill(out, random);
-    return out;
-  }
-  if (shape.dtype == ETB_DTYPE_BOOL || base != Values::kStatistical || operand.data == Data::kStat)
-    return out;
-  if (operand.data == Data::kNan) {
-    const TensorData special = make_values(shape, Values::kSpecial, operand.domain, 0, random);
-    const size_t step = element_nbytes(shape.dtype);
-    for (int64_t i = static_cast<int64_t>(number) + 3; i < shape.numel(); i += 7) {
-      const size_t at = static_cast<size_t>(i) * step;
-      if (is_floating(shape.dtype))
-        store_element(shape.dtype, out.bytes.data(), i, std::numeric_limits<double>::quiet_NaN());
-      else
-        std::copy_n(special.bytes.begin() + static_cast<std::ptrdiff_t>(at), step,
-                    out.bytes.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-    return out;
-  }
-  for (int64_t i = 0; i < shape.numel(); ++i)
-    store_element(shape.dtype, out.bytes.data(), i, value_at(operand, random, 0));
+  TensorData out = make_values(operand.shape, operand.values, operand.domain, number, random);
+  if (operand.fill) operand.fill(out, random);
   return out;
 }
 
+Operand constant_of(const Shape& shape, const std::function<double(int64_t)>& element) {
+  Operand out{shape};
+  out.is_constant = true;
+  out.fill = [element](TensorData& data, Random&) { data = filled(data.shape, element); };
+  return out;
+}
+
+uint32_t FormNodes::add(const std::string& op, std::vector<graph::ArgumentDesc> args,
+                        std::vector<Shape> results) {
+  const uint32_t first = count_;
+  count_ += static_cast<uint32_t>(results.size());
+  nodes_.emplace_back(op, std::move(args), std::move(results));
+  return first;
+}
+
 std::string form_name(const OpForm& form, etb_dtype dtype) {
-  std::string word = op_word(form.op);
-  if (is_edge(form)) word = "edge" + word.substr(2);
+  const std::string group = !form.group.empty() ? form.group : is_edge(form) ? "edge" : "op";
+  const std::string word = group + op_word(form.op).substr(2);
   std::string shapes;
   for (const Operand& operand : form.operands) shapes += (shapes.empty() ? "" : "__") + operand_text(operand);
   return word + "." + short_name(dtype) + "." + (shapes.empty() ? "none" : shapes) +
@@ -156,38 +112,51 @@ std::string form_name(const OpForm& form, etb_dtype dtype) {
 
 namespace {
 
-void add_nodes(CaseBuilder& builder, const OpForm& form, const std::vector<FormNode>& nodes) {
-  if (!nodes.empty()) {
-    uint32_t last = 0;
-    for (const FormNode& node : nodes) last = builder.node(node.op, node.args, node.result);
-    return builder.output(last);
+// Adds nodes, and outputs by their number among the results.
+void add_nodes(CaseBuilder& builder, const std::vector<FormNode>& nodes,
+               const std::vector<uint32_t>& outputs) {
+  std::vector<uint32_t> values;
+  uint32_t last = 0;
+  for (const FormNode& node : nodes) {
+    last = builder.node(node.op, node.args, node.results);
+    for (uint32_t i = 0; i < node.results.size(); ++i) values.push_back(last + i);
   }
+  for (const uint32_t output : outputs) builder.output(values[output]);
+  if (outputs.empty()) builder.output(last);
+}
+
+void add_op(CaseBuilder& builder, const OpForm& form) {
   const uint32_t first = builder.node(form.op, form.args, form.results, form.result_lengths);
   for (uint32_t i = 0; i < form.results.size(); ++i)
     if (is_output(form, i)) builder.output(first + i);
 }
 
-void add_operands(CaseBuilder& builder, const OpForm& form) {
-  uint32_t number = 0;
+std::vector<TensorData> add_operands(CaseBuilder& builder, const OpForm& form) {
+  std::vector<TensorData> made;
   for (const Operand& operand : form.operands) {
-    TensorData data = make_data(operand, number++, builder.random());
+    made.push_back(make_data(operand, static_cast<uint32_t>(made.size()), builder.random()));
     if (operand.is_constant)
-      builder.constant(data);
+      builder.constant(made.back());
     else
-      builder.input(std::move(data));
+      builder.input(made.back());
   }
+  return made;
 }
 
 Result<BuiltCase> build_form(const OpForm& form, std::string_view name) {
   CaseBuilder builder(name);
   add_operands(builder, form);
-  add_nodes(builder, form, form.nodes);
+  if (form.nodes.empty())
+    add_op(builder, form);
+  else
+    add_nodes(builder, form.nodes, form.outputs);
   ETB_ASSIGN(BuiltCase built, builder.finish(form.error_model));
   built.widen_integers = form.widen_integers;
-  if (form.reference.empty()) return built;
+  if (form.reference.nodes.empty()) return built;
   CaseBuilder parts(name);
-  add_operands(parts, form);
-  add_nodes(parts, form, form.reference);
+  const std::vector<TensorData> operands = add_operands(parts, form);
+  for (const Derive& derive : form.reference.constants) parts.constant(derive(operands));
+  add_nodes(parts, form.reference.nodes, form.reference.outputs);
   ETB_ASSIGN(BuiltCase reference, parts.finish({}));
   built.reference_image = std::move(reference.image);
   return built;
@@ -221,31 +190,16 @@ bool is_drawn(const std::string& op, etb_dtype dtype, size_t row) {
   return dtype == ETB_DTYPE_FLOAT16 ? row % 2 == start % 2 : row % 6 == start % 6;
 }
 
-ErrorModel exact_model(Rule rule) { return error_model_of(rule, 0); }
-
-ErrorModel rounded_model(double ulps, double steps, const Magnitude& magnitude) {
-  ErrorModel out = error_model_of(Rule::kRounded, ulps, steps);
-  out.magnitude = magnitude;
-  return out;
+size_t wrapped(int64_t dim, size_t rank) {
+  return static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(rank) : dim);
 }
 
-ErrorModel contraction_model(int64_t length, bool is_exact_probe) {
-  ErrorModel out;
-  out.rule = Rule::kContraction;
-  out.length = length;
-  out.is_exact_probe = is_exact_probe;
-  out.has_input_magnitude = true;
-  return out;
+int64_t signed_dim(size_t dim, size_t rank, bool is_negative) {
+  return static_cast<int64_t>(dim) - (is_negative ? static_cast<int64_t>(rank) : 0);
 }
 
-std::vector<double> twice_the_largest(const std::vector<TensorData>& inputs) {
-  double largest = 0;
-  for (const TensorData& input : inputs)
-    for (int64_t i = 0; i < input.shape.numel(); ++i) {
-      const double value = std::abs(load_element(input.shape.dtype, input.bytes.data(), i));
-      if (std::isfinite(value)) largest = std::max(largest, value);
-    }
-  return {2 * largest};
+size_t dim_at(size_t rank, Place place) {
+  return place == Place::kFirst ? 0 : place == Place::kLast ? rank - 1 : rank / 2;
 }
 
 }  // namespace etb::conformance

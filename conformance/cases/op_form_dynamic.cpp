@@ -87,6 +87,10 @@ struct DynamicForm {
   std::vector<int64_t> bounds() const { return {kBounds, kBounds + dims.size()}; }
 };
 
+const std::vector<FormNode>& nodes_of(const OpForm& form, bool is_reference) {
+  return is_reference ? form.reference.nodes : form.nodes;
+}
+
 // True if only sizes differ between two forms, and no constant's.
 bool differ_in_sizes(const OpForm& a, const OpForm& b) {
   if (a.operands.size() != b.operands.size() || a.args.size() != b.args.size() ||
@@ -98,10 +102,12 @@ bool differ_in_sizes(const OpForm& a, const OpForm& b) {
     const Shape &x = a.operands[i].shape, &y = b.operands[i].shape;
     if (x.sizes.size() != y.sizes.size() || (a.operands[i].is_constant && x.sizes != y.sizes)) return false;
   }
-  for (const auto nodes : {&OpForm::nodes, &OpForm::reference})
-    for (size_t i = 0; i < (a.*nodes).size(); ++i)
-      for (size_t k = 0; k < (a.*nodes)[i].args.size(); ++k)
-        if (!is_equal((a.*nodes)[i].args[k], (b.*nodes)[i].args[k])) return false;
+  for (const bool is_reference : {false, true}) {
+    const std::vector<FormNode>&x = nodes_of(a, is_reference), &y = nodes_of(b, is_reference);
+    for (size_t i = 0; i < x.size(); ++i)
+      for (size_t k = 0; k < x[i].args.size(); ++k)
+        if (!is_equal(x[i].args[k], y[i].args[k])) return false;
+  }
   for (size_t i = 0; i < a.results.size(); ++i)
     if (a.results[i].sizes.size() != b.results[i].sizes.size()) return false;
   return true;
@@ -176,32 +182,44 @@ class GraphWriter {
   GraphWriter(CaseBuilder& builder, const DynamicForm& form, const OpForm& top)
       : builder_(builder), top_(top), specs_(builder, form) {}
 
-  void write(const std::vector<FormNode> OpForm::*nodes) {
-    add_operands();
-    if ((top_.*nodes).empty()) return add_op();
+  void write(bool is_reference) {
+    const std::vector<TensorData> operands = add_operands();
+    if (is_reference)
+      for (const Derive& derive : top_.reference.constants) builder_.constant(derive(operands));
+    const std::vector<FormNode>& nodes = nodes_of(top_, is_reference);
+    if (nodes.empty()) return add_op();
+    std::vector<uint32_t> values;
     uint32_t last = 0;
-    for (size_t i = 0; i < (top_.*nodes).size(); ++i) {
-      const FormNode& node = (top_.*nodes)[i];
-      last = add_node(node.op, node.args, {},
-                      {specs_.write(node.result, [=](const OpForm& other) -> const Shape& {
-                        return (other.*nodes)[i].result;
-                      })});
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      std::vector<uint32_t> specs;
+      for (size_t k = 0; k < nodes[i].results.size(); ++k)
+        specs.push_back(specs_.write(nodes[i].results[k], [=](const OpForm& other) -> const Shape& {
+          return nodes_of(other, is_reference)[i].results[k];
+        }));
+      last = add_node(nodes[i].op, nodes[i].args, {}, specs);
+      for (uint32_t k = 0; k < specs.size(); ++k) values.push_back(last + k);
     }
-    builder_.output(last);
+    const std::vector<uint32_t>& outputs = is_reference ? top_.reference.outputs : top_.outputs;
+    for (const uint32_t output : outputs) builder_.output(values[output]);
+    if (outputs.empty()) builder_.output(last);
   }
 
  private:
-  void add_operands() {
+  // Returns the data of constants; inputs have none here.
+  std::vector<TensorData> add_operands() {
+    std::vector<TensorData> made(top_.operands.size());
     for (size_t i = 0; i < top_.operands.size(); ++i) {
       const Operand& operand = top_.operands[i];
       if (operand.is_constant) {
-        builder_.constant(make_data(operand, static_cast<uint32_t>(i), builder_.random()));
+        made[i] = make_data(operand, static_cast<uint32_t>(i), builder_.random());
+        builder_.constant(made[i]);
         continue;
       }
       const uint32_t spec = specs_.write(
           operand.shape, [i](const OpForm& other) -> const Shape& { return other.operands[i].shape; });
       builder_.graph().add_input(graph::tensor("x" + std::to_string(i), spec));
     }
+    return made;
   }
 
   void add_op() {
@@ -235,7 +253,7 @@ class GraphWriter {
 Result<BuiltCase> build_dynamic(const DynamicForm& form, Order order, std::string_view name) {
   const OpForm top = form.at(form.bounds());
   CaseBuilder builder(name);
-  GraphWriter(builder, form, top).write(&OpForm::nodes);
+  GraphWriter(builder, form, top).write(false);
   ETB_ASSIGN(BuiltCase built, builder.finish(top.error_model));
   built.widen_integers = top.widen_integers;
   built.runs.clear();
@@ -246,9 +264,9 @@ Result<BuiltCase> build_dynamic(const DynamicForm& form, Order order, std::strin
       if (!now.operands[i].is_constant)
         inputs.push_back(make_data(now.operands[i], static_cast<uint32_t>(i), builder.random()));
   }
-  if (top.reference.empty()) return built;
+  if (top.reference.nodes.empty()) return built;
   CaseBuilder parts(name);  // the same random numbers, so the same constants
-  GraphWriter(parts, form, top).write(&OpForm::reference);
+  GraphWriter(parts, form, top).write(true);
   ETB_ASSIGN(BuiltCase reference, parts.finish({}));
   built.reference_image = std::move(reference.image);
   return built;
@@ -295,6 +313,18 @@ void add_dynamic_forms(CaseList& out, etb_dtype dtype, const Maker& maker, const
     add_dynamic_form(out, dtype, maker, sizes, moving, kOrders[(at + at / 4) % 4]);
     if (choices == 1) break;
   }
+}
+
+void add_all_dynamic_forms(CaseList& out, etb_dtype dtype, const Maker& maker, const Sizes& sizes,
+                           bool may_be_empty) {
+  constexpr Order kOrders[] = {Order::kGrowing, Order::kShrinking, Order::kMixed, Order::kWithZero};
+  const uint64_t hash = hash_text(form_name(maker(sizes), dtype));
+  const bool has_all = dtype == ETB_DTYPE_FLOAT32 || dtype == ETB_DTYPE_FLOAT16 || !is_floating(dtype);
+  size_t at = hash % 4;
+  for (const Moving moving : {Moving::kFirst, Moving::kMiddle, Moving::kLast, Moving::kOuter, Moving::kAll})
+    if (const Order order = kOrders[at++ % (may_be_empty ? 4 : 3)];
+        has_all || (hash + static_cast<uint64_t>(moving)) % 3 == 0)
+      add_dynamic_form(out, dtype, maker, sizes, moving, order);
 }
 
 }  // namespace etb::conformance

@@ -12,10 +12,11 @@ using graph::value_arg;
 
 // [n, m] and a constant of 2 rows become [2 n + 3, m * m].
 OpForm form_of(const Sizes& sizes) {
-  return {"aten.made_up.default",
-          {{{ETB_DTYPE_FLOAT32, sizes, {}}}, {{ETB_DTYPE_FLOAT32, {2, 5}, {}}, Data::kStat, {}, true}},
-          {value_arg(0, "self"), value_arg(1, "other")},
-          {{ETB_DTYPE_FLOAT32, {2 * sizes[0] + 3, sizes[1] * sizes[1]}, {}}}};
+  return {
+      "aten.made_up.default",
+      {{{ETB_DTYPE_FLOAT32, sizes, {}}}, {{ETB_DTYPE_FLOAT32, {2, 5}, {}}, Values::kStatistical, {}, true}},
+      {value_arg(0, "self"), value_arg(1, "other")},
+      {{ETB_DTYPE_FLOAT32, {2 * sizes[0] + 3, sizes[1] * sizes[1]}, {}}}};
 }
 
 TEST(OpForm, ADynamicCaseHasFormulasWhereSizesAreLinear) {
@@ -60,7 +61,7 @@ TEST(OpForm, NamesHaveSizesArgumentsAndData) {
   OpForm form = form_of({4, 5});
   form.args.push_back(graph::int_arg(-2, "dim"));
   form.args.push_back(graph::float_arg(0.5, "alpha"));
-  form.operands[1].data = Data::kNan;
+  form.operands[1].values = Values::kNan;
   EXPECT_EQ(form_name(form, ETB_DTYPE_FLOAT32), "edge.made_up.f32.4x5__2x5_w.dim_m2.alpha_f0p5.stat_nan");
   form.operands.pop_back();
   form.args[1].value = 0;
@@ -79,8 +80,8 @@ TEST(OpForm, ManyRunsAreMoreThanAHundred) {
 TEST(OpForm, MeansAreLargeAndNansAreThere) {
   Random random("values");
   const Shape shape{ETB_DTYPE_FLOAT32, {64}, {}};
-  const TensorData mean = make_data({shape, Data::kMean}, 0, random),
-                   nans = make_data({shape, Data::kNan}, 0, random);
+  const TensorData mean = make_data({shape, Values::kOffset}, 0, random),
+                   nans = make_data({shape, Values::kNan}, 0, random);
   size_t count = 0;
   for (int64_t i = 0; i < 64; ++i) {
     EXPECT_NEAR(load_element(ETB_DTYPE_FLOAT32, mean.bytes.data(), i), 1000, 1);

@@ -65,7 +65,7 @@ struct Row {
   const char* op;
   Rule rule;
   bool takes_integers;
-  bool gives_int64;  // for integer inputs
+  bool gives_int64;  // the result of integer inputs
   bool allows_empty;
   bool has_dim_list;
 };

@@ -88,6 +88,8 @@ bool is_floating(etb_dtype dtype) {
          dtype == ETB_DTYPE_BFLOAT16;
 }
 
+bool is_half(etb_dtype dtype) { return dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16; }
+
 bool is_integer(etb_dtype dtype) {
   return dtype == ETB_DTYPE_INT64 || dtype == ETB_DTYPE_INT32 || dtype == ETB_DTYPE_INT16 ||
          dtype == ETB_DTYPE_INT8 || dtype == ETB_DTYPE_UINT8;

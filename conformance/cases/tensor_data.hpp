@@ -28,6 +28,7 @@ struct TensorData {
 size_t element_nbytes(etb_dtype dtype);
 bool is_floating(etb_dtype dtype);
 bool is_integer(etb_dtype dtype);  // without bool
+bool is_half(etb_dtype dtype);     // a float of 16 bits
 
 // Returns "f32", "bf16", "i8", "bool": the words of case names.
 const char* short_name(etb_dtype dtype);
@@ -41,7 +42,7 @@ void store_element(etb_dtype dtype, void* data, int64_t index, double value);
 
 // Properties of a floating dtype.
 struct FloatFormat {
-  int significand_bits;  // with the hidden bit: float32 has 24
+  int significand_bits;  // number of bits with the hidden one: float32 has 24
   int min_exponent;      // smallest normal number, in frexp's convention: float32 -125
   double largest;
   double unit() const;  // largest relative error of one rounding: 2^-significand_bits

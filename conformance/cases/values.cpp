@@ -40,7 +40,6 @@ std::vector<double> special_integers(etb_dtype dtype) {
 }
 
 double exact_value(etb_dtype dtype, Random& random) {
-  if (dtype == ETB_DTYPE_BOOL) return static_cast<double>(random.between(0, 1));
   return static_cast<double>(random.between(dtype == ETB_DTYPE_UINT8 ? 0 : -7, 7));
 }
 
@@ -54,7 +53,6 @@ double sparse_value(uint32_t operand, Random& random) {
 }
 
 double statistical_value(etb_dtype dtype, const Domain& domain, Random& random) {
-  if (dtype == ETB_DTYPE_BOOL) return static_cast<double>(random.between(0, 1));
   if (!is_floating(dtype)) {
     const double low = dtype == ETB_DTYPE_UINT8 ? std::max(0.0, domain.low) : domain.low;
     return static_cast<double>(
@@ -69,6 +67,56 @@ void store_pattern(TensorData& out, int64_t index, Random& random) {
   uint32_t bits = static_cast<uint32_t>(index & 0xffff);
   if (step == 4) bits = bits << 16 | static_cast<uint32_t>(random.next() & 0xffff);
   std::memcpy(out.bytes.data() + static_cast<size_t>(index) * step, &bits, step);
+}
+
+// Special values of two operands cover all pairs.
+double special_value(const std::vector<double>& specials, uint32_t operand, int64_t index) {
+  const auto count = static_cast<int64_t>(specials.size());
+  return specials[static_cast<size_t>(operand == 0   ? index % count
+                                      : operand == 1 ? index / count % count
+                                                     : index * 7 % count)];
+}
+
+// 16-bit floats have few digits and, in squares, a small range.
+double spread_value(etb_dtype dtype, Random& random) {
+  if (!is_floating(dtype)) return static_cast<double>(random.between(-120, 120));
+  const double magnitude = std::exp((is_half(dtype) ? 3 : 6) * (2 * random.uniform() - 1));
+  return random.between(0, 1) != 0 ? magnitude : -magnitude;
+}
+double offset_value(etb_dtype dtype, Random& random) {
+  if (!is_floating(dtype)) return static_cast<double>(90 + random.between(0, 2));
+  return (is_half(dtype) ? 12 : 1000) + 2 * random.uniform() - 1;
+}
+
+double number(etb_dtype dtype, Values values, const Domain& domain, uint32_t operand, Random& random) {
+  switch (values) {
+    case Values::kExact:
+      return exact_value(dtype, random);
+    case Values::kSparse:
+      return sparse_value(operand, random);
+    case Values::kPositive:
+      return std::abs(statistical_value(dtype, domain, random)) + 0.125;
+    case Values::kTies:
+      return static_cast<double>(random.between(-40, 40)) + 0.5;
+    case Values::kFew:
+      return static_cast<double>(random.between(0, 2)) + (is_floating(dtype) ? 0.5 : 0);
+    case Values::kOffset:
+      return offset_value(dtype, random);
+    case Values::kSpread:
+      return spread_value(dtype, random);
+    case Values::kSmall:
+      return (2 * random.uniform() - 1) / 32;
+    default:
+      return statistical_value(dtype, domain, random);
+  }
+}
+
+void add_nans(TensorData& data, uint32_t operand, const std::vector<double>& specials) {
+  const etb_dtype dtype = data.shape.dtype;
+  for (int64_t i = static_cast<int64_t>(operand) + 3; i < data.shape.numel(); i += 7)
+    store_element(
+        dtype, data.bytes.data(), i,
+        is_floating(dtype) ? std::numeric_limits<double>::quiet_NaN() : special_value(specials, 0, i));
 }
 
 }  // namespace
@@ -89,47 +137,39 @@ int64_t Random::between(int64_t low, int64_t high) {
 }
 
 const char* to_text(Values values) {
-  constexpr std::array<const char*, 7> kTexts = {"exact",   "sparse", "stat", "positive",
-                                                 "special", "ties",   "every"};
+  constexpr std::array<const char*, 13> kTexts = {"exact", "sparse", "stat",     "positive", "special",
+                                                  "ties",  "every",  "few",      "offset",   "wide",
+                                                  "small", "nan",    "nonfinite"};
   return kTexts[static_cast<size_t>(values)];
+}
+
+TensorData filled(const Shape& shape, const std::function<double(int64_t)>& element) {
+  TensorData out{shape,
+                 std::vector<std::byte>(static_cast<size_t>(shape.numel()) * element_nbytes(shape.dtype))};
+  for (int64_t i = 0; i < shape.numel(); ++i) store_element(shape.dtype, out.bytes.data(), i, element(i));
+  return out;
 }
 
 TensorData make_values(const Shape& shape, Values values, const Domain& domain, uint32_t operand,
                        Random& random) {
-  TensorData out{shape,
-                 std::vector<std::byte>(static_cast<size_t>(shape.numel()) * element_nbytes(shape.dtype))};
   const std::vector<double> specials =
       is_floating(shape.dtype) ? special_floats(shape.dtype) : special_integers(shape.dtype);
-  const auto count = static_cast<int64_t>(specials.size());
-  for (int64_t i = 0; i < shape.numel(); ++i) {
-    double value = 0;
-    switch (values) {
-      case Values::kExact:
-        value = exact_value(shape.dtype, random);
-        break;
-      case Values::kSparse:
-        value = sparse_value(operand, random);
-        break;
-      case Values::kStatistical:
-        value = statistical_value(shape.dtype, domain, random);
-        break;
-      case Values::kPositive:
-        value = std::abs(statistical_value(shape.dtype, domain, random)) + 0.125;
-        break;
-      case Values::kSpecial:
-        value = specials[static_cast<size_t>(operand == 0   ? i % count
-                                             : operand == 1 ? i / count % count
-                                                            : i * 7 % count)];
-        break;
-      case Values::kEvery:
-        store_pattern(out, i, random);
-        continue;
-      case Values::kTies:
-        value = static_cast<double>(random.between(-40, 40)) + 0.5;
-        break;
-    }
-    store_element(shape.dtype, out.bytes.data(), i, value);
+  if (values == Values::kEvery) {
+    TensorData out = filled(shape, [](int64_t) { return 0.0; });
+    for (int64_t i = 0; i < shape.numel(); ++i) store_pattern(out, i, random);
+    return out;
   }
+  const bool is_bool = shape.dtype == ETB_DTYPE_BOOL;
+  const bool has_bits = is_bool && values != Values::kTies;  // halves are all true
+  TensorData out = filled(shape, [&](int64_t i) {
+    if (values == Values::kSpecial) return special_value(specials, operand, i);
+    return has_bits ? static_cast<double>(random.between(0, 1))
+                    : number(shape.dtype, values, domain, operand, random);
+  });
+  if (values == Values::kNan && !is_bool) add_nans(out, operand, specials);
+  if (values == Values::kNonFinite && operand == 0 && shape.numel() != 0)
+    for (const double value : {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL})
+      store_element(shape.dtype, out.bytes.data(), random.between(0, shape.numel() - 1), value);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "conformance/cases/tensor_data.hpp"
@@ -29,6 +30,12 @@ enum class Values {
   kSpecial,      // NaN, infinities, zeros of both signs, subnormals, largest and smallest
   kTies,         // halves, for rounding
   kEvery,        // 65,536 elements: every 16-bit number; for float32, one number for each upper half
+  kFew,          // three different numbers, so that many elements are equal
+  kOffset,       // a large mean with a small spread: a variance as a difference of squares loses its digits
+  kSpread,       // magnitudes from e^-6 to e^6, of both signs; for 16-bit floats from e^-3 to e^3
+  kSmall,        // up to 1/32: a variance that is not large beside eps
+  kNan,          // kStatistical with a NaN in every seventh place; integers have their extremes there
+  kNonFinite,    // kStatistical with one NaN and both infinities in operand 0
 };
 const char* to_text(Values values);
 
@@ -41,5 +48,8 @@ struct Domain {
 // `operand` numbers the inputs of a case: special values of two operands cover all pairs.
 TensorData make_values(const Shape& shape, Values values, const Domain& domain, uint32_t operand,
                        Random& random);
+
+// Returns a tensor whose element i is element(i), in memory order.
+TensorData filled(const Shape& shape, const std::function<double(int64_t)>& element);
 
 }  // namespace etb::conformance

@@ -11,7 +11,7 @@ namespace etb::conformance {
 namespace {
 
 struct Chain {
-  std::vector<int64_t> sizes;  // of the input
+  std::vector<int64_t> sizes;  // sizes of the input
   std::vector<int64_t> first;  // permutation before the view
   std::vector<int64_t> view;
   std::vector<int64_t> second;  // permutation after the view

@@ -24,7 +24,7 @@ struct DeviceFacts {
   std::string uuid, fingerprint, kind, name, driver_version;
   uint32_t vendor_number = 0, device_number = 0;
   uint64_t memory_total = 0, memory_free = 0;
-  std::string defect;  // of the description, "" if there is none
+  std::string defect;  // defect of the description, "" if there is none
 
   // True if all is equal that does not change while the process runs.
   bool is_same_device(const DeviceFacts& other) const {

@@ -202,7 +202,7 @@ void buffers_are_imported(CheckContext& context) {
 
 struct StateBytes {
   std::vector<std::byte> bytes;
-  etb_status answer = ETB_OK;  // of the writer
+  etb_status answer = ETB_OK;  // status that the writer returns
 
   etb_blob_writer writer() {
     return {ETB_INIT_SIZE(etb_blob_writer), 0, this,

@@ -14,7 +14,7 @@ namespace etb::conformance {
 
 struct GrowthLimits {
   double budget_ms =
-      1500;  // for all repetitions of an action that grows nothing; a suspicion may take as much again
+      1500;  // time of all repetitions of an action that grows nothing; a suspicion may take as much again
   int window = 120;               // repetitions of a window, if the time allows them
   bool has_octaves = false;       // repeats further, to find tables that grow rarely, by doubling
   std::string_view account = {};  // compares only this one: "threads"; by default all

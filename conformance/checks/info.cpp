@@ -117,7 +117,7 @@ void info_is_stable(CheckContext& context) {
         now.scratch_alignment != first.scratch_alignment)
       context.fail(ready.name() + ": query reports other facts after a run");
     if (first.max_contexts == 0) context.fail(ready.name() + ": max_contexts is 0");
-    constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // for a case of a few kilobytes
+    constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // limit for a case of a few kilobytes
     for (const auto& [what, nbytes] :
          {std::pair{"resident_bytes", now.resident_bytes}, std::pair{"context_bytes", now.context_bytes},
           std::pair{"scratch_bytes", now.scratch_bytes}})
@@ -180,7 +180,7 @@ void resident_bytes_are_true(CheckContext& context) {
     const etb_delegate_table& table = *subject->table().delegate;
     Measured least{UINT64_MAX, 0};
     for (int i = 0; i < 3; ++i) {
-      Payload payload = compiled.payload;  // what the session itself holds is there before
+      Payload payload = compiled.payload;  // the session holds it, so it is not counted
       const size_t before = held_bytes();
       Result<std::unique_ptr<CaseSession>> made = CaseSession::make(*subject, *built, std::move(payload));
       if (!made) return context.fail("create of a case with a large constant fails: " + made.error().message);

@@ -11,7 +11,7 @@ namespace etb::conformance {
 
 struct ReferenceTensor {
   std::vector<int64_t> sizes;
-  std::vector<double> values;          // in memory order of the output's spec
+  std::vector<double> values;          // elements in memory order of the output's spec
   std::vector<double> magnitude;       // the second scale of a bound; empty if the rule needs none
   std::vector<std::byte> exact_bytes;  // integers and bools, which a double may not hold
 };

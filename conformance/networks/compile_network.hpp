@@ -23,9 +23,9 @@ struct NetworkGraph {
 
 struct CompiledNetwork {
   std::optional<emit::ProgramMemory> program;
-  std::vector<NetworkGraph> regions;         // the graph of delegate i
-  std::vector<std::string> faults;           // of the plugin: calls that failed, claims that did not compile
-  size_t claimed_nodes = 0, left_nodes = 0;  // of the graph that the plugin saw
+  std::vector<NetworkGraph> regions;  // the graph of delegate i
+  std::vector<std::string> faults;    // faults of the plugin: calls that failed, claims that did not compile
+  size_t claimed_nodes = 0, left_nodes = 0;  // numbers of nodes of the graph that the plugin saw
 };
 
 // `evaluate` folds constants.

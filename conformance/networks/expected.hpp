@@ -16,7 +16,7 @@ struct ExpectedTensor {
   std::vector<int64_t> sizes;
   std::vector<double> values;
   std::vector<double> bounds;                // allowed difference, by element
-  std::vector<std::vector<double>> answers;  // of integers: values in the runs with changes
+  std::vector<std::vector<double>> answers;  // integer outputs: values in the runs with changes
   bool is_floating = true;
 };
 

@@ -14,7 +14,7 @@ namespace etb::conformance {
 
 // The batch of a network: a number, or a symbol with a range.
 struct Batch {
-  int64_t size = 1;  // of a dynamic batch: the bound
+  int64_t size = 1;  // the bound, if the batch is dynamic
   bool is_dynamic = false;
 };
 

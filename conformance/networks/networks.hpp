@@ -12,7 +12,7 @@ namespace etb::conformance {
 
 struct Network {
   const char* name;  // "cnn"
-  const char* what;  // for messages: "convolutions, batch norm, pooling, a classifier"
+  const char* what;  // text for messages: "convolutions, batch norm, pooling, a classifier"
   void (*build)(NetworkBuilder& net);
 };
 

@@ -56,7 +56,7 @@ struct Outcome {
   bool is_executed = false;
   uint64_t duration_us = 0;
   std::vector<std::pair<std::string, double>> measured;  // times by a check: "op.mm...stat.first_run_us"
-  std::vector<ClaimRow> claims;                          // of the check that reads the op table
+  std::vector<ClaimRow> claims;                          // result of the check that reads the op table
   std::string smallest;                                  // ops and inputs of the minimised case
   std::shared_ptr<const SmallCase> small;  // the minimised case; stored in replay files, not in reports
   std::string sequence;  // if state-dependent: the cases that must run before it, one per line

@@ -92,7 +92,7 @@ bool Child::step(const std::function<void(Outcome)>& on_outcome) {
   take_lines(on_outcome);
   int status = 0;
   if (::waitpid(pid_, &status, WNOHANG | WUNTRACED) != pid_) return true;
-  if (WIFSTOPPED(status)) {  // by a plugin that reached it: the suite itself never stops a child
+  if (WIFSTOPPED(status)) {  // A plugin reached it: the suite itself never stops a child.
     death_ = "was stopped by signal " + std::to_string(WSTOPSIG(status));
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, &status, 0);

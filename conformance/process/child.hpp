@@ -33,7 +33,7 @@ class Child {
   size_t done_count() const { return done_count_; }  // items that sent an outcome
   // True if the child finished its work. Items without an outcome follow one that ended the plugin's process.
   bool has_judged() const { return said_goodbye_ && done_count_ != 0; }
-  const std::string& death() const { return death_; }  // for a child that has not judged
+  const std::string& death() const { return death_; }  // reason of a death before a judgement
 
  private:
   Child() = default;

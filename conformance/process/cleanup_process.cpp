@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "etbackend-verify-";
 constexpr const char* kLockName = "lock";
-constexpr const char* kFolderPrefix = "tmp.";  // as mktemp names them
+constexpr const char* kFolderPrefix = "tmp.";  // the prefix of mktemp
 
 // Removes the temporary folders of a run, then its own. Retries, as a dying process may still write into
 // them.

@@ -16,8 +16,8 @@ namespace etb::conformance {
 struct GuardianArgs {
   Confinement confinement;
   UsageLimits limits;
-  std::string folder;             // for temporary files
-  int control_fd = -1;            // to the judge: reads commands, writes one report
+  std::string folder;             // folder of temporary files
+  int control_fd = -1;            // socket to the judge: reads commands, writes one report
   std::vector<pid_t> pids;        // processes that the plugin must not signal: the judge and its ancestors
   std::function<void()> subject;  // holds the plugin; called in the watched process, without privileges
   std::vector<int> subject_fds;   // descriptors for that process only
@@ -36,7 +36,7 @@ struct GuardianReport {
   uint32_t left_processes = 0;
   std::string left_names;
   uint32_t left_sockets = 0;
-  uint64_t left_bytes = 0;  // in its temporary folders
+  uint64_t left_bytes = 0;  // bytes in its temporary folders
 };
 std::vector<std::byte> encode_report(const GuardianReport& report);
 std::optional<GuardianReport> decode_report(std::span<const std::byte> data);

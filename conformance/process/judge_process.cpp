@@ -127,7 +127,7 @@ class Judging {
       return true;
     }
     out.findings.clear();
-    const bool has_changed_page = link_->has_changed_page();  // which may be why the process ended
+    const bool has_changed_page = link_->has_changed_page();  // a possible reason why the process ended
     add_death(state == LinkState::kAnswered ? LinkState::kTampered : state, *link_, out);
     if (has_changed_page) out.findings.push_back({kTampering, kChangedPage, ""});
     return false;

@@ -32,16 +32,16 @@ struct Plan {
   uint32_t batch_size = 1000;    // cases per child; each check has its own child
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
-  UsageLimits limits;                 // for the processes of one child
+  UsageLimits limits;                 // limits of the processes of one child
   uint64_t deadline_ns = 0;           // on the monotonic clock; later items are not run. 0: none
   bool has_network = false;           // children keep the network, even if they could be cut off
-  Confinement confinement;            // for the processes that hold the plugin
+  Confinement confinement;            // confinement of the processes that hold the plugin
   Latency latency;                    // the plugin's latency, as measured before the first check
   pid_t main_pid = 0;                 // process that the user started
   bool confirms = true;               // repeats and minimises failures
   bool fail_fast = false;             // the first failure ends the run; later items are not run
   uint32_t minimise_ms = 120000;      // limit for all of that
-  CleanupProcess* cleanup = nullptr;  // for this run's processes and temporary files
+  CleanupProcess* cleanup = nullptr;  // ends this run's processes, removes its temporary files
 
   // True after the deadline.
   bool is_late() const { return deadline_ns != 0 && monotonic_ns() >= deadline_ns; }

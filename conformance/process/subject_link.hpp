@@ -32,8 +32,8 @@ class SubjectLink {
   void send(RequestKind kind, std::vector<std::byte> body);
 
   struct Limits {
-    uint64_t time_ns = 0;           // from the call on, restarted if the process asks for it
-    uint64_t whole_time_ns = 0;     // with all restarts
+    uint64_t time_ns = 0;           // time since the call, restarted if the process asks for it
+    uint64_t whole_time_ns = 0;     // the same with all restarts
     uint64_t most_bytes = 1 << 24;  // limit for the answer
   };
   // Receives the answer to the oldest open request.

@@ -30,14 +30,14 @@ struct RequestHead {
 // Precedes its answer.
 struct AnswerHead {
   Nonce nonce{};
-  RequestHead request;  // with the answer's own size
+  RequestHead request;  // head of the request; the size is the answer's
   uint64_t printed_bytes =
       0;  // stream position after the plugin's calls: later bytes belong to the next request
 };
 
 struct SubjectChannel {
-  int fd = -1;          // to the judge
-  int stacks_fd = -1;   // for stacks of threads, after SIGQUIT
+  int fd = -1;          // socket to the judge
+  int stacks_fd = -1;   // pipe for stacks of threads, after SIGQUIT
   int streams_fd = -1;  // standard output and error
   ProgressPage* page = nullptr;
 };

@@ -27,7 +27,7 @@ struct Mapping {
 
 struct Function {
   std::string name;
-  uint64_t offset = 0;  // of the address in it
+  uint64_t offset = 0;  // position of the address in it
 };
 
 std::string demangled(const char* name) {

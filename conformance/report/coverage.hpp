@@ -22,7 +22,7 @@ struct CoverageRow {
   CoverageCount all;
   std::map<std::string, CoverageCount> by_rank, by_layout, by_attribute;
 };
-using Coverage = std::map<std::pair<std::string, std::string>, CoverageRow>;  // by op and dtype
+using Coverage = std::map<std::pair<std::string, std::string>, CoverageRow>;  // keys: op and dtype
 
 Coverage cover(const Results& results);
 

@@ -155,7 +155,7 @@ namespace {
 // Rejects an incomplete set of shards, whose report would look complete. Results without a shard are whole
 // runs of other cases.
 Status expect_all_shards(const std::vector<Results>& shards) {
-  std::map<std::string, std::set<std::string>> seen;  // by number of shards
+  std::map<std::string, std::set<std::string>> seen;  // keys: number of shards
   for (const Results& shard : shards) {
     const size_t slash = shard.header.shard.find('/');
     if (slash != std::string::npos)

@@ -14,7 +14,7 @@ enum class Profile { kSmoke, kCi, kCert, kSoak };
 const char* to_text(Profile profile);
 
 struct Shard {
-  uint32_t index = 0;  // from 0
+  uint32_t index = 0;  // counted from 0
   uint32_t count = 1;
 };
 // "2/8": the second of eight. Empty: from the variables of GoogleTest, Slurm and Kubernetes, else all items.

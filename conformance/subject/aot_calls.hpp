@@ -15,8 +15,8 @@ namespace etb::conformance {
 struct Answers {
   etb_status status = ETB_OK;
   std::string error;
-  std::map<uint32_t, std::string> reasons;  // by rejected node: "dtype: text"
-  std::map<uint32_t, uint32_t> claims;      // by claimed node: its group
+  std::map<uint32_t, std::string> reasons;  // keys: rejected nodes; values: "dtype: text"
+  std::map<uint32_t, uint32_t> claims;      // keys: claimed nodes; values: their groups
   uint32_t node_count = 0;
   bool has_own_regions = false;  // some claim requests a separate payload
 
@@ -58,7 +58,7 @@ struct Payload {
   std::vector<uint32_t> debug_handles;
   std::vector<int64_t> debug_ids;
   std::vector<DebugEntry> debug_map;
-  std::vector<std::string> named_keys;  // that the artifact lists
+  std::vector<std::string> named_keys;  // keys that the artifact lists
   uint32_t format_version = 0;
   friend bool operator==(const Payload& a, const Payload& b) {
     return a.bytes == b.bytes && a.named == b.named && a.specs == b.specs;

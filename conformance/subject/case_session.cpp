@@ -89,7 +89,7 @@ etb_status CaseSession::get_named(void* ctx, const char* key, etb_payload_view* 
   out->nbytes = found->second.size();
   out->alignment = kAlignment;
   out->fd = -1;
-  out->release = [](void*) {};  // as for the payload
+  out->release = [](void*) {};  // nothing to release, like the payload
   return ETB_OK;
 }
 

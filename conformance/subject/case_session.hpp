@@ -19,7 +19,7 @@ struct TensorSlot {
   std::vector<std::byte> memory;
   std::byte* data = nullptr;
   uint64_t bound_nbytes = 0;  // bytes of the largest sizes, without padding
-  uint64_t room_nbytes = 0;   // that are allocated
+  uint64_t room_nbytes = 0;   // bytes that are allocated
 };
 
 // Deliberate defects in the tensors of a run.
@@ -45,7 +45,7 @@ struct RunOptions {
 struct RunResult {
   etb_status status = ETB_OK;
   etb_error error = ETB_ERROR_INIT;
-  std::vector<TensorData> outputs;  // with the sizes that the plugin wrote
+  std::vector<TensorData> outputs;  // outputs with the sizes that the plugin wrote
 };
 
 // One run with everything that its arguments point to.
@@ -121,7 +121,7 @@ class CaseSession {
   etb_delegate_info info_{};
   std::vector<etb_graph_spec> input_specs_, output_specs_;
   std::vector<uint64_t> alignments_, paddings_;  // inputs, then outputs
-  std::vector<uint32_t> shared_inputs_;          // by output: 1 + the input whose memory it may share, or 0
+  std::vector<uint32_t> shared_inputs_;  // for each output: 1 + the input whose memory it may share, or 0
 };
 
 }  // namespace etb::conformance

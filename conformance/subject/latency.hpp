@@ -8,7 +8,7 @@
 namespace etb::conformance {
 
 struct Latency {
-  double open_ms = 0;  // to load and initialise it
+  double open_ms = 0;  // time to load and initialise it
   double run_ms = 0;   // one run of a small case
   double busy = 1;     // part of the time of these in which a processor worked; the rest is waiting
 };

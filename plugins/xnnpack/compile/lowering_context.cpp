@@ -27,6 +27,17 @@ Result<ConstantPtr> LoweringContext::constant(const NodeArguments::Tensor& argum
   return state_.builder.constant(id);
 }
 
+Status LoweringContext::check_zeros(const NodeArguments::Tensor& argument) {
+  ETB_ASSIGN(const uint32_t value, argument.id());
+  if (!graph().may_be_zeros(value)) return reject("quant", argument.name(), ": not 0, expected 0");
+  ETB_ASSIGN(const ConstantPtr numbers, constant(argument));
+  if (graph().is_claiming()) return {};
+  ETB_ASSIGN(const std::vector<float> read, read_floats(*numbers));
+  for (const float number : read)
+    if (number != 0) return reject("quant", argument.name(), ": ", number, ", expected 0");
+  return {};
+}
+
 Result<XnnDatatype> LoweringContext::result_datatype(uint32_t index) const {
   ETB_ASSIGN(const XnnDatatype floats, datatype_of(graph().dtype(result(index))));
   return is_quantised() ? XnnDatatype::kQint8 : floats;

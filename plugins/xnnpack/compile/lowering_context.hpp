@@ -50,6 +50,8 @@ class LoweringContext {
   [[nodiscard]] Result<uint32_t> natural(uint32_t value);
   // Returns an operand that must be a constant.
   [[nodiscard]] Result<ConstantPtr> constant(const NodeArguments::Tensor& argument);
+  // Rejects an operand that is not a constant of zeros.
+  [[nodiscard]] Status check_zeros(const NodeArguments::Tensor& argument);
   // Returns the producer of an operand if this node is its only reader. The caller may then change its result.
   XnnNode* find_only_producer(uint32_t value) {
     return state_.values.find_only_producer(value, is_quantised());

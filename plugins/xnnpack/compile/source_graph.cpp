@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/xnnpack/compile/source_graph.hpp"
 
+#include <algorithm>
+#include <span>
+
+#include "api/format/digest.hpp"
 #include "plugins/xnnpack/compile/op.hpp"
 
 namespace etb::xnnpack {
@@ -57,6 +61,24 @@ ConstantPtr SourceGraph::find_constant(uint32_t value) const {
     return Bytes(bytes.first(static_cast<size_t>(nbytes)), std::make_shared<Payload>(std::move(payload)));
   };
   return made;
+}
+
+bool SourceGraph::may_be_zeros(uint32_t value) const {
+  constexpr uint64_t kMostNbytes = uint64_t{1} << 20;  // of zeros to compute a digest of
+  if (value >= graph_.input_count()) return true;
+  const etb_graph_input input = etb_graph_get_input(&graph_.view(), &graph_.c(), value);
+  if (input.constant == graph::kNone) return true;
+  const etb_graph_constant found = etb_graph_get_constant(&graph_.view(), input.constant);
+  const auto is_zero = [](uint8_t byte) { return byte == 0; };
+  if (found.data != nullptr) {
+    const std::span bytes(static_cast<const uint8_t*>(found.data), static_cast<size_t>(found.nbytes));
+    return std::all_of(bytes.begin(), bytes.end(), is_zero);
+  }
+  if (found.digest == nullptr || found.nbytes > kMostNbytes) return true;
+  const std::span digest(found.digest, ETB_GRAPH_DIGEST_NBYTES);
+  const bool is_unknown = std::all_of(digest.begin(), digest.end(), is_zero);
+  const format::Sha256 zeros = format::sha256(std::vector<uint8_t>(static_cast<size_t>(found.nbytes)));
+  return is_unknown || std::equal(digest.begin(), digest.end(), zeros.begin());
 }
 
 bool SourceGraph::is_made_of_constants(uint32_t value) const {

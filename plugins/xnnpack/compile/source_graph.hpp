@@ -38,6 +38,9 @@ class SourceGraph {
 
   // Returns the constant that is this input, NULL for any other value.
   ConstantPtr find_constant(uint32_t value) const;
+  // False if this input is a constant that is not all zero. A claim has no bytes of constants outside the image,
+  // but their digest.
+  bool may_be_zeros(uint32_t value) const;
   // True if the value follows from constants by nodes that fold (kFolds).
   bool is_made_of_constants(uint32_t value) const;
 

@@ -69,13 +69,8 @@ Result<std::vector<float>> read_scales(LoweringContext& context, const Conversio
   std::vector<float> values(count, 1);
   if (static_cast<size_t>(numel_of(steps->sizes)) != count)
     return reject("quant", "scale: ", numel_of(steps->sizes), " numbers, expected ", count);
+  if (args.zero_point.has_value()) ETB_TRY(context.check_zeros(args.zero_point));
   if (context.graph().is_claiming()) return values;
-  if (args.zero_point.has_value()) {
-    ETB_ASSIGN(const ConstantPtr zero_points, context.constant(args.zero_point));
-    ETB_ASSIGN(const std::vector<float> numbers, read_floats(*zero_points));
-    for (const float number : numbers)
-      if (number != 0) return reject("quant", "zero_point: ", number, ", expected 0");
-  }
   return read_floats(*steps);
 }
 

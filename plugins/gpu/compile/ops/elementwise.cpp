@@ -124,7 +124,7 @@ constexpr Op kRows[] = {
     {"aten.minimum.default", lower_binary<BinaryFunction::kMinimum>},
     {"aten.clone.default", lower_alias},
     {"aten.alias_copy.default", lower_alias},
-    {"dim_order_ops._clone_dim_order.default", lower_alias},
+    {"dim_order_ops._clone_dim_order.default", lower_alias, 0, kMaxRank, "The result is row-major."},
 };
 
 }  // namespace

@@ -8,8 +8,8 @@
 //       (const etb_resign_table*)plugin_table->get_extension(plugin, ETB_OBJECT_PLUGIN, plugin, ETB_EXT_RESIGN);
 //   if (table != NULL) table->resign(plugin, damaged, &writer, &error);
 //
-// It gives an attacker nothing: a digest detects accidents, and its algorithm is in the library. A plugin
-// that signs payloads with a secret does not offer it.
+// It gives an attacker nothing: a digest detects accidents, and its algorithm is in the library.
+// Plugins that sign payloads with a secret do not offer it.
 #ifndef ETB_EXT_DRAFT_RESIGN_H_
 #define ETB_EXT_DRAFT_RESIGN_H_
 

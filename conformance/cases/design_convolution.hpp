@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution with attributes for each direction, and the case of it.
+// A convolution with attributes for each direction, as a form.
 #pragma once
 
-#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/design.hpp"
-#include "conformance/cases/value_sets.hpp"
+#include "conformance/cases/op_form.hpp"
 
 namespace etb::conformance {
 
@@ -22,22 +21,25 @@ struct Convolution {
   bool is_transposed = false;
   bool is_last = false, is_large = false;
   Parameter weight = Parameter::kConstant, bias = Parameter::kNone;
-  ValueSet values = ValueSet::kStatistical;
+  Values values = Values::kStatistical;
 
   // Sizes of the result's spatial dimensions. Not positive where the kernel does not fit.
   Numbers result_size() const;
   Shape input_shape() const;
   Shape weight_shape() const;
   Shape result_shape() const;
-  int64_t length() const;  // of one sum
-  // "op.convolution.f32.2x6x9x7.o8_k3x2_s2x1_p1x0_d1x2_g2.bias.constant.stat"
-  std::string name() const;
+  // Products that one element of the result adds up.
+  int64_t length() const;
 };
 
 // Returns the arguments of aten.convolution; `bias` is an argument of that name.
 std::vector<graph::ArgumentDesc> convolution_args(const Convolution& c, uint32_t input, uint32_t weight,
                                                   const graph::ArgumentDesc& bias);
 
-void add_convolution(CaseList& out, const Convolution& c);
+// Returns one kernel size, stride and so on for all directions of an image.
+Convolution even_convolution(etb_dtype dtype, const Channels& channels, const Sizes& size, int64_t kernel,
+                             int64_t stride = 1, int64_t padding = 0, int64_t dilation = 1);
+
+OpForm convolution_form(const Convolution& c);
 
 }  // namespace etb::conformance

@@ -3,10 +3,9 @@
 // broadcast operands, and input ranks.
 #include <cmath>
 
-#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/design.hpp"
-#include "conformance/cases/sum_designs.hpp"
-#include "conformance/cases/value_sets.hpp"
+#include "conformance/cases/designs.hpp"
+#include "conformance/cases/op_form.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -32,7 +31,7 @@ struct Matrices {
   Numbers bias;            // sizes; empty: none
   Term term{1, 1};
   bool is_weight_constant = true, is_bias_constant = true;
-  ValueSet values = ValueSet::kStatistical;
+  Values values = Values::kStatistical;
   bool is_large = false;
 
   const char* op() const {
@@ -58,31 +57,18 @@ struct Matrices {
     return shape;
   }
   int64_t length() const { return k + (bias.empty() ? 0 : 1); }
-  std::string name() const {
-    std::string text =
-        op_word(op()) + "." + short_name(dtype) + "." + shape_text(left()) + "__" + shape_text(right());
-    if (!bias.empty()) text += "__" + number_text(bias);
-    if (term.beta != 1 || term.alpha != 1)
-      text += ".beta" + real_text(term.beta) + "_alpha" + real_text(term.alpha);
-    text += is_weight_constant ? ".constant" : "";
-    if (!bias.empty()) text += is_bias_constant ? ".bias_constant" : ".bias";
-    return text + (is_large ? ".large." : ".designed.") + to_text(values);
-  }
 };
 
-uint32_t scaled(CaseBuilder& builder, uint32_t x, double factor, const Shape& shape) {
-  return builder.node("aten.mul.Scalar", {value_arg(x, "self"), graph::float_arg(factor, "other")}, shape);
-}
-
 // Exporters write whole factors as integers.
-graph::ArgumentDesc number_arg(double number, const char* name) {
+graph::ArgumentDesc whole_or_real_arg(double number, const char* name) {
   return number == std::floor(number) ? graph::int_arg(static_cast<int64_t>(number), name)
                                       : graph::float_arg(number, name);
 }
 
 std::vector<graph::ArgumentDesc> product_args(const Matrices& c, uint32_t a, uint32_t b,
                                               const graph::ArgumentDesc& bias) {
-  const graph::ArgumentDesc beta = number_arg(c.term.beta, "beta"), alpha = number_arg(c.term.alpha, "alpha");
+  const graph::ArgumentDesc beta = whole_or_real_arg(c.term.beta, "beta"),
+                            alpha = whole_or_real_arg(c.term.alpha, "alpha");
   switch (c.product) {
     case Product::kMm:
     case Product::kBmm:
@@ -97,53 +83,68 @@ std::vector<graph::ArgumentDesc> product_args(const Matrices& c, uint32_t a, uin
   return {};
 }
 
-// Adds inputs and the op or, for the reference of baddbmm, its parts.
-void build_product(const Matrices& c, CaseBuilder& builder, bool is_reference) {
-  const Domain domain = is_floating(c.dtype) ? Domain{-1, 1} : Domain{-3, 3};
-  const auto operand = [&](const Shape& shape, uint32_t number, bool is_constant) {
-    TensorData data = make_set(shape, c.values, domain, number, builder.random());
-    return is_constant ? builder.constant(data) : builder.input(std::move(data));
+// The parts of baddbmm, for which there is no kernel: the product and the bias, each with its factor.
+std::vector<FormNode> parts_of(const Matrices& c, const Shape& bias) {
+  const auto scaled = [](uint32_t x, double factor, const Shape& shape) {
+    return FormNode("aten.mul.Scalar", {value_arg(x, "self"), graph::float_arg(factor, "other")}, shape);
   };
-  const uint32_t a = operand(c.left(), 0, false), b = operand(c.right(), 1, c.is_weight_constant);
-  const bool is_linear = c.product == Product::kLinear;
+  return {{"aten.bmm.default", {value_arg(0, "self"), value_arg(1, "mat2")}, c.result()},
+          scaled(3, c.term.alpha, c.result()),
+          scaled(2, c.term.beta, bias),
+          {"aten.add.Tensor", {value_arg(4, "self"), value_arg(5, "other")}, c.result()}};
+}
+
+OpForm product_form(const Matrices& c) {
+  const Domain domain = is_floating(c.dtype) ? Domain{-1, 1} : Domain{-3, 3};
+  OpForm form;
+  form.op = c.op();
+  form.operands = {{c.left(), c.values, domain}, {c.right(), c.values, domain, c.is_weight_constant}};
   const Shape bias_shape{c.dtype, c.bias, {}};
-  const uint32_t z = c.bias.empty() ? 0 : operand(bias_shape, 1, c.is_bias_constant);
-  const graph::ArgumentDesc bias =
-      c.bias.empty() ? graph::none_arg("bias") : value_arg(z, is_linear ? "bias" : "self");
-  if (!is_reference) return builder.output(builder.node(c.op(), product_args(c, a, b, bias), c.result()));
-  const uint32_t sum =
-      builder.node("aten.bmm.default", {value_arg(a, "self"), value_arg(b, "mat2")}, c.result());
-  builder.output(builder.node("aten.add.Tensor",
-                              {value_arg(scaled(builder, sum, c.term.alpha, c.result()), "self"),
-                               value_arg(scaled(builder, z, c.term.beta, bias_shape), "other")},
-                              c.result()));
+  if (!c.bias.empty()) form.operands.push_back({bias_shape, c.values, domain, c.is_bias_constant});
+  const graph::ArgumentDesc bias = c.bias.empty()
+                                       ? graph::none_arg("bias")
+                                       : value_arg(2, c.product == Product::kLinear ? "bias" : "self");
+  form.args = product_args(c, 0, 1, bias);
+  form.results = {c.result()};
+  form.error_model = sum_model(c.values, c.length() + 1);
+  if (c.is_large) form.word = "large";
+  if (c.product == Product::kBaddbmm) form.reference.nodes = parts_of(c, bias_shape);
+  return form;
 }
 
-void add_product(CaseList& out, const Matrices& c) {
-  out.add({c.name(), c.op(), c.dtype, [c](std::string_view name) -> Result<BuiltCase> {
-             CaseBuilder builder(name);
-             build_product(c, builder, false);
-             ETB_ASSIGN(BuiltCase built, builder.finish(sum_model(c.values, c.length() + 1)));
-             if (c.product != Product::kBaddbmm) return built;
-             CaseBuilder parts(name);
-             build_product(c, parts, true);
-             ETB_ASSIGN(BuiltCase reference, parts.finish({}));
-             built.reference_image = std::move(reference.image);
-             return built;
-           }});
+// A maker of the same product with other rows, inputs and batches.
+Maker maker_of(const Matrices& base) {
+  return [base](const Sizes& sizes) {
+    Matrices c = base;
+    c.k = sizes.back();
+    if (!c.is_vector) c.m = sizes[sizes.size() - 2];
+    c.leading.assign(sizes.begin(), sizes.end() - (c.is_vector ? 1 : 2));
+    return product_form(c);
+  };
 }
 
-const std::vector<ValueSet> kSets = {ValueSet::kExact,    ValueSet::kStatistical, ValueSet::kSparse,
-                                     ValueSet::kPositive, ValueSet::kWide,        ValueSet::kNonFinite};
+// Adds the case, and for some rows a dynamic one.
+void add_row(CaseList& out, const Matrices& c, size_t at) {
+  add_form(out, c.dtype, product_form(c));
+  // A bias with a row for each row of the product would have the size of another case.
+  const bool is_column = c.bias.empty() || (c.bias.size() == 1 && c.bias[0] == c.n);
+  if (at % 4 != 0 || !is_column || c.values == Values::kNonFinite) return;
+  const Sizes sizes = c.left().sizes;
+  add_dynamic_form(out, c.dtype, maker_of(c), sizes, at % 8 == 0 ? Moving::kFirst : Moving::kMiddle,
+                   static_cast<Order>(at / 4 % 4));
+}
+
+const std::vector<Values> kSets = {Values::kExact,    Values::kStatistical, Values::kSparse,
+                                   Values::kPositive, Values::kSpread,      Values::kNonFinite};
 
 // A negative factor is exact or not tried: magnitudes, which bounds follow from, would cancel. Integers have
 // whole factors.
-bool suits(const Term& term, ValueSet values, etb_dtype dtype) {
+bool suits(const Term& term, Values values, etb_dtype dtype) {
   const bool is_whole = term.beta == std::floor(term.beta) && term.alpha == std::floor(term.alpha);
   if (!is_floating(dtype)) return is_whole;
-  if (values == ValueSet::kExact) return is_whole && (dtype != ETB_DTYPE_BFLOAT16);
-  if (values == ValueSet::kNonFinite && (term.beta == 0 || term.alpha == 0)) return false;
-  return term.beta >= 0 && term.alpha >= 0 && (values != ValueSet::kSparse || is_whole);
+  if (values == Values::kExact) return is_whole && (dtype != ETB_DTYPE_BFLOAT16);
+  if (values == Values::kNonFinite && (term.beta == 0 || term.alpha == 0)) return false;
+  return term.beta >= 0 && term.alpha >= 0 && (values != Values::kSparse || is_whole);
 }
 
 using Flags = std::vector<bool>;
@@ -169,9 +170,9 @@ class ProductDesign {
         is_vector_(design_.add<bool>(product == Product::kLinear ? Flags{false, false, false, true}
                                                                  : Flags{false})) {}
 
-  void add_cases(CaseList& out, Names& names, const std::string& seed) const {
-    for (const Levels& row : design_.rows(seed))
-      if (const Matrices c = matrices(row); names.is_new(c.name())) add_product(out, c);
+  void add_cases(CaseList& out, const std::string& seed) const {
+    size_t at = 0;
+    for (const Levels& row : design_.rows(seed)) add_row(out, matrices(row), at++);
   }
 
  private:
@@ -209,9 +210,9 @@ class ProductDesign {
     c.term = term_(row);
     c.is_weight_constant = is_weight_constant_(row);
     c.is_bias_constant = is_bias_constant_(row) && !c.bias.empty();
-    c.values = fitting_set(c.dtype, values_(row), c.k * 3 + 3);
+    c.values = fitting_values(c.dtype, values_(row), c.k * 3 + 3);
     // A row that does not suit is changed, not rejected: rejections would take most of the time of a design.
-    if (!suits(c.term, c.values, c.dtype)) c.values = fitting_set(c.dtype, ValueSet::kExact, c.k * 3 + 3);
+    if (!suits(c.term, c.values, c.dtype)) c.values = fitting_values(c.dtype, Values::kExact, c.k * 3 + 3);
     if (!suits(c.term, c.values, c.dtype)) c.term = {1, 1};
     return c;
   }
@@ -224,9 +225,33 @@ class ProductDesign {
   Factor<Term> term_;
   Factor<Bias> bias_;
   Factor<bool> is_weight_constant_, is_bias_constant_;
-  Factor<ValueSet> values_;
+  Factor<Values> values_;
   Factor<bool> is_vector_;
 };
+
+// Every dimension moves, with constant and with other operands.
+void add_dynamic(CaseList& out, etb_dtype dtype) {
+  const auto add = [&](Product product, int64_t columns, bool is_constant, bool has_bias,
+                       const Sizes& sizes) {
+    Matrices c;
+    c.product = product;
+    c.dtype = dtype;
+    c.n = columns;
+    if (has_bias) c.bias = {columns};
+    c.is_weight_constant = c.is_bias_constant = is_constant;
+    add_all_dynamic_forms(out, dtype, maker_of(c), sizes, true);
+  };
+  for (const bool is_constant : {false, true}) {
+    add(Product::kMm, 5, is_constant, false, {4, 9});
+    add(Product::kMm, 33, is_constant, false, {4, 65});
+    add(Product::kAddmm, 6, is_constant, true, {4, 19});
+  }
+  add(Product::kBmm, 7, false, false, {3, 4, 9});
+  for (const Sizes& sizes : {Sizes{4, 9}, {3, 4, 17}, {2, 3, 4, 64}, {2, 2, 3, 4, 5}}) {
+    add(Product::kLinear, 6, true, true, sizes);
+    add(Product::kLinear, 33, true, false, sizes);
+  }
+}
 
 // Beyond thresholds of tiles and of splitting by threads: rows, columns and sums to 4,096, results past 1 MB, many
 // batches.
@@ -237,23 +262,23 @@ void add_large(CaseList& out) {
     Numbers leading;
     int64_t m, k, n;
     bool has_bias;
-    ValueSet values;
+    Values values;
   };
   constexpr etb_dtype kF32 = ETB_DTYPE_FLOAT32, kF16 = ETB_DTYPE_FLOAT16;
-  const Row rows[] = {{Product::kMm, kF32, {}, 4, 4096, 9, false, ValueSet::kStatistical},
-                      {Product::kMm, kF32, {}, 1, 4096, 4, false, ValueSet::kSparse},
-                      {Product::kMm, kF32, {}, 65, 2049, 33, false, ValueSet::kExact},
-                      {Product::kMm, kF32, {}, 515, 9, 520, false, ValueSet::kPositive},
-                      {Product::kAddmm, kF32, {}, 4097, 5, 3, true, ValueSet::kExact},
-                      {Product::kAddmm, kF16, {}, 5, 1025, 17, true, ValueSet::kStatistical},
-                      {Product::kLinear, kF32, {}, 3, 1025, 1100, true, ValueSet::kStatistical},
-                      {Product::kLinear, kF16, {}, 2, 33, 4096, true, ValueSet::kStatistical},
-                      {Product::kLinear, kF32, {40}, 3, 64, 65, true, ValueSet::kStatistical},
-                      {Product::kLinear, kF32, {}, 129, 127, 131, false, ValueSet::kSparse},
-                      {Product::kBmm, kF32, {130}, 3, 17, 5, false, ValueSet::kExact},
-                      {Product::kBmm, kF16, {33}, 2, 65, 9, false, ValueSet::kStatistical},
-                      {Product::kBmm, kF32, {2}, 17, 2048, 8, false, ValueSet::kStatistical},
-                      {Product::kBmm, kF32, {18}, 129, 8, 130, false, ValueSet::kPositive}};
+  const Row rows[] = {{Product::kMm, kF32, {}, 4, 4096, 9, false, Values::kStatistical},
+                      {Product::kMm, kF32, {}, 1, 4096, 4, false, Values::kSparse},
+                      {Product::kMm, kF32, {}, 65, 2049, 33, false, Values::kExact},
+                      {Product::kMm, kF32, {}, 515, 9, 520, false, Values::kPositive},
+                      {Product::kAddmm, kF32, {}, 4097, 5, 3, true, Values::kExact},
+                      {Product::kAddmm, kF16, {}, 5, 1025, 17, true, Values::kStatistical},
+                      {Product::kLinear, kF32, {}, 3, 1025, 1100, true, Values::kStatistical},
+                      {Product::kLinear, kF16, {}, 2, 33, 4096, true, Values::kStatistical},
+                      {Product::kLinear, kF32, {40}, 3, 64, 65, true, Values::kStatistical},
+                      {Product::kLinear, kF32, {}, 129, 127, 131, false, Values::kSparse},
+                      {Product::kBmm, kF32, {130}, 3, 17, 5, false, Values::kExact},
+                      {Product::kBmm, kF16, {33}, 2, 65, 9, false, Values::kStatistical},
+                      {Product::kBmm, kF32, {2}, 17, 2048, 8, false, Values::kStatistical},
+                      {Product::kBmm, kF32, {18}, 129, 8, 130, false, Values::kPositive}};
   for (const Row& row : rows)
     for (const bool is_constant : {true, false}) {
       Matrices c;
@@ -267,7 +292,7 @@ void add_large(CaseList& out) {
       c.is_weight_constant = c.is_bias_constant = is_constant;
       c.values = row.values;
       c.is_large = true;
-      add_product(out, c);
+      add_form(out, c.dtype, product_form(c));
     }
 }
 
@@ -283,15 +308,15 @@ void add_matrix_designs(CaseList& out) {
                                                            {Product::kAddmm, "addmm"},
                                                            {Product::kBaddbmm, "baddbmm"},
                                                            {Product::kLinear, "linear"}};
-  Names names;
   for (const auto& [product, word] : kProducts) {
-    ProductDesign(product, floats, false).add_cases(out, names, word);
+    ProductDesign(product, floats, false).add_cases(out, word);
     ProductDesign(product, product == Product::kBaddbmm ? halves : others, false)
-        .add_cases(out, names, std::string(word) + ", other types");
+        .add_cases(out, std::string(word) + ", other types");
   }
   for (const Product product : {Product::kAddmm, Product::kLinear})
     ProductDesign(product, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}, true)
-        .add_cases(out, names, product == Product::kAddmm ? "addmm, common" : "linear, common");
+        .add_cases(out, product == Product::kAddmm ? "addmm, common" : "linear, common");
+  for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
   add_large(out);
 }
 

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "conformance/cases/convolution_design.hpp"
-#include "conformance/cases/quantised_design.hpp"
+#include "conformance/cases/design_convolution.hpp"
+#include "conformance/cases/design_quantisation.hpp"
+#include "conformance/cases/designs.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -20,10 +21,10 @@ enum class Scheme { kPt2e, kPt2ePerTensor, kTorchao, kTorchaoInt4 };
 
 struct Layer {
   Scheme scheme = Scheme::kTorchao;
-  Numbers leading;                              // before the inputs
+  Numbers leading;                              // sizes before the inputs
   int64_t inputs = 32, outputs = 5, group = 0;  // 0: a scale a row of the weight
   int64_t zero = 0;  // zero point of the first row; the others differ with torchao, which has one a row
-  int64_t weight_zero = 0;  // of kPt2ePerTensor
+  int64_t weight_zero = 0;  // only for kPt2ePerTensor
   bool has_bias = false;
   bool is_convolution = false, is_large = false;
   Convolution convolution;
@@ -47,7 +48,7 @@ struct Layer {
     return out;
   }
   // Plugins may quantise the rows of a tensor one by one, also where the graph has one scale for all.
-  int64_t row_length() const { return is_convolution ? input().numel() : inputs; }
+  int64_t row_length() const { return is_convolution ? input().numel() / convolution.batch : inputs; }
   int64_t block() const { return group == 0 ? weight().numel() / weight().sizes[0] : group; }
   double weight_scale(int64_t block_index) const {
     if (scheme == Scheme::kPt2ePerTensor) return 0x1p-6;
@@ -57,19 +58,6 @@ struct Layer {
     return is_torchao() ? std::ldexp(1.0, -static_cast<int>(row % 3) - 4) : 0x1p-5;
   }
   int64_t zero_of(int64_t row) const { return is_torchao() ? (zero + 128 + row * 37) % 256 - 128 : zero; }
-  std::string name() const {
-    constexpr const char* kSchemes[] = {"pt2e", "pt2e_tensor", "torchao", "torchao_4bit"};
-    std::string text = is_convolution ? "quant.convolution_dynamic.f32." : "quant.linear_dynamic.f32.";
-    text += shape_text(input()) + "__" + shape_text(weight());
-    if (is_convolution)
-      text += ".s" + number_text(convolution.stride) + "_p" + number_text(convolution.padding) + "_d" +
-              number_text(convolution.dilation) + "_g" + std::to_string(convolution.channels.groups);
-    text += std::string(".") + kSchemes[static_cast<size_t>(scheme)];
-    text += weight_zero != 0 ? "_zw" + number_text({weight_zero}) : "";
-    text += group != 0 ? "_by" + std::to_string(group) : "";
-    return text + ".z" + number_text({zero}) + (has_bias ? ".bias" : "") + (is_large ? ".large" : "") +
-           ".stat";
-  }
 };
 
 // Codes from -128 to 127, both in each row, as reals of the row's scale and zero point.
@@ -87,59 +75,46 @@ TensorData input_data(const Layer& layer, Random& random) {
   });
 }
 
-class LayerBuilder {
+// Operands: the input; the codes of the weight; the bias, if there is one; scales and zero points of the weight, if they
+// are tensors.
+class LayerNodes {
  public:
-  LayerBuilder(const Layer& layer, CaseBuilder& builder) : layer_(layer), builder_(builder) {}
+  LayerNodes(const Layer& layer, size_t operand_count, std::vector<FormNode>& nodes)
+      : layer_(layer), nodes_(nodes, operand_count) {}
 
-  void build(bool is_reference) {
-    const uint32_t x = builder_.input(input_data(layer_, builder_.random()));
-    const Shape shape = layer_.weight();
-    const int64_t limit = layer_.limit(), low = limit == 8 ? -8 : -127;
-    const TensorData codes = filled({ETB_DTYPE_INT8, shape.sizes, {}}, [&](int64_t) {
-      return static_cast<double>(builder_.random().between(low, limit - 1));
-    });
-    const TensorData bias = filled({ETB_DTYPE_FLOAT32, {layer_.result().sizes[channel_dim()]}, {}},
-                                   [&](int64_t) { return builder_.random().uniform() * 8 - 4; });
-    const uint32_t z = layer_.has_bias ? builder_.constant(bias) : 0;
-    if (is_reference) {
-      const uint32_t w = builder_.constant(filled(shape, [&](int64_t i) {
-        return (load_element(ETB_DTYPE_INT8, codes.bytes.data(), i) -
-                static_cast<double>(layer_.weight_zero)) *
-               layer_.weight_scale(i / layer_.block());
-      }));
-      return builder_.output(product(x, w, z));
-    }
-    const Weight constants = weight_constants(codes);
-    const uint32_t left = layer_.is_torchao() ? torchao_input(x) : pt2e_input(x);
-    const uint32_t right = layer_.is_torchao() ? torchao_weight(constants) : pt2e_weight(constants);
-    builder_.output(product(left, right, z));
+  void add() {
+    const uint32_t left = layer_.is_torchao() ? torchao_input() : pt2e_input();
+    const uint32_t right = layer_.is_torchao() ? torchao_weight() : pt2e_weight();
+    add_product(left, right);
+  }
+
+  // The same layer with real numbers as its weight.
+  void add_product(uint32_t x, uint32_t w) {
+    const graph::ArgumentDesc bias = layer_.has_bias ? value_arg(2, "bias") : graph::none_arg("bias");
+    if (layer_.is_convolution)
+      nodes_.add("aten.convolution.default", convolution_args(layer_.convolution, x, w, bias),
+                 layer_.result());
+    else
+      nodes_.add("aten.linear.default", {value_arg(x, "input"), value_arg(w, "weight"), bias},
+                 layer_.result());
   }
 
  private:
-  size_t channel_dim() const { return layer_.is_convolution ? 1 : layer_.result().sizes.size() - 1; }
-
-  uint32_t product(uint32_t x, uint32_t w, uint32_t z) {
-    const graph::ArgumentDesc bias = layer_.has_bias ? value_arg(z, "bias") : graph::none_arg("bias");
-    if (layer_.is_convolution)
-      return builder_.node("aten.convolution.default", convolution_args(layer_.convolution, x, w, bias),
-                           layer_.result());
-    return builder_.node("aten.linear.default", {value_arg(x, "input"), value_arg(w, "weight"), bias},
-                         layer_.result());
-  }
+  uint32_t scales() const { return layer_.has_bias ? 3 : 2; }
 
   Shape codes_like(Shape shape) const {
     shape.dtype = ETB_DTYPE_INT8;
     return shape;
   }
 
-  uint32_t pt2e_input(uint32_t x) {
-    const uint32_t chosen = builder_.node(
+  uint32_t pt2e_input() {
+    const uint32_t chosen = nodes_.add(
         "quantized_decomposed.choose_qparams.tensor",
-        {value_arg(x, "input"), int_arg(-128, "quant_min"), int_arg(127, "quant_max"), float_arg(1e-9, "eps"),
+        {value_arg(0, "input"), int_arg(-128, "quant_min"), int_arg(127, "quant_max"), float_arg(1e-9, "eps"),
          graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
         std::vector<Shape>{{ETB_DTYPE_FLOAT64, {1}, {}}, {ETB_DTYPE_INT64, {1}, {}}});
     const auto convert = [&](const char* op, uint32_t from, const Shape& to) {
-      return builder_.node(
+      return nodes_.add(
           op,
           {value_arg(from, "input"), value_arg(chosen, "scale"), value_arg(chosen + 1, "zero_point"),
            int_arg(-128, "quant_min"), int_arg(127, "quant_max"),
@@ -147,44 +122,22 @@ class LayerBuilder {
           to);
     };
     const uint32_t codes =
-        convert("quantized_decomposed.quantize_per_tensor.tensor", x, codes_like(layer_.input()));
+        convert("quantized_decomposed.quantize_per_tensor.tensor", 0, codes_like(layer_.input()));
     return convert("quantized_decomposed.dequantize_per_tensor.tensor", codes, layer_.input());
   }
 
-  struct Weight {
-    uint32_t codes = 0, scales = 0, zeros = 0;
-  };
-  // Constants have numbers before those of results.
-  Weight weight_constants(const TensorData& codes) {
-    Numbers sizes = {layer_.weight().sizes[0]};
-    if (layer_.is_torchao()) sizes.push_back(layer_.inputs / layer_.block());
-    Weight out;
-    out.codes = builder_.constant(codes);
-    if (layer_.scheme == Scheme::kPt2ePerTensor) return out;
-    out.scales = builder_.constant(
-        filled({ETB_DTYPE_FLOAT32, sizes, {}}, [&](int64_t i) { return layer_.weight_scale(i); }));
-    out.zeros = builder_.constant(filled({layer_.is_torchao() ? ETB_DTYPE_INT8 : ETB_DTYPE_INT64, sizes, {}},
-                                         [](int64_t) { return 0.0; }));
-    return out;
-  }
-
-  uint32_t pt2e_weight(const Weight& constants) {
+  uint32_t pt2e_weight() {
     if (layer_.scheme == Scheme::kPt2ePerTensor)
-      return builder_.node("quantized_decomposed.dequantize_per_tensor.default",
-                           tensor_quant_args(constants.codes, layer_.weight_scale(0), layer_.weight_zero,
-                                             {ETB_DTYPE_INT8, -127, 127}),
-                           layer_.weight());
-    return builder_.node(
-        "quantized_decomposed.dequantize_per_channel.default",
-        {value_arg(constants.codes, "input"), value_arg(constants.scales, "scales"),
-         value_arg(constants.zeros, "zero_points"), int_arg(0, "axis"), int_arg(-127, "quant_min"),
-         int_arg(127, "quant_max"), graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
-        layer_.weight());
+      return nodes_.add(kDequantise,
+                        tensor_quant_args(1, layer_.weight_scale(0), layer_.weight_zero, kWeightCodes),
+                        layer_.weight());
+    return nodes_.add("quantized_decomposed.dequantize_per_channel.default",
+                      channel_quant_args(1, scales(), scales() + 1, 0, kWeightCodes), layer_.weight());
   }
 
   uint32_t affine(const char* op, uint32_t from, const Numbers& block, uint32_t scale, uint32_t zero,
                   int64_t limit, const char* dtype_name, const Shape& to) {
-    return builder_.node(
+    return nodes_.add(
         op,
         {value_arg(from, "input"), ints_arg(block, "block_size"), value_arg(scale, "scale"),
          value_arg(zero, "zero_point"), graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, dtype_name),
@@ -192,48 +145,102 @@ class LayerBuilder {
         to);
   }
 
-  uint32_t torchao_input(uint32_t x) {
+  uint32_t torchao_input() {
     Numbers block(layer_.input().sizes.size(), 1);
     block.back() = layer_.inputs;
-    const uint32_t chosen = builder_.node(
+    const uint32_t chosen = nodes_.add(
         "torchao.choose_qparams_affine.default",
-        {value_arg(x, "input"), graph::string_arg("ASYMMETRIC", "mapping_type"),
+        {value_arg(0, "input"), graph::string_arg("ASYMMETRIC", "mapping_type"),
          ints_arg(block, "block_size"),
          graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "target_dtype"),
          int_arg(-128, "quant_min"), int_arg(127, "quant_max")},
         std::vector<Shape>{{ETB_DTYPE_FLOAT32, layer_.leading, {}}, {ETB_DTYPE_INT8, layer_.leading, {}}});
-    const uint32_t codes = affine("torchao.quantize_affine.default", x, block, chosen, chosen + 1, 128,
+    const uint32_t codes = affine("torchao.quantize_affine.default", 0, block, chosen, chosen + 1, 128,
                                   "output_dtype", codes_like(layer_.input()));
     return affine("torchao.dequantize_affine.default", codes, block, chosen, chosen + 1, 128, "input_dtype",
                   layer_.input());
   }
 
-  uint32_t torchao_weight(const Weight& constants) {
-    return affine("torchao.dequantize_affine.default", constants.codes, {1, layer_.block()}, constants.scales,
-                  constants.zeros, layer_.limit(), "input_dtype", layer_.weight());
+  uint32_t torchao_weight() {
+    return affine("torchao.dequantize_affine.default", 1, {1, layer_.block()}, scales(), scales() + 1,
+                  layer_.limit(), "input_dtype", layer_.weight());
   }
 
   const Layer& layer_;
-  CaseBuilder& builder_;
+  FormNodes nodes_;
 };
 
-void add_layer(CaseList& out, const Layer& layer) {
-  const char* op = layer.is_torchao() ? "torchao.choose_qparams_affine.default"
-                                      : "quantized_decomposed.choose_qparams.tensor";
-  out.add({layer.name(), op, ETB_DTYPE_FLOAT32, [layer](std::string_view name) -> Result<BuiltCase> {
-             CaseBuilder builder(name), parts(name);
-             LayerBuilder(layer, builder).build(false);
-             LayerBuilder(layer, parts).build(true);
-             ErrorModel error_model;
-             error_model.rule = Rule::kContraction;
-             error_model.length = layer.block() * (layer.group != 0 ? layer.inputs / layer.group : 1) +
-                                  3;  // products, two scales, the bias
-             error_model.has_input_magnitude = true;
-             ETB_ASSIGN(BuiltCase built, builder.finish(std::move(error_model)));
-             ETB_ASSIGN(BuiltCase reference, parts.finish({}));
-             built.reference_image = std::move(reference.image);
-             return built;
-           }});
+void add_operands(const Layer& layer, OpForm& form) {
+  const int64_t limit = layer.limit(), low = limit == 8 ? -8 : -127;
+  const Shape shape = layer.weight();
+  form.operands = {{layer.input()}, {{ETB_DTYPE_INT8, shape.sizes, {}}}};
+  form.operands[0].fill = [layer](TensorData& data, Random& random) { data = input_data(layer, random); };
+  form.operands[1].is_constant = true;
+  form.operands[1].fill = [=](TensorData& data, Random& random) {
+    data = filled(data.shape, [&](int64_t) { return static_cast<double>(random.between(low, limit - 1)); });
+  };
+  const size_t channel_dim = layer.is_convolution ? 1 : layer.result().sizes.size() - 1;
+  if (layer.has_bias)
+    form.operands.push_back(
+        {{ETB_DTYPE_FLOAT32, {layer.result().sizes[channel_dim]}, {}}, Values::kStatistical, {-4, 4}, true});
+  if (layer.scheme == Scheme::kPt2ePerTensor) return;
+  Numbers sizes = {shape.sizes[0]};
+  if (layer.is_torchao()) sizes.push_back(layer.inputs / layer.block());
+  form.operands.push_back(
+      constant_of({ETB_DTYPE_FLOAT32, sizes, {}}, [layer](int64_t i) { return layer.weight_scale(i); }));
+  form.operands.push_back(constant_of({layer.is_torchao() ? ETB_DTYPE_INT8 : ETB_DTYPE_INT64, sizes, {}},
+                                      [](int64_t) { return 0.0; }));
+}
+
+// Returns the weight as real numbers, a constant of the reference.
+Derive real_weight(const Layer& layer) {
+  return [layer](const std::vector<TensorData>& operands) {
+    return filled(layer.weight(), [&](int64_t i) {
+      return (load_element(ETB_DTYPE_INT8, operands[1].bytes.data(), i) -
+              static_cast<double>(layer.weight_zero)) *
+             layer.weight_scale(i / layer.block());
+    });
+  };
+}
+
+OpForm layer_form(const Layer& layer) {
+  constexpr const char* kSchemes[] = {"pt2e", "pt2e_tensor", "torchao", "torchao_4bit"};
+  OpForm form;
+  form.op = layer.is_torchao() ? "torchao.choose_qparams_affine.default"
+                               : "quantized_decomposed.choose_qparams.tensor";
+  form.group = "quant";
+  form.word = layer.is_convolution ? "convolution_s" + number_text(layer.convolution.stride) + "_p" +
+                                         number_text(layer.convolution.padding) + "_d" +
+                                         number_text(layer.convolution.dilation) + "_g" +
+                                         number_text(layer.convolution.channels.groups)
+                                   : "linear";
+  form.word += std::string(".") + kSchemes[static_cast<size_t>(layer.scheme)];
+  if (layer.weight_zero != 0) form.word += "_zw" + number_text(layer.weight_zero);
+  if (layer.group != 0) form.word += "_by" + number_text(layer.group);
+  form.word += ".z" + number_text(layer.zero) + (layer.is_large ? ".large" : "");
+  add_operands(layer, form);
+  const size_t count = form.operands.size();
+  LayerNodes(layer, count, form.nodes).add();
+  form.reference.constants = {real_weight(layer)};
+  LayerNodes(layer, count + 1, form.reference.nodes).add_product(0, static_cast<uint32_t>(count));
+  // Products, two scales, the bias.
+  form.error_model = sum_model(Values::kStatistical,
+                               layer.block() * (layer.group != 0 ? layer.inputs / layer.group : 1) + 3);
+  return form;
+}
+
+// Adds the case, and for some rows a dynamic one of the rows before the inputs, or of the batch.
+void add_row(CaseList& out, const Layer& layer, size_t at) {
+  add_form(out, ETB_DTYPE_FLOAT32, layer_form(layer));
+  if (at % 3 != 0) return;
+  const auto maker = [layer](const Sizes& sizes) {
+    Layer now = layer;
+    now.convolution.batch = sizes[0];
+    now.leading.assign(sizes.begin(), sizes.end() - 1);
+    return layer_form(now);
+  };
+  add_dynamic_form(out, ETB_DTYPE_FLOAT32, maker, layer.input().sizes, Moving::kFirst,
+                   static_cast<Order>(at / 3 % 3));
 }
 
 void add_products(CaseList& out) {
@@ -259,14 +266,14 @@ void add_products(CaseList& out) {
     if (layer.scheme == Scheme::kPt2ePerTensor && has_weight_zero(row)) layer.weight_zero = 5;
     return layer;
   };
-  Names names;
+  size_t at = 0;
   for (const char* seed : {"dynamic layers", "dynamic layers, again"})
     for (const Levels& row : design.rows(seed, [&](const Levels& levels) {
            const Layer layer = layer_of(levels);
            return layer.group == 0 ||
                   (layer.scheme == Scheme::kTorchaoInt4 && layer.inputs % layer.group == 0);
          }))
-      if (const Layer layer = layer_of(row); names.is_new(layer.name())) add_layer(out, layer);
+      add_row(out, layer_of(row), at++);
 }
 
 void add_convolutions(CaseList& out) {
@@ -280,7 +287,7 @@ void add_convolutions(CaseList& out) {
              dilation = design.add<Numbers>({{1, 1}, {1, 1}, {1, 2}});
   const auto zero = design.add<int64_t>({0, -128, 127, 19});
   const auto has_bias = design.add<bool>({false, true}), is_last = design.add<bool>({true, false});
-  Names names;
+  size_t at = 0;
   for (const Levels& row : design.rows("dynamic convolutions")) {
     Layer layer;
     layer.scheme = scheme(row);
@@ -298,7 +305,7 @@ void add_convolutions(CaseList& out) {
     layer.has_bias = has_bias(row);
     const Numbers made = c.result_size();
     if (*std::min_element(made.begin(), made.end()) < 1) continue;  // the kernel does not fit
-    if (names.is_new(layer.name())) add_layer(out, layer);
+    add_row(out, layer, at++);
   }
 }
 
@@ -312,17 +319,17 @@ void add_large(CaseList& out) {
     layer.group = scheme == Scheme::kTorchaoInt4 ? 128 : 0;
     layer.zero = 19;
     layer.has_bias = layer.is_large = true;
-    add_layer(out, layer);
+    add_form(out, ETB_DTYPE_FLOAT32, layer_form(layer));
     layer.inputs = 96;
     layer.group = scheme == Scheme::kTorchaoInt4 ? 32 : 0;
     layer.outputs = 1025;
-    add_layer(out, layer);
+    add_form(out, ETB_DTYPE_FLOAT32, layer_form(layer));
   }
 }
 
 }  // namespace
 
-void add_dynamic_layers(CaseList& out) {
+void add_dynamic_quantisation_designs(CaseList& out) {
   add_products(out);
   add_convolutions(out);
   add_large(out);

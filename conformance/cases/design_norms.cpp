@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/design.hpp"
-#include "conformance/cases/sum_designs.hpp"
-#include "conformance/cases/value_sets.hpp"
+#include "conformance/cases/designs.hpp"
+#include "conformance/cases/op_form.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -18,8 +17,6 @@ using graph::value_arg;
 
 const std::vector<etb_dtype> kFloat32 = {ETB_DTYPE_FLOAT32},
                              kOthers = {ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64};
-
-bool is_half(etb_dtype dtype) { return dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16; }
 
 // ---- softmax
 
@@ -37,11 +34,6 @@ struct Softmax {
     return shape.sizes[static_cast<size_t>(dim < 0 ? dim + rank : dim)];
   }
   const char* op() const { return is_log ? "aten._log_softmax.default" : "aten._softmax.default"; }
-  std::string name() const {
-    return op_word(op()) + "." + short_name(dtype) + "." + shape_text(shape) + ".dim" + number_text({dim}) +
-           ".reach" + real_text(reach) + (center == 0 ? "" : "_at" + real_text(center)) +
-           (has_masked ? ".masked" : "") + (is_large ? ".large" : "") + ".stat";
-  }
 };
 
 ErrorModel softmax_model(const Softmax& s) {
@@ -53,26 +45,33 @@ ErrorModel softmax_model(const Softmax& s) {
   const double length = static_cast<double>(s.length()), root = 4 * std::sqrt(length);
   out.steps = root + (s.is_log ? 4 : 2 * s.reach + 4);
   const double largest = 2 * (s.reach + std::abs(s.center)) + std::log(length) + 1;
-  out.magnitude = [largest, is_log = s.is_log](const std::vector<TensorData>&) {
-    return std::vector<double>{is_log ? largest : 1.0};
-  };
+  out.magnitude = fixed_magnitude(s.is_log ? largest : 1.0);
   return out;
 }
 
-void add_softmax(CaseList& out, const Softmax& s) {
-  out.add({s.name(), s.op(), s.dtype, [s](std::string_view name) {
-             CaseBuilder builder(name);
-             TensorData data = make_set(s.shape, ValueSet::kStatistical,
-                                        {s.center - s.reach, s.center + s.reach}, 0, builder.random());
-             for (int64_t i = 0; s.has_masked && i < s.shape.numel(); ++i)
-               if (i % 3 == 1) store_element(s.dtype, data.bytes.data(), i, -HUGE_VAL);
-             const uint32_t x = builder.input(std::move(data));
-             builder.output(builder.node(
-                 s.op(),
-                 {value_arg(x, "self"), int_arg(s.dim, "dim"), graph::bool_arg(false, "half_to_float")},
-                 s.shape));
-             return builder.finish(softmax_model(s));
-           }});
+OpForm softmax_form(const Softmax& s) {
+  OpForm form;
+  form.op = s.op();
+  form.operands = {{s.shape, Values::kStatistical, {s.center - s.reach, s.center + s.reach}}};
+  if (s.has_masked)
+    form.operands[0].fill = [](TensorData& data, Random&) {
+      for (int64_t i = 1; i < data.shape.numel(); i += 3)
+        store_element(data.shape.dtype, data.bytes.data(), i, -HUGE_VAL);
+    };
+  form.args = {value_arg(0, "self"), int_arg(s.dim, "dim"), graph::bool_arg(false, "half_to_float")};
+  form.results = {s.shape};
+  form.error_model = softmax_model(s);
+  form.word = "reach" + real_text(s.reach) + (s.center == 0 ? "" : "_at" + real_text(s.center)) +
+              (s.has_masked ? ".masked" : "") + (s.is_large ? ".large" : "");
+  return form;
+}
+
+Maker maker_of(const Softmax& base) {
+  return [base](const Sizes& sizes) {
+    Softmax s = base;
+    s.shape.sizes = sizes;
+    return softmax_form(s);
+  };
 }
 
 void add_softmax_design(CaseList& out, bool is_log, const std::vector<etb_dtype>& dtypes,
@@ -93,7 +92,7 @@ void add_softmax_design(CaseList& out, bool is_log, const std::vector<etb_dtype>
   const auto is_negative = design.add<bool>({true, false}), is_last = design.add<bool>({false, false, true}),
              has_masked = design.add<bool>({false, false, true});
   const auto reach = design.add<double>({4, 30, 80}), center = design.add<double>({0, 0, 1000, -1000});
-  Names names;
+  size_t at = 0;
   for (const Levels& row : design.rows(seed)) {
     Softmax s;
     s.is_log = is_log;
@@ -110,7 +109,11 @@ void add_softmax_design(CaseList& out, bool is_log, const std::vector<etb_dtype>
     int64_t apart = 1;
     for (const int64_t size : after) apart *= size;
     s.has_masked = has_masked(row) && !is_log && s.length() > 2 && apart % 3 != 0;
-    if (names.is_new(s.name())) add_softmax(out, s);
+    add_form(out, s.dtype, softmax_form(s));
+    // Elements of a moving dimension would be masked in other places.
+    if (++at % 3 == 0 && !s.has_masked)
+      add_dynamic_form(out, s.dtype, maker_of(s), s.shape.sizes, static_cast<Moving>(at / 3 % 5),
+                       static_cast<Order>(at % 3));
   }
 }
 
@@ -125,14 +128,14 @@ struct Norm {
   int64_t groups = 1;      // group norm
   double eps = 1e-5;
   bool has_weight = true, has_bias = true, is_constant = true, has_statistics = false, is_large = false;
-  ValueSet values = ValueSet::kStatistical;
+  Values values = Values::kStatistical;
 
   const char* op() const {
     return kind == Kind::kLayer   ? "aten.native_layer_norm.default"
            : kind == Kind::kGroup ? "aten.native_group_norm.default"
                                   : "aten._native_batch_norm_legit_no_training.default";
   }
-  // Elements with one mean.
+  // Number of elements with one mean.
   int64_t length() const {
     if (kind == Kind::kBatch) return 1;
     int64_t count = 1;
@@ -151,16 +154,6 @@ struct Norm {
     std::fill(out.sizes.end() - normalised, out.sizes.end(), 1);
     return out;
   }
-  std::string name() const {
-    const std::string word = kind == Kind::kBatch ? "op.batch_norm_no_training" : op_word(op());
-    std::string text = word + "." + short_name(shape.dtype) + "." + shape_text(shape);
-    if (kind == Kind::kLayer) text += ".last" + std::to_string(normalised);
-    if (kind == Kind::kGroup) text += ".g" + std::to_string(groups);
-    text += ".eps" + real_text(eps) + (has_weight ? "_w" : "") + (has_bias ? "_b" : "");
-    text += is_constant ? ".constant" : ".input";
-    text += has_statistics ? ".statistics" : "";
-    return text + (is_large ? ".large." : ".") + to_text(values);
-  }
 };
 
 double magnitude_of(const TensorData& data) {
@@ -176,7 +169,7 @@ double magnitude_of(const TensorData& data) {
 // or, in another order, as a mixture: rows of one case have the same distribution.
 double largest_rstd(const TensorData& data, int64_t length, double eps) {
   double out = 0;
-  length = std::min(length, data.shape.numel());  // of a case made smaller
+  length = std::min(length, data.shape.numel());  // a case that was made smaller has fewer elements
   for (int64_t first = 0; first + length <= data.shape.numel(); first += length) {
     double sum = 0, squares = 0;
     const auto element = [&](int64_t i) {
@@ -208,19 +201,21 @@ ErrorModel norm_model(const Norm& n) {
   return out;
 }
 
-std::vector<graph::ArgumentDesc> norm_args(const Norm& n, CaseBuilder& builder, uint32_t x) {
-  const auto parameter = [&](bool is_given, const char* word, const Domain& domain) {
-    if (!is_given) return graph::none_arg(word);
-    TensorData data = make_values(n.row(), Values::kStatistical, domain, 1, builder.random());
-    return value_arg(n.is_constant ? builder.constant(data) : builder.input(std::move(data)), word);
-  };
-  std::vector<graph::ArgumentDesc> args = {value_arg(x, "input")};
+// Adds an operand, and returns the argument that names it.
+graph::ArgumentDesc parameter(const Norm& n, OpForm& form, const char* word, const Domain& domain) {
+  form.operands.push_back({n.row(), Values::kStatistical, domain, n.is_constant});
+  return value_arg(static_cast<uint32_t>(form.operands.size() - 1), word);
+}
+
+void add_norm_args(const Norm& n, OpForm& form) {
+  std::vector<graph::ArgumentDesc>& args = form.args;
+  args = {value_arg(0, "input")};
   if (n.kind == Kind::kLayer) args.push_back(graph::ints_arg(n.row().sizes, "normalized_shape"));
-  args.push_back(parameter(n.has_weight, "weight", {0.5, 2}));
-  args.push_back(parameter(n.has_bias, "bias", {-1, 1}));
+  args.push_back(n.has_weight ? parameter(n, form, "weight", {0.5, 2}) : graph::none_arg("weight"));
+  args.push_back(n.has_bias ? parameter(n, form, "bias", {-1, 1}) : graph::none_arg("bias"));
   if (n.kind == Kind::kBatch) {
-    args.push_back(parameter(true, "running_mean", {-1, 1}));
-    args.push_back(parameter(true, "running_var", {1.0 / 64, n.values == ValueSet::kSmall ? 1.0 / 16 : 2}));
+    args.push_back(parameter(n, form, "running_mean", {-1, 1}));
+    args.push_back(parameter(n, form, "running_var", {1.0 / 64, n.values == Values::kSmall ? 1.0 / 16 : 2}));
     args.push_back(float_arg(0.1, "momentum"));
   }
   if (n.kind == Kind::kGroup) {
@@ -232,19 +227,35 @@ std::vector<graph::ArgumentDesc> norm_args(const Norm& n, CaseBuilder& builder, 
     args.push_back(int_arg(n.groups, "group"));
   }
   args.push_back(float_arg(n.eps, "eps"));
-  return args;
 }
 
-void add_norm(CaseList& out, const Norm& n) {
-  out.add({n.name(), n.op(), n.shape.dtype, [n](std::string_view name) {
-             CaseBuilder builder(name);
-             const uint32_t x = builder.input(make_set(n.shape, n.values, {}, 0, builder.random()));
-             const uint32_t first = builder.node(n.op(), norm_args(n, builder, x),
-                                                 std::vector<Shape>{n.shape, n.mean(), n.mean()});
-             builder.output(first);
-             for (uint32_t i = 1; n.has_statistics && i < 3; ++i) builder.output(first + i);
-             return builder.finish(norm_model(n));
-           }});
+OpForm norm_form(const Norm& n) {
+  OpForm form;
+  form.op = n.op();
+  form.operands = {{n.shape, n.values}};
+  add_norm_args(n, form);
+  form.results = {n.shape, n.mean(), n.mean()};
+  if (!n.has_statistics) form.outputs = {0};
+  form.error_model = norm_model(n);
+  form.word = n.is_large ? "large" : n.has_statistics ? "statistics" : "";
+  return form;
+}
+
+Maker maker_of(const Norm& base) {
+  return [base](const Sizes& sizes) {
+    Norm n = base;
+    n.shape.sizes = sizes;
+    return norm_form(n);
+  };
+}
+
+// Adds the case, and for some rows a dynamic one. Group norm has the sizes as arguments.
+void add_row(CaseList& out, const Norm& n, size_t at) {
+  add_form(out, n.shape.dtype, norm_form(n));
+  if (at % 3 != 0 || n.values == Values::kNonFinite) return;
+  const Moving moving = at % 2 != 0 || n.kind == Kind::kBatch ? Moving::kFirst : Moving::kMiddle;
+  if (n.kind != Kind::kLayer || n.normalised < static_cast<int64_t>(n.shape.sizes.size()))
+    add_dynamic_form(out, n.shape.dtype, maker_of(n), n.shape.sizes, moving, static_cast<Order>(at / 3 % 3));
 }
 
 struct NormFactors {
@@ -304,8 +315,8 @@ void add_norm_design(CaseList& out, Kind kind, const NormFactors& factors,
              has_statistics =
                  design.add<bool>(kind == Kind::kBatch ? std::vector<bool>{false}
                                                        : std::vector<bool>{false, false, false, true});
-  const auto values = design.add<ValueSet>(
-      {ValueSet::kStatistical, ValueSet::kOffset, ValueSet::kWide, ValueSet::kSmall, ValueSet::kNonFinite});
+  const auto values = design.add<Values>(
+      {Values::kStatistical, Values::kOffset, Values::kSpread, Values::kSmall, Values::kNonFinite});
   const auto norm = [&](const Levels& row) {
     Norm n;
     n.kind = kind;
@@ -323,9 +334,35 @@ void add_norm_design(CaseList& out, Kind kind, const NormFactors& factors,
     n.values = values(row);
     return n;
   };
-  Names names;
+  size_t at = 0;
   for (const Levels& row : design.rows(seed, [&](const Levels& levels) { return is_possible(norm(levels)); }))
-    if (const Norm n = norm(row); names.is_new(n.name())) add_norm(out, n);
+    add_row(out, norm(row), at++);
+}
+
+// Every dimension moves.
+void add_dynamic(CaseList& out, etb_dtype dtype) {
+  for (const bool is_log : {false, true})
+    for (const int64_t dim : {int64_t{-1}, int64_t{0}, int64_t{1}})
+      for (const Sizes& sizes : {Sizes{3, 17}, {2, 3, 5}, {2, 3, 4, 5}}) {
+        Softmax s;
+        s.is_log = is_log;
+        s.dtype = dtype;
+        s.shape = {dtype, sizes, {}};
+        s.dim = dim;
+        add_all_dynamic_forms(out, dtype, maker_of(s), sizes, dim == -1);
+      }
+  Norm n;
+  for (const Sizes& sizes : {Sizes{3, 8}, {2, 3, 33}, {2, 3, 4, 5}}) {
+    n.shape = {dtype, sizes, {}};
+    add_all_dynamic_forms(out, dtype, maker_of(n), sizes, false);
+  }
+  n.kind = Kind::kBatch;
+  for (const bool is_last : {false, true})
+    for (const Sizes& sizes : {Sizes{4, 6}, {2, 3, 4, 5}}) {
+      n.shape = {dtype, sizes, {}};
+      if (is_last && sizes.size() == 4) n.shape.dim_order = channels_last(4);
+      add_all_dynamic_forms(out, dtype, maker_of(n), sizes, true);
+    }
 }
 
 // Rows of 4,096 and more, many rows, many channels.
@@ -344,7 +381,7 @@ void add_large(CaseList& out) {
         softmax.shape = {dtype, s.sizes, {}};
         softmax.dim = s.dim;
         softmax.is_large = true;
-        add_softmax(out, softmax);
+        add_form(out, dtype, softmax_form(softmax));
       }
     struct Row {
       Kind kind;
@@ -360,7 +397,7 @@ void add_large(CaseList& out) {
       n.shape = {dtype, row.sizes, {}};
       n.normalised = n.groups = row.parts;
       n.is_large = true;
-      add_norm(out, n);
+      add_form(out, dtype, norm_form(n));
     }
   }
 }
@@ -379,6 +416,7 @@ void add_norm_designs(CaseList& out) {
   add_norm_design(out, Kind::kGroup, kGroupFactors, kOthers, "group norm, other types");
   add_norm_design(out, Kind::kBatch, kBatchFactors, kFloat32, "batch norm");
   add_norm_design(out, Kind::kBatch, kBatchFactors, kOthers, "batch norm, other types");
+  for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
   add_large(out);
 }
 

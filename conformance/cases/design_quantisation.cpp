@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantisation itself: per tensor, per channel along each axis, and per token, of all ranks and sizes.
-#include "conformance/cases/quantised_design.hpp"
+#include "conformance/cases/design_quantisation.hpp"
 
-#include <algorithm>
 #include <cmath>
 
-#include "conformance/cases/sum_designs.hpp"
+#include "conformance/cases/designs.hpp"
 
 namespace etb::conformance {
 
 using graph::float_arg;
 using graph::int_arg;
 using graph::value_arg;
-
-TensorData filled(const Shape& shape, const std::function<double(int64_t)>& element) {
-  TensorData out{shape,
-                 std::vector<std::byte>(static_cast<size_t>(shape.numel()) * element_nbytes(shape.dtype))};
-  for (int64_t i = 0; i < shape.numel(); ++i) store_element(shape.dtype, out.bytes.data(), i, element(i));
-  return out;
-}
 
 std::vector<graph::ArgumentDesc> tensor_quant_args(uint32_t x, double scale, int64_t zero_point,
                                                    const CodeRange& codes) {
@@ -30,15 +22,30 @@ std::vector<graph::ArgumentDesc> tensor_quant_args(uint32_t x, double scale, int
           graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, codes.dtype, "dtype")};
 }
 
-uint32_t real_codes(CaseBuilder& builder, uint32_t y, double scale, int64_t zero_point,
-                    const CodeRange& codes, const Shape& real) {
+std::vector<graph::ArgumentDesc> channel_quant_args(uint32_t x, uint32_t scales, uint32_t zeros, int64_t axis,
+                                                    const CodeRange& codes) {
+  return {value_arg(x, "input"),
+          value_arg(scales, "scales"),
+          value_arg(zeros, "zero_points"),
+          int_arg(axis, "axis"),
+          int_arg(codes.low, "quant_min"),
+          int_arg(codes.high, "quant_max"),
+          graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, codes.dtype, "dtype")};
+}
+
+bool is_power(double scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5;
+}
+
+void add_real_codes(FormNodes& nodes, uint32_t y, double scale, int64_t zero_point, const CodeRange& codes,
+                    const Shape& real) {
   const uint32_t scaled =
-      builder.node("aten.div.Scalar", {value_arg(y, "self"), float_arg(scale, "other")}, real);
+      nodes.add("aten.div.Scalar", {value_arg(y, "self"), float_arg(scale, "other")}, real);
   const uint32_t moved =
-      builder.node("aten.add.Scalar", {value_arg(scaled, "self"), int_arg(zero_point, "other")}, real);
-  return builder.node("aten.clamp.default",
-                      {value_arg(moved, "self"), int_arg(codes.low, "min"), int_arg(codes.high, "max")},
-                      real);
+      nodes.add("aten.add.Scalar", {value_arg(scaled, "self"), int_arg(zero_point, "other")}, real);
+  nodes.add("aten.clamp.default",
+            {value_arg(moved, "self"), int_arg(codes.low, "min"), int_arg(codes.high, "max")}, real);
 }
 
 namespace {
@@ -47,16 +54,6 @@ const std::vector<CodeRange> kRanges = {{ETB_DTYPE_INT8, -128, 127}, {ETB_DTYPE_
                                         {ETB_DTYPE_UINT8, 0, 255},   {ETB_DTYPE_INT8, -127, 127},
                                         {ETB_DTYPE_INT8, -8, 7},     {ETB_DTYPE_INT16, -32768, 32767}};
 
-bool is_power(double scale) {
-  int exponent = 0;
-  return std::frexp(scale, &exponent) == 0.5;
-}
-
-std::string range_text(const CodeRange& codes) {
-  return std::string(short_name(codes.dtype)) + "_" + number_text({codes.low}) + "_" +
-         number_text({codes.high});
-}
-
 // Codes from a little below the range to a little above it. Where the scale is exact, every second number is a
 // tie; elsewhere numbers are far from one.
 double real_of(const CodeRange& codes, double scale, int64_t zero_point, int64_t index, Random& random) {
@@ -64,7 +61,7 @@ double real_of(const CodeRange& codes, double scale, int64_t zero_point, int64_t
   return (code + (is_power(scale) && index % 2 == 0 ? 0.5 : 0.25)) * scale;
 }
 
-// One scale and zero point, or as many as a dimension has elements, or as there are rows.
+// Number of scales and zero points: one, one for each element of a dimension, or one a row.
 enum class By { kTensor, kChannel, kToken };
 
 struct Quantise {
@@ -72,10 +69,9 @@ struct Quantise {
   bool is_dequantise = false;
   CodeRange codes;
   Shape shape;
-  int64_t axis = 0;  // of kChannel
+  int64_t axis = 0;  // only for kChannel
   double scale = 1;
-  double zero = 0;  // as a part of the range
-  bool is_exact = true;
+  double zero = 0;  // position in the range, from 0 to 1
 
   int64_t channel_of(int64_t index) const {
     if (by == By::kTensor) return 0;
@@ -102,66 +98,72 @@ struct Quantise {
                                          "quantized_decomposed.dequantize_per_token.default"}};
     return kOps[static_cast<size_t>(by)][is_dequantise ? 1 : 0];
   }
-  std::string name() const {
-    return "quant" + op_word(op()).substr(2) + ".f32." + shape_text(shape) + "." + range_text(codes) +
-           (by == By::kChannel ? ".axis" + std::to_string(axis) : "") + ".s" + real_text(scale) + "_z" +
-           real_text(zero) + "." +
-           (is_dequantise     ? "stat"
-            : is_power(scale) ? "ties"
-                              : "between");
-  }
 };
 
 int64_t channel_count(const Quantise& q) {
-  return q.by == By::kChannel ? q.shape.sizes[static_cast<size_t>(q.axis)]
-                              : q.shape.numel() / q.shape.sizes.back();
+  if (q.by == By::kChannel) return q.shape.sizes[static_cast<size_t>(q.axis)];
+  int64_t count = 1;  // rows, also of no element
+  for (size_t d = 0; d + 1 < q.shape.sizes.size(); ++d) count *= q.shape.sizes[d];
+  return count;
 }
 
-std::vector<graph::ArgumentDesc> quantise_args(const Quantise& q, CaseBuilder& builder, uint32_t x) {
-  if (q.by == By::kTensor) return tensor_quant_args(x, q.scale, q.zero_of(0), q.codes);
+void add_quantise_args(const Quantise& q, OpForm& form) {
+  if (q.by == By::kTensor) {
+    form.args = tensor_quant_args(0, q.scale, q.zero_of(0), q.codes);
+    return;
+  }
   Numbers sizes = {channel_count(q)};
   if (q.by == By::kToken) {
     sizes = q.shape.sizes;
     sizes.back() = 1;
   }
-  const uint32_t scales = builder.constant(
-                     filled({ETB_DTYPE_FLOAT32, sizes, {}}, [&](int64_t i) { return q.scale_of(i); })),
-                 zeros = builder.constant(filled({ETB_DTYPE_INT64, sizes, {}}, [&](int64_t i) {
-                   return static_cast<double>(q.zero_of(i));
-                 }));
-  std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"), value_arg(scales, "scales"),
-                                           value_arg(zeros, "zero_points")};
-  if (q.by == By::kChannel) args.push_back(int_arg(q.axis, "axis"));
-  args.push_back(int_arg(q.codes.low, "quant_min"));
-  args.push_back(int_arg(q.codes.high, "quant_max"));
-  args.push_back(graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, q.codes.dtype, "dtype"));
+  form.operands.push_back(
+      constant_of({ETB_DTYPE_FLOAT32, sizes, {}}, [q](int64_t i) { return q.scale_of(i); }));
+  form.operands.push_back(constant_of({ETB_DTYPE_INT64, sizes, {}},
+                                      [q](int64_t i) { return static_cast<double>(q.zero_of(i)); }));
+  form.args = channel_quant_args(0, 1, 2, q.axis, q.codes);
+  if (q.by == By::kToken) form.args.erase(form.args.begin() + 3);  // tokens have no axis
   if (q.by == By::kToken && q.is_dequantise)
-    args.push_back(graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_FLOAT32, "output_dtype"));
-  return args;
+    form.args.push_back(graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_FLOAT32, "output_dtype"));
 }
 
-void add_quantise(CaseList& out, const Quantise& q) {
-  out.add({q.name(), q.op(), q.is_dequantise ? q.codes.dtype : ETB_DTYPE_FLOAT32, [q](std::string_view name) {
-             CaseBuilder builder(name);
-             Shape real = q.shape, codes = q.shape;
-             real.dtype = ETB_DTYPE_FLOAT32;
-             codes.dtype = q.codes.dtype;
-             const Domain domain{static_cast<double>(q.codes.low), static_cast<double>(q.codes.high)};
-             ErrorModel error_model;
-             if (q.is_dequantise) {
-               error_model.rule = Rule::kRounded;
-               error_model.ulps = is_power(q.scale) ? 0.5 : 1.5;  // the scale is rounded to float32, too
-               const uint32_t x = builder.input(codes, Values::kStatistical, domain);
-               builder.output(builder.node(q.op(), quantise_args(q, builder, x), real));
-               return builder.finish(std::move(error_model));
-             }
-             const uint32_t x = builder.input(filled(real, [&](int64_t i) {
-               const int64_t channel = q.channel_of(i);
-               return real_of(q.codes, q.scale_of(channel), q.zero_of(channel), i, builder.random());
-             }));
-             builder.output(builder.node(q.op(), quantise_args(q, builder, x), codes));
-             return builder.finish(std::move(error_model));
-           }});
+OpForm quantise_form(const Quantise& q) {
+  Shape real = q.shape, codes = q.shape;
+  real.dtype = ETB_DTYPE_FLOAT32;
+  codes.dtype = q.codes.dtype;
+  OpForm form;
+  form.op = q.op();
+  form.group = "quant";
+  form.results = {q.is_dequantise ? real : codes};
+  if (q.is_dequantise) {
+    form.operands = {{codes, Values::kStatistical, q.codes.domain()}};
+    form.error_model = rounded_model(is_power(q.scale) ? 0.5 : 1.5);  // the scale is rounded to float32, too
+  } else {
+    form.operands = {{real}};
+    form.operands[0].fill = [q](TensorData& data, Random& random) {
+      data = filled(data.shape, [&](int64_t i) {
+        const int64_t channel = q.channel_of(i);
+        return real_of(q.codes, q.scale_of(channel), q.zero_of(channel), i, random);
+      });
+    };
+  }
+  add_quantise_args(q, form);
+  if (q.by != By::kTensor) form.word = "s" + real_text(q.scale) + "_z" + real_text(q.zero);
+  return form;
+}
+
+// Adds the case, and for some rows a dynamic one. Parameters that are constants keep their size.
+void add_row(CaseList& out, const Quantise& q, size_t at) {
+  const etb_dtype dtype = q.is_dequantise ? q.codes.dtype : ETB_DTYPE_FLOAT32;
+  add_form(out, dtype, quantise_form(q));
+  const auto maker = [q](const Sizes& sizes) {
+    Quantise now = q;
+    now.shape.sizes = sizes;
+    return quantise_form(now);
+  };
+  if (at % 3 == 0)
+    add_dynamic_form(out, dtype, maker, q.shape.sizes, static_cast<Moving>(at / 3 % 5),
+                     static_cast<Order>(at % 4));
 }
 
 void add_per_tensor(CaseList& out, bool is_dequantise) {
@@ -172,7 +174,7 @@ void add_per_tensor(CaseList& out, bool is_dequantise) {
   const auto scale = design.add<double>({0x1p-14, 0x1p-7, 0.05, 1, 0.3, 0x1p10, 0.0117});
   const auto zero = design.add<double>({0, 0.5, 1, 0.3});
   const auto is_last = design.add<bool>({false, true});
-  Names names;
+  size_t at = 0;
   for (const Levels& row : design.rows(is_dequantise ? "dequantise" : "quantise")) {
     Quantise q;
     q.is_dequantise = is_dequantise;
@@ -181,7 +183,7 @@ void add_per_tensor(CaseList& out, bool is_dequantise) {
     if (is_last(row) && q.shape.sizes.size() == 4) q.shape.dim_order = channels_last(4);
     q.scale = scale(row);
     q.zero = zero(row);
-    if (names.is_new(q.name())) add_quantise(out, q);
+    add_row(out, q, at++);
   }
 }
 
@@ -192,7 +194,7 @@ void add_per_part(CaseList& out, By by, bool is_dequantise) {
   const auto axis = design.add<int64_t>(by == By::kChannel ? Numbers{0, 1, 2, 3} : Numbers{0});
   const auto scale = design.add<double>({0x1p-5, 0.05, 0x1p3, 0.0117});
   const auto zero = design.add<double>({0, 1, 0.5});
-  Names names;
+  size_t at = 0;
   const std::string seed =
       std::string(by == By::kChannel ? "channels" : "tokens") + (is_dequantise ? ", real" : "");
   for (const Levels& row : design.rows(seed, [&](const Levels& levels) {
@@ -206,7 +208,7 @@ void add_per_part(CaseList& out, By by, bool is_dequantise) {
     q.axis = axis(row);
     q.scale = scale(row);
     q.zero = zero(row);
-    if (names.is_new(q.name())) add_quantise(out, q);
+    add_row(out, q, at++);
   }
 }
 
@@ -218,8 +220,6 @@ void add_quantised_designs(CaseList& out) {
     add_per_part(out, By::kChannel, is_dequantise);
     add_per_part(out, By::kToken, is_dequantise);
   }
-  add_quantised_layers(out);
-  add_dynamic_layers(out);
 }
 
 }  // namespace etb::conformance

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools over one to three dimensions by designs over all attributes.
 #include <algorithm>
-#include <cmath>
 
-#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/design.hpp"
-#include "conformance/cases/sum_designs.hpp"
-#include "conformance/cases/value_sets.hpp"
+#include "conformance/cases/designs.hpp"
+#include "conformance/cases/op_form.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -29,7 +27,7 @@ struct Pool {
   bool is_last = false, has_indices = false;
   bool is_large = false;
   bool is_short = false;  // one number for equal ones, trailing defaults left out
-  ValueSet values = ValueSet::kStatistical;
+  Values values = Values::kStatistical;
 
   size_t rank() const { return size.size(); }
   std::string op() const {
@@ -54,16 +52,6 @@ struct Pool {
     out.sizes.insert(out.sizes.end(), spatial.begin(), spatial.end());
     if (is_last && leading.size() == 2) out.dim_order = channels_last(out.sizes.size());
     return out;
-  }
-  std::string name() const {
-    std::string text = op_word(op()) + "." + short_name(dtype) + "." + shape_text(shape(size)) + ".k" +
-                       number_text(kernel) + "_s" + number_text(stride) + "_p" + number_text(padding);
-    if (kind != Kind::kMean) text += "_d" + number_text(dilation);
-    text += is_ceil ? "_ceil" : "";
-    text += counts_padding ? "" : "_exclude";
-    if (divisor != 0) text += "_by" + std::to_string(divisor);
-    text += has_indices ? ".indices" : "";
-    return text + (is_short ? ".short." : is_large ? ".large." : ".") + to_text(values);
   }
 };
 
@@ -105,61 +93,81 @@ ErrorModel pool_model(const Pool& p) {
   if (p.kind != Kind::kMean) return {};
   double area = 1;
   for (const int64_t k : p.kernel) area *= static_cast<double>(k);
-  ErrorModel out;
-  out.rule = Rule::kRounded;  // a product with 1 / area, rounded before, shifts all results in one direction
-  out.ulps = 1.5;
-  out.steps = std::min(4 * std::sqrt(area), area);
-  out.has_input_magnitude = true;
-  return out;
+  return mean_model(area);
 }
 
-Domain domain_of(etb_dtype dtype) { return is_floating(dtype) ? Domain{} : Domain{-100, 100}; }
+std::vector<Shape> pool_results(const Pool& p) {
+  const Shape result = p.shape(p.result_size());
+  if (p.kind != Kind::kMaximum) return {result};
+  return {result, {ETB_DTYPE_INT64, result.sizes, result.dim_order}};
+}
 
-// Adds the op. The reference of an op without a portable kernel has another: a pool with indices that nothing
-// reads, or over two dimensions of which one has size 1.
-void build_pool(const Pool& p, CaseBuilder& builder, bool is_reference) {
-  uint32_t x = builder.input(make_set(p.shape(p.size), p.values, domain_of(p.dtype), 0, builder.random()));
-  Pool used = p;
-  const auto view = [&](uint32_t from, const Shape& to) {
-    return builder.node("aten.view_copy.default", {value_arg(from, "self"), ints_arg(to.sizes, "size")}, to);
-  };
-  if (is_reference && p.kind == Kind::kMaximumOnly) used.kind = Kind::kMaximum;
-  if (is_reference) used.is_short = false;
+// The same pool over one direction more, of size 1.
+Pool widened(Pool p) {
   const auto widen = [](Numbers& numbers, int64_t number) {
     if (!numbers.empty()) numbers.insert(numbers.begin(), number);
   };
-  const bool is_widened = is_reference && p.rank() == 1;
-  if (is_widened) {
-    widen(used.size, 1);
-    widen(used.kernel, 1);
-    widen(used.stride, 1);
-    widen(used.padding, 0);
-    widen(used.dilation, 1);
-    x = view(x, used.shape(used.size));
-  }
-  const Shape result = used.shape(used.result_size());
-  Shape indices = result;
-  indices.dtype = ETB_DTYPE_INT64;
-  const bool has_two = used.kind == Kind::kMaximum;
-  uint32_t y = builder.node(used.op(), pool_args(used, x),
-                            has_two ? std::vector<Shape>{result, indices} : std::vector<Shape>{result});
-  if (is_widened) y = view(y, p.shape(p.result_size()));
-  builder.output(y);
-  if (p.has_indices) builder.output(y + 1);
+  widen(p.size, 1);
+  widen(p.kernel, 1);
+  widen(p.stride, 1);
+  widen(p.padding, 0);
+  widen(p.dilation, 1);
+  return p;
 }
 
-void add_pool(CaseList& out, const Pool& p) {
-  out.add({p.name(), p.op(), p.dtype, [p](std::string_view name) -> Result<BuiltCase> {
-             CaseBuilder builder(name);
-             build_pool(p, builder, false);
-             ETB_ASSIGN(BuiltCase built, builder.finish(pool_model(p)));
-             if (p.kind != Kind::kMaximumOnly && p.rank() != 1) return built;
-             CaseBuilder parts(name);
-             build_pool(p, parts, true);
-             ETB_ASSIGN(BuiltCase reference, parts.finish({}));
-             built.reference_image = std::move(reference.image);
-             return built;
-           }});
+// The reference of an op without a kernel is another: a pool with indices that nothing reads, or over two
+// dimensions of which one has size 1.
+void add_reference(const Pool& p, ReferenceForm& out) {
+  Pool used = p;
+  used.is_short = false;
+  if (used.kind == Kind::kMaximumOnly) used.kind = Kind::kMaximum;
+  FormNodes nodes(out.nodes, 1);
+  if (p.rank() != 1) {
+    nodes.add(used.op(), pool_args(used, 0), pool_results(used));
+    return;
+  }
+  used = widened(used);
+  const uint32_t x = nodes.add("aten.unsqueeze_copy.default",
+                               {value_arg(0, "self"), graph::int_arg(-2, "dim")}, used.shape(used.size));
+  const uint32_t y = nodes.add(used.op(), pool_args(used, x), pool_results(used));
+  nodes.add("aten.squeeze_copy.dims", {value_arg(y, "self"), ints_arg({-2}, "dim")},
+            p.shape(p.result_size()));
+}
+
+OpForm pool_form(const Pool& p) {
+  OpForm form;
+  form.op = p.op();
+  form.operands = {{p.shape(p.size), p.values, is_floating(p.dtype) ? Domain{} : Domain{-100, 100}}};
+  form.args = pool_args(p, 0);
+  form.results = pool_results(p);
+  if (!p.has_indices) form.outputs = {0};
+  form.error_model = pool_model(p);
+  form.word = p.is_large ? "large" : p.has_indices ? "indices" : "";
+  if (p.kind == Kind::kMaximumOnly || p.rank() == 1) add_reference(p, form.reference);
+  return form;
+}
+
+// A maker of the same pool of other images.
+Maker maker_of(const Pool& base) {
+  return [base](const Sizes& sizes) {
+    Pool p = base;
+    p.leading.assign(sizes.begin(), sizes.end() - static_cast<std::ptrdiff_t>(base.rank()));
+    p.size.assign(sizes.end() - static_cast<std::ptrdiff_t>(base.rank()), sizes.end());
+    return pool_form(p);
+  };
+}
+
+// Adds the case, and for some rows a dynamic one: the image moves where the window fits into one of size 1.
+void add_row(CaseList& out, const Pool& p, size_t at) {
+  add_form(out, p.dtype, pool_form(p));
+  if (at % 3 != 0) return;
+  Pool least = p;
+  least.size.assign(p.rank(), 1);
+  const Numbers result = least.result_size();
+  const bool may_be_one = *std::min_element(result.begin(), result.end()) > 0;
+  add_dynamic_form(out, p.dtype, maker_of(p), p.shape(p.size).sizes,
+                   may_be_one && at % 2 == 0 ? Moving::kLast : Moving::kFirst,
+                   static_cast<Order>(at / 3 % 3));
 }
 
 struct Directions {
@@ -212,13 +220,13 @@ class PoolDesign {
         is_short_(design_.add<bool>({false, true})),
         has_indices_(design_.add<bool>({false, true})),
         counts_padding_(design_.add<bool>({true, false})),
-        values_(design_.add<ValueSet>({ValueSet::kStatistical,
-                                       kind == Kind::kMean ? ValueSet::kPositive : ValueSet::kExact,
-                                       ValueSet::kWide})) {}
+        values_(design_.add<Values>({Values::kStatistical,
+                                     kind == Kind::kMean ? Values::kPositive : Values::kExact,
+                                     Values::kSpread})) {}
 
-  void add_cases(CaseList& out, Names& names, const std::string& seed) const {
-    for (const Levels& row : design_.rows(seed))
-      if (const Pool p = pool(row); names.is_new(p.name())) add_pool(out, p);
+  void add_cases(CaseList& out, const std::string& seed) const {
+    size_t at = 0;
+    for (const Levels& row : design_.rows(seed)) add_row(out, pool(row), at++);
   }
 
  private:
@@ -251,7 +259,7 @@ class PoolDesign {
     p.is_last = is_last_(row);
     p.is_short = is_short_(row);
     p.counts_padding = !is_mean || counts_padding_(row);
-    p.values = is_floating(p.dtype) ? values_(row) : ValueSet::kStatistical;
+    p.values = is_floating(p.dtype) ? values_(row) : Values::kStatistical;
     fit(p);
     return p;
   }
@@ -265,24 +273,45 @@ class PoolDesign {
   Factor<Rare> rare_;
   Factor<int64_t> divisor_;
   Factor<bool> is_ceil_, is_last_, is_short_, has_indices_, counts_padding_;
-  Factor<ValueSet> values_;
+  Factor<Values> values_;
 };
+
+// Returns a pool of images with one kernel, stride and padding for both directions.
+Pool even_pool(Kind kind, etb_dtype dtype, int64_t kernel, int64_t stride, int64_t padding) {
+  Pool p;
+  p.kind = kind;
+  p.dtype = dtype;
+  p.size = {1, 1};
+  p.kernel = {kernel, kernel};
+  p.stride = {stride, stride};
+  p.padding = {padding, padding};
+  p.dilation = {1, 1};
+  return p;
+}
+
+// Every dimension moves.
+void add_dynamic(CaseList& out, etb_dtype dtype) {
+  for (const bool is_last : {false, true})
+    for (const Kind kind : {Kind::kMaximum, Kind::kMean})
+      for (const int64_t stride : {int64_t{1}, int64_t{2}}) {
+        Pool p = even_pool(kind, dtype, 3, stride, 1);
+        p.is_last = is_last;
+        p.counts_padding = stride == 1;
+        add_all_dynamic_forms(out, dtype, maker_of(p), {2, 3, stride == 1 ? 5 : 7, 6}, false);
+      }
+}
 
 // Maxima must keep NaN, and means and maxima infinities, in these windows and in no other.
 void add_non_finite(CaseList& out, Kind kind, etb_dtype dtype) {
   for (const bool is_last : {false, true}) {
-    Pool p;
-    p.kind = kind;
-    p.dtype = dtype;
+    Pool p = even_pool(kind, dtype, 3, 2, 0);
     p.leading = {2, 5};
     p.size = {9, 10};
     p.kernel = {3, 2};
-    p.stride = {2, 2};
     p.padding = {1, 0};
-    p.dilation = {1, 1};
     p.is_last = is_last;
-    p.values = ValueSet::kNonFinite;
-    add_pool(out, p);
+    p.values = Values::kNonFinite;
+    add_form(out, dtype, pool_form(p));
   }
 }
 
@@ -299,18 +328,15 @@ void add_large(CaseList& out) {
   for (const Row& row : rows)
     for (const Kind kind : {Kind::kMean, Kind::kMaximum, Kind::kMaximumOnly})
       for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}) {
-        Pool p;
-        p.kind = kind;
-        p.dtype = dtype;
+        Pool p = even_pool(kind, dtype, 1, 1, 0);
         p.leading = row.leading;
         p.size = row.size;
         p.kernel = row.kernel;
         p.stride = row.stride;
         p.padding = row.padding;
-        p.dilation = {1, 1};
         p.is_last = dtype == ETB_DTYPE_FLOAT16;
         p.is_large = true;
-        if (dtype == ETB_DTYPE_FLOAT32 || kind != Kind::kMaximum) add_pool(out, p);
+        if (dtype == ETB_DTYPE_FLOAT32 || kind != Kind::kMaximum) add_form(out, dtype, pool_form(p));
       }
 }
 
@@ -321,7 +347,6 @@ void add_pool_designs(CaseList& out) {
                                halves = {ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64},
                                others = {ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64,
                                          ETB_DTYPE_INT64,   ETB_DTYPE_INT8,     ETB_DTYPE_UINT8};
-  Names names;
   for (const Kind kind : {Kind::kMean, Kind::kMaximum, Kind::kMaximumOnly}) {
     const std::string word = kind == Kind::kMean      ? "mean"
                              : kind == Kind::kMaximum ? "maximum"
@@ -329,14 +354,16 @@ void add_pool_designs(CaseList& out) {
     const std::vector<etb_dtype>& more = kind == Kind::kMean ? halves : others;
     for (const Directions& directions : kDirections) {
       const std::string seed = word + " of " + std::to_string(directions.sizes[0].size());
+      // No op of one direction returns indices.
       if (kind == Kind::kMaximum && directions.sizes[0].size() == 1) continue;
-      PoolDesign(kind, directions, floats, true).add_cases(out, names, seed + ", common");
-      PoolDesign(kind, directions, floats, false).add_cases(out, names, seed);
+      PoolDesign(kind, directions, floats, true).add_cases(out, seed + ", common");
+      PoolDesign(kind, directions, floats, false).add_cases(out, seed);
       if (directions.sizes[0].size() == 2)
-        PoolDesign(kind, directions, more, true).add_cases(out, names, seed + ", other types");
+        PoolDesign(kind, directions, more, true).add_cases(out, seed + ", other types");
     }
     for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}) add_non_finite(out, kind, dtype);
   }
+  for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
   add_large(out);
 }
 

@@ -4,10 +4,10 @@
 // scales are per tensor or per channel, with one tiny channel.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
-#include "conformance/cases/convolution_design.hpp"
-#include "conformance/cases/quantised_design.hpp"
+#include "conformance/cases/design_convolution.hpp"
+#include "conformance/cases/design_quantisation.hpp"
+#include "conformance/cases/designs.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -25,16 +25,16 @@ enum class Kind {
   kMean,
   kAdaptiveMean,
   kMaximum,
-  kAdd
-};  // kAdd: a constant
+  kAdd,  // the other operand is a constant
+};
 enum class Clamp { kNone, kRelu, kSix };
 
 struct Layer {
   Kind kind = Kind::kLinear;
-  CodeRange codes;  // of input and result
-  Shape input;      // of codes
+  CodeRange codes;  // input and result have them
+  Shape input;
   Convolution convolution;
-  int64_t outputs = 1;  // of products
+  int64_t outputs = 1;  // columns of a product
   double input_scale = 1, weight_scale = 1, result_scale = 1;
   int64_t input_zero = 0, result_zero = 0, weight_zero = 0;
   bool is_per_channel = false, has_bias = false, is_large = false;
@@ -73,60 +73,33 @@ struct Layer {
                                     "aten.add.Tensor"};
     return kOps[static_cast<size_t>(kind)];
   }
-  std::string name() const;
 };
-
-std::string Layer::name() const {
-  std::string text =
-      "quant" + op_word(op()).substr(2) + "." + short_name(codes.dtype) + "." + shape_text(input);
-  if (is_product()) text += ".o" + std::to_string(outputs);
-  if (kind == Kind::kConvolution) {
-    const Convolution& c = convolution;
-    text += ".o" + std::to_string(c.channels.out) + "_k" + number_text(c.kernel) + "_s" +
-            number_text(c.stride) + "_p" + number_text(c.padding) + "_d" + number_text(c.dilation) + "_g" +
-            std::to_string(c.channels.groups) + (c.is_transposed ? "_transposed" : "");
-  }
-  text += ".s" + real_text(input_scale) + "_z" + number_text({input_zero}) + "_to_s" +
-          real_text(result_scale) + "_z" + number_text({result_zero});
-  if (has_weight()) text += is_per_channel ? ".per_channel" : ".per_tensor";
-  if (has_weight() && weight_zero != 0) text += "_zw" + number_text({weight_zero});
-  text += has_bias ? "_bias" : "";
-  return text +
-         (clamp == Clamp::kRelu  ? ".relu"
-          : clamp == Clamp::kSix ? ".relu6"
-                                 : "") +
-         (is_large ? ".large" : "") + ".stat";
-}
 
 double channel_scale(const Layer& layer, int64_t channel) {
   if (!layer.is_per_channel) return layer.weight_scale;
   return layer.weight_scale * std::ldexp(1.0, channel == 2 ? -14 : -static_cast<int>(channel * 5 % 4));
 }
 
-// Builds the nodes of a layer; the result stays real with `is_reference`.
-class LayerBuilder {
- public:
-  LayerBuilder(const Layer& layer, CaseBuilder& builder) : layer_(layer), builder_(builder) {}
+// Neighbours differ, also in sign.
+int64_t channel_zero(const Layer& layer, int64_t channel) { return layer.weight_zero * (channel % 3 - 1); }
 
-  void build(bool is_reference) {
-    const uint32_t codes = builder_.input(
-        make_values(layer_.input, Values::kStatistical,
-                    {static_cast<double>(layer_.codes.low), static_cast<double>(layer_.codes.high)}, 0,
-                    builder_.random()));
-    // Constants have numbers before those of results.
-    const Weight constants = layer_.has_weight() ? weight_constants() : Weight{};
-    const uint32_t z = layer_.has_bias ? bias() : 0;
-    const uint32_t x = builder_.node(
-        "quantized_decomposed.dequantize_per_tensor.default",
-        tensor_quant_args(codes, layer_.input_scale, layer_.input_zero, layer_.codes), real(layer_.input));
-    const uint32_t w = layer_.has_weight() ? weight(constants) : 0;
-    const uint32_t y = clamped(node(x, w, z));
-    builder_.output(is_reference ? real_codes(builder_, y, layer_.result_scale, layer_.result_zero,
-                                              layer_.codes, real(layer_.result()))
-                                 : builder_.node("quantized_decomposed.quantize_per_tensor.default",
-                                                 tensor_quant_args(y, layer_.result_scale, layer_.result_zero,
-                                                                   layer_.codes),
-                                                 layer_.result()));
+// Adds the nodes of a layer; the result stays real with `is_reference`.
+class LayerNodes {
+ public:
+  LayerNodes(const Layer& layer, size_t operand_count, std::vector<FormNode>& nodes)
+      : layer_(layer), nodes_(nodes, operand_count) {}
+
+  void add(bool is_reference) {
+    const uint32_t x =
+        nodes_.add(kDequantise, tensor_quant_args(0, layer_.input_scale, layer_.input_zero, layer_.codes),
+                   real(layer_.input));
+    const uint32_t w = layer_.has_weight() ? weight() : 0;
+    const uint32_t y = clamped(node(x, w, bias_operand()));
+    if (is_reference)
+      return add_real_codes(nodes_, y, layer_.result_scale, layer_.result_zero, layer_.codes,
+                            real(layer_.result()));
+    nodes_.add(kQuantise, tensor_quant_args(y, layer_.result_scale, layer_.result_zero, layer_.codes),
+               layer_.result());
   }
 
  private:
@@ -135,54 +108,23 @@ class LayerBuilder {
     return shape;
   }
 
-  int64_t channels() const {
-    return layer_.kind == Kind::kConvolution ? layer_.convolution.channels.out : layer_.outputs;
-  }
+  // Operands: the input; the weight with its scales and zero points, if it has them; the bias.
+  uint32_t bias_operand() const { return !layer_.has_weight() ? 1 : layer_.is_per_channel ? 4 : 2; }
 
-  struct Weight {
-    uint32_t codes = 0, scales = 0, zeros = 0;
-  };
-  Weight weight_constants() {
-    const Shape shape = layer_.weight();
-    Weight out;
-    out.codes =
-        builder_.constant(make_values(shape, Values::kStatistical, {-127, 127}, 1, builder_.random()));
-    if (!layer_.is_per_channel) return out;
-    const int64_t count = shape.sizes[static_cast<size_t>(layer_.weight_axis())];
-    out.scales = builder_.constant(
-        filled({ETB_DTYPE_FLOAT32, {count}, {}}, [&](int64_t i) { return channel_scale(layer_, i); }));
-    out.zeros = builder_.constant(filled({ETB_DTYPE_INT64, {count}, {}}, [](int64_t) { return 0.0; }));
-    return out;
-  }
-
-  uint32_t weight(const Weight& constants) {
+  uint32_t weight() {
     const Shape shape = real(layer_.weight());
     if (!layer_.is_per_channel)
-      return builder_.node("quantized_decomposed.dequantize_per_tensor.default",
-                           tensor_quant_args(constants.codes, layer_.weight_scale, layer_.weight_zero,
-                                             {ETB_DTYPE_INT8, -127, 127}),
-                           shape);
-    return builder_.node("quantized_decomposed.dequantize_per_channel.default",
-                         {value_arg(constants.codes, "input"), value_arg(constants.scales, "scales"),
-                          value_arg(constants.zeros, "zero_points"), int_arg(layer_.weight_axis(), "axis"),
-                          int_arg(-127, "quant_min"), int_arg(127, "quant_max"),
-                          graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
-                         shape);
-  }
-
-  // Integers keep it as a multiple of both scales, which it is here.
-  uint32_t bias() {
-    return builder_.constant(filled({ETB_DTYPE_FLOAT32, {channels()}, {}}, [&](int64_t i) {
-      return static_cast<double>(builder_.random().between(-3000, 3000)) * layer_.input_scale *
-             channel_scale(layer_, i);
-    }));
+      return nodes_.add(kDequantise,
+                        tensor_quant_args(1, layer_.weight_scale, layer_.weight_zero, kWeightCodes), shape);
+    return nodes_.add("quantized_decomposed.dequantize_per_channel.default",
+                      channel_quant_args(1, 2, 3, layer_.weight_axis(), kWeightCodes), shape);
   }
 
   uint32_t node(uint32_t x, uint32_t w, uint32_t z) {
     const Shape result = real(layer_.result());
     const graph::ArgumentDesc bias = layer_.has_bias ? value_arg(z, "bias") : graph::none_arg("bias");
     const auto op = [&](std::vector<graph::ArgumentDesc> args) {
-      return builder_.node(layer_.op(), std::move(args), result);
+      return nodes_.add(layer_.op(), std::move(args), result);
     };
     switch (layer_.kind) {
       case Kind::kLinear:
@@ -204,37 +146,97 @@ class LayerBuilder {
     }
     Shape indices = result;
     indices.dtype = ETB_DTYPE_INT64;
-    return builder_.node(layer_.op(),
-                         {value_arg(x, "self"), ints_arg({2, 2}, "kernel_size"), ints_arg({2, 2}, "stride")},
-                         std::vector<Shape>{result, indices});
+    return nodes_.add(layer_.op(),
+                      {value_arg(x, "self"), ints_arg({2, 2}, "kernel_size"), ints_arg({2, 2}, "stride")},
+                      std::vector<Shape>{result, indices});
   }
 
   uint32_t clamped(uint32_t y) {
     const Shape result = real(layer_.result());
     if (layer_.clamp == Clamp::kNone) return y;
-    if (layer_.clamp == Clamp::kRelu)
-      return builder_.node("aten.relu.default", {value_arg(y, "self")}, result);
-    return builder_.node("aten.hardtanh.default",
-                         {value_arg(y, "self"), float_arg(0, "min_val"), float_arg(6, "max_val")}, result);
+    if (layer_.clamp == Clamp::kRelu) return nodes_.add("aten.relu.default", {value_arg(y, "self")}, result);
+    return nodes_.add("aten.hardtanh.default",
+                      {value_arg(y, "self"), float_arg(0, "min_val"), float_arg(6, "max_val")}, result);
   }
 
   const Layer& layer_;
-  CaseBuilder& builder_;
+  FormNodes nodes_;
 };
 
-void add_layer(CaseList& out, const Layer& layer) {
-  out.add({layer.name(), layer.op(), layer.codes.dtype, [layer](std::string_view name) -> Result<BuiltCase> {
-             CaseBuilder builder(name), parts(name);
-             LayerBuilder(layer, builder).build(false);
-             LayerBuilder(layer, parts).build(true);
-             ErrorModel error_model;
-             error_model.rule = Rule::kQuantized;
-             error_model.zero_point = layer.result_zero;
-             ETB_ASSIGN(BuiltCase built, builder.finish(std::move(error_model)));
-             ETB_ASSIGN(BuiltCase reference, parts.finish({}));
-             built.reference_image = std::move(reference.image);
-             return built;
-           }});
+void add_weight_operands(const Layer& layer, OpForm& form) {
+  const Shape shape = layer.weight();
+  form.operands.push_back({shape, Values::kStatistical, kWeightCodes.domain(), true});
+  if (!layer.is_per_channel) return;
+  const Numbers count = {shape.sizes[static_cast<size_t>(layer.weight_axis())]};
+  form.operands.push_back(
+      constant_of({ETB_DTYPE_FLOAT32, count, {}}, [layer](int64_t i) { return channel_scale(layer, i); }));
+  form.operands.push_back(constant_of({ETB_DTYPE_INT64, count, {}}, [layer](int64_t i) {
+    return static_cast<double>(channel_zero(layer, i));
+  }));
+}
+
+// Integers keep a bias as a multiple of both scales, which it is here.
+Operand bias_of(const Layer& layer) {
+  const int64_t count = layer.kind == Kind::kConvolution ? layer.convolution.channels.out : layer.outputs;
+  Operand out{{ETB_DTYPE_FLOAT32, {count}, {}}};
+  out.is_constant = true;
+  out.fill = [layer](TensorData& data, Random& random) {
+    data = filled(data.shape, [&](int64_t i) {
+      return static_cast<double>(random.between(-3000, 3000)) * layer.input_scale * channel_scale(layer, i);
+    });
+  };
+  return out;
+}
+
+std::string word_of(const Layer& layer) {
+  std::string text = "codes";
+  if (layer.kind == Kind::kConvolution) {
+    const Convolution& c = layer.convolution;
+    text += "_s" + number_text(c.stride) + "_p" + number_text(c.padding) + "_d" + number_text(c.dilation) +
+            "_g" + number_text(c.channels.groups) + (c.is_transposed ? "_transposed" : "");
+  }
+  text += ".s" + real_text(layer.input_scale) + "_z" + number_text(layer.input_zero) + "_to_s" +
+          real_text(layer.result_scale) + "_z" + number_text(layer.result_zero);
+  if (layer.has_weight()) text += layer.is_per_channel ? ".per_channel" : ".per_tensor";
+  if (layer.has_weight() && layer.weight_zero != 0) text += "_zw" + number_text(layer.weight_zero);
+  text += layer.clamp == Clamp::kRelu ? ".relu" : layer.clamp == Clamp::kSix ? ".relu6" : "";
+  return text + (layer.is_large ? ".large" : "");
+}
+
+OpForm layer_form(const Layer& layer) {
+  OpForm form;
+  form.op = layer.op();
+  form.group = "quant";
+  form.word = word_of(layer);
+  form.operands = {{layer.input, Values::kStatistical, layer.codes.domain()}};
+  if (layer.has_weight()) add_weight_operands(layer, form);
+  if (layer.has_bias) form.operands.push_back(bias_of(layer));
+  LayerNodes(layer, form.operands.size(), form.nodes).add(false);
+  LayerNodes(layer, form.operands.size(), form.reference.nodes).add(true);
+  form.error_model = code_model(layer.result_zero);
+  return form;
+}
+
+// A maker of the same layer at other sizes of the input.
+Maker maker_of(const Layer& base) {
+  return [base](const Sizes& sizes) {
+    Layer layer = base;
+    layer.input.sizes = sizes;
+    if (layer.kind == Kind::kConvolution) {
+      layer.convolution.batch = sizes[0];
+      layer.convolution.channels.in = sizes[1];
+      layer.convolution.size = {sizes[2], sizes[3]};
+    }
+    return layer_form(layer);
+  };
+}
+
+// Adds the case, and for some rows a dynamic one of the first dimension, which every plugin has.
+void add_row(CaseList& out, const Layer& layer, size_t at) {
+  add_form(out, layer.codes.dtype, layer_form(layer));
+  if (at % 3 == 0 && layer.kind != Kind::kAdd)
+    add_dynamic_form(out, layer.codes.dtype, maker_of(layer), layer.input.sizes, Moving::kFirst,
+                     static_cast<Order>(at / 3 % 3));
 }
 
 // Returns a scale with which sums of `length` products fill the codes and some saturate.
@@ -245,8 +247,6 @@ double result_scale(const Layer& layer, bool is_power) {
   return is_power ? std::ldexp(1.0, static_cast<int>(std::floor(std::log2(wanted)))) : wanted;
 }
 
-const CodeRange kInt8{ETB_DTYPE_INT8, -128, 127}, kUint8{ETB_DTYPE_UINT8, 0, 255};
-
 // Factors that all layers have.
 struct CommonFactors {
   explicit CommonFactors(Design& design)
@@ -255,7 +255,7 @@ struct CommonFactors {
         result_zero(design.add<double>({0.5, 0, 1, 0.3})),
         is_power(design.add<bool>({true, false})),
         is_per_channel(design.add<bool>({true, false})),
-        weight_zero(design.add<int64_t>({0, 0, 0, 0, 5})),  // plugins without some reject such rows
+        weight_zero(design.add<int64_t>({0, 0, 0, 0, 5})),  // few plugins have any, so most rows have none
         has_bias(design.add<bool>({true, false})),
         clamp(design.add<Clamp>({Clamp::kNone, Clamp::kRelu, Clamp::kNone, Clamp::kSix})) {}
 
@@ -271,13 +271,13 @@ struct CommonFactors {
     layer.input_scale = is_power(row) ? 0x1p-5 : 0.0173;
     layer.weight_scale = is_power(row) ? 0x1p-6 : 0.0047;
     layer.is_per_channel = is_per_channel(row);
-    layer.weight_zero = layer.is_per_channel ? 0 : weight_zero(row);
+    layer.weight_zero = weight_zero(row);
     layer.has_bias = has_bias(row);
     layer.clamp = clamp(row);
   }
 
   Factor<CodeRange> codes;
-  Factor<double> input_zero, result_zero;  // as a part of the range
+  Factor<double> input_zero, result_zero;  // position in the range, from 0 to 1
   Factor<bool> is_power, is_per_channel;
   Factor<int64_t> weight_zero;
   Factor<bool> has_bias;
@@ -291,7 +291,7 @@ void add_products(CaseList& out) {
   const auto rows = design.add<Numbers>({{1}, {3}, {8}, {2, 5}, {1, 17}, {2, 2, 3}});
   const auto inputs = design.add<int64_t>({1, 7, 8, 16, 31, 64, 65, 129}),
              outputs = design.add<int64_t>({1, 4, 7, 8, 9, 16, 17, 33});
-  Names names;
+  size_t at = 0;
   for (const char* seed : {"products of codes", "products of codes, again"})
     for (const Levels& row : design.rows(seed)) {
       Layer layer;
@@ -302,7 +302,7 @@ void add_products(CaseList& out) {
       common.apply(row, layer);
       if (layer.kind != Kind::kLinear) layer.has_bias = layer.kind == Kind::kAddmm;
       layer.result_scale = result_scale(layer, common.is_power(row));
-      if (names.is_new(layer.name())) add_layer(out, layer);
+      add_row(out, layer, at++);
     }
 }
 
@@ -338,7 +338,7 @@ void add_convolutions(CaseList& out) {
     layer.result_scale = result_scale(layer, common.is_power(row));
     return layer;
   };
-  Names names;
+  size_t at = 0;
   for (const char* seed : {"convolutions of codes", "convolutions of codes, again"})
     for (const Levels& row : design.rows(seed, [&](const Levels& levels) {
            const Convolution c = layer_of(levels).convolution;
@@ -347,7 +347,7 @@ void add_convolutions(CaseList& out) {
            const Numbers made = c.result_size();
            return !is_shared && made[0] > 0 && made[1] > 0;
          }))
-      if (const Layer layer = layer_of(row); names.is_new(layer.name())) add_layer(out, layer);
+      add_row(out, layer_of(row), at++);
 }
 
 // Means have a scale of their own; maxima keep the scale. A constant that is added has a zero point.
@@ -357,7 +357,7 @@ void add_windows(CaseList& out) {
   const auto kind = design.add<Kind>({Kind::kMean, Kind::kAdaptiveMean, Kind::kMaximum, Kind::kAdd});
   const auto size = design.add<Numbers>({{1, 3, 4, 6}, {2, 8, 5, 7}, {3, 17, 2, 2}, {1, 5, 9, 3}});
   const auto is_last = design.add<bool>({true, false});
-  Names names;
+  size_t at = 0;
   for (const Levels& row : design.rows("windows of codes")) {
     Layer layer;
     layer.kind = kind(row);
@@ -372,7 +372,65 @@ void add_windows(CaseList& out) {
       layer.result_scale = layer.input_scale;
       layer.result_zero = layer.input_zero;
     }
-    if (names.is_new(layer.name())) add_layer(out, layer);
+    add_row(out, layer, at++);
+  }
+}
+
+// A maker of op(dequantised, dequantised), quantised again; of one operand for relu. The second operand is whole, a
+// row, or a slice.
+enum class Second { kWhole, kRow, kSlice };
+
+Maker code_maker(const char* op, bool is_unary, Second second) {
+  return [=](const Sizes& sizes) {
+    Sizes other = sizes;
+    if (second == Second::kRow) other = {sizes.back()};
+    if (second == Second::kSlice) other.front() = 1;
+    const Shape code{ETB_DTYPE_INT8, sizes, {}}, real{ETB_DTYPE_FLOAT32, sizes, {}};
+    OpForm form;
+    form.op = op;
+    form.word = "between_codes";
+    form.operands = {{code, Values::kStatistical, kInt8.domain()}};
+    if (!is_unary)
+      form.operands.push_back({{ETB_DTYPE_INT8, other, {}}, Values::kStatistical, kInt8.domain()});
+    for (const bool is_reference : {false, true}) {
+      FormNodes nodes(is_reference ? form.reference.nodes : form.nodes, form.operands.size());
+      const uint32_t a = nodes.add(kDequantise, tensor_quant_args(0, 0x1p-5, 3, kInt8), real);
+      std::vector<graph::ArgumentDesc> args = {value_arg(a, "self")};
+      if (!is_unary)
+        args.push_back(value_arg(nodes.add(kDequantise, tensor_quant_args(1, 0x1p-5, -7, kInt8),
+                                           Shape{ETB_DTYPE_FLOAT32, other, {}}),
+                                 "other"));
+      const uint32_t y = nodes.add(op, args, real);
+      if (is_reference)
+        add_real_codes(nodes, y, 0x1p-4, 11, kInt8, real);
+      else
+        nodes.add(kQuantise, tensor_quant_args(y, 0x1p-4, 11, kInt8), code);
+    }
+    form.error_model = code_model(11);
+    return form;
+  };
+}
+
+// Arithmetic between codes: every dimension moves.
+void add_dynamic(CaseList& out) {
+  for (const Sizes& sizes : {Sizes{17}, {3, 17}, {2, 3, 4}, {2, 3, 4, 5}, {2, 1, 3, 2, 4}}) {
+    for (const char* op : {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"})
+      for (const Second second : {Second::kWhole, Second::kRow, Second::kSlice})
+        add_all_dynamic_forms(out, ETB_DTYPE_INT8, code_maker(op, false, second), sizes, true);
+    add_all_dynamic_forms(out, ETB_DTYPE_INT8, code_maker("aten.relu.default", true, Second::kWhole), sizes,
+                          true);
+    for (const bool is_down : {false, true})
+      add_all_dynamic_forms(
+          out, ETB_DTYPE_INT8,
+          [=](const Sizes& now) {
+            const Shape code{ETB_DTYPE_INT8, now, {}}, real{ETB_DTYPE_FLOAT32, now, {}};
+            return OpForm{
+                is_down ? kQuantise : kDequantise,
+                {{is_down ? real : code, is_down ? Values::kExact : Values::kStatistical, kInt8.domain()}},
+                tensor_quant_args(0, 0x1p-3, 3, kInt8),
+                {is_down ? code : real}};
+          },
+          sizes, true);
   }
 }
 
@@ -393,7 +451,7 @@ void add_large(CaseList& out) {
     layer.input = {ETB_DTYPE_INT8, product.sizes, {}};
     layer.outputs = product.outputs;
     layer.result_scale = result_scale(layer, true);
-    add_layer(out, layer);
+    add_form(out, ETB_DTYPE_INT8, layer_form(layer));
   }
   layer.kind = Kind::kConvolution;
   for (const Channels& channels : {Channels{520, 33, 1}, Channels{17, 515, 1}, Channels{513, 513, 513}}) {
@@ -405,16 +463,17 @@ void add_large(CaseList& out) {
     c.output_padding = {0, 0};
     layer.input = {ETB_DTYPE_INT8, c.input_shape().sizes, {}};
     layer.result_scale = result_scale(layer, true);
-    add_layer(out, layer);
+    add_form(out, ETB_DTYPE_INT8, layer_form(layer));
   }
 }
 
 }  // namespace
 
-void add_quantised_layers(CaseList& out) {
+void add_quantised_layer_designs(CaseList& out) {
   add_products(out);
   add_convolutions(out);
   add_windows(out);
+  add_dynamic(out);
   add_large(out);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions over one to three dimensions, also transposed, by designs over all attributes. Sizes, strides
 // and so on differ between directions, so that a plugin that mixes them up is wrong.
-#include "conformance/cases/convolution_design.hpp"
+#include "conformance/cases/design_convolution.hpp"
 
 #include <algorithm>
 
-#include "conformance/cases/sum_designs.hpp"
+#include "conformance/cases/designs.hpp"
 
 namespace etb::conformance {
 
@@ -52,17 +52,6 @@ int64_t Convolution::length() const {
   return count;
 }
 
-std::string Convolution::name() const {
-  std::string text = std::string("op.convolution.") + short_name(dtype) + "." + shape_text(input_shape()) +
-                     ".o" + std::to_string(channels.out) + "_k" + number_text(kernel) + "_s" +
-                     number_text(stride) + "_p" + number_text(padding) + "_d" + number_text(dilation);
-  if (is_transposed) text += "_op" + number_text(output_padding);
-  text += "_g" + std::to_string(channels.groups) + (is_transposed ? ".transposed" : "");
-  if (bias != Parameter::kNone) text += bias == Parameter::kInput ? ".bias_input" : ".bias";
-  return text + (weight == Parameter::kConstant ? ".constant." : ".") + (is_large ? "large." : "") +
-         to_text(values);
-}
-
 std::vector<graph::ArgumentDesc> convolution_args(const Convolution& c, uint32_t input, uint32_t weight,
                                                   const graph::ArgumentDesc& bias) {
   return {value_arg(input, "input"),
@@ -76,25 +65,36 @@ std::vector<graph::ArgumentDesc> convolution_args(const Convolution& c, uint32_t
           graph::int_arg(c.channels.groups, "groups")};
 }
 
-void add_convolution(CaseList& out, const Convolution& c) {
-  out.add({c.name(), "aten.convolution.default", c.dtype, [c](std::string_view name) {
-             CaseBuilder builder(name);
-             const Domain domain = is_floating(c.dtype) ? Domain{-1, 1} : Domain{-3, 3};
-             const uint32_t x =
-                 builder.input(make_set(c.input_shape(), c.values, domain, 0, builder.random()));
-             const auto parameter = [&](const Shape& shape, Parameter kind) {
-               TensorData data = make_set(shape, c.values, domain, 1, builder.random());
-               return kind == Parameter::kConstant ? builder.constant(data) : builder.input(std::move(data));
-             };
-             const uint32_t w = parameter(c.weight_shape(), c.weight);
-             const graph::ArgumentDesc bias =
-                 c.bias == Parameter::kNone
-                     ? graph::none_arg("bias")
-                     : value_arg(parameter(Shape{c.dtype, {c.channels.out}, {}}, c.bias), "bias");
-             builder.output(
-                 builder.node("aten.convolution.default", convolution_args(c, x, w, bias), c.result_shape()));
-             return builder.finish(sum_model(c.values, c.length()));
-           }});
+Convolution even_convolution(etb_dtype dtype, const Channels& channels, const Sizes& size, int64_t kernel,
+                             int64_t stride, int64_t padding, int64_t dilation) {
+  Convolution c;
+  c.dtype = dtype;
+  c.channels = channels;
+  c.size = size;
+  c.kernel = Numbers(size.size(), kernel);
+  c.stride = Numbers(size.size(), stride);
+  c.padding = Numbers(size.size(), padding);
+  c.dilation = Numbers(size.size(), dilation);
+  c.output_padding = Numbers(size.size(), 0);
+  return c;
+}
+
+OpForm convolution_form(const Convolution& c) {
+  const Domain domain = is_floating(c.dtype) ? Domain{-1, 1} : Domain{-3, 3};
+  OpForm form;
+  form.op = "aten.convolution.default";
+  form.operands = {{c.input_shape(), c.values, domain},
+                   {c.weight_shape(), c.values, domain, c.weight == Parameter::kConstant}};
+  if (c.bias != Parameter::kNone)
+    form.operands.push_back(
+        {{c.dtype, {c.channels.out}, {}}, c.values, domain, c.bias == Parameter::kConstant});
+  const graph::ArgumentDesc bias =
+      c.bias == Parameter::kNone ? graph::none_arg("bias") : value_arg(2, "bias");
+  form.args = convolution_args(c, 0, 1, bias);
+  form.results = {c.result_shape()};
+  form.error_model = sum_model(c.values, c.length());
+  if (c.is_large) form.word = "large";
+  return form;
 }
 
 namespace {
@@ -136,51 +136,94 @@ void fit(Convolution& c) {
   }
 }
 
-void add_design(CaseList& out, const Directions& directions, const std::vector<etb_dtype>& dtypes,
-                bool is_transposed, const std::string& seed) {
-  Names names;
-  Design design;
-  const auto size = design.add(directions.sizes), kernel = design.add(directions.kernels),
-             stride = design.add(directions.strides), padding = design.add(directions.paddings),
-             dilation = design.add(directions.dilations),
-             output_padding = design.add(is_transposed ? directions.output_paddings
-                                                       : std::vector<Numbers>{directions.output_paddings[0]});
-  const auto channels = design.add(kManyChannels);
-  const auto batch = design.add<int64_t>({1, 2, 3});
-  const auto dtype = design.add(dtypes);
-  const auto is_last = design.add<bool>({false, true});
-  const auto bias = design.add<bool>({true, false});
-  const auto values = design.add<ValueSet>(
-      {ValueSet::kExact, ValueSet::kStatistical, ValueSet::kSparse, ValueSet::kPositive, ValueSet::kWide});
-  // Few plugins take parameters that are known only at run time: a third of the rows has some.
-  const auto parameters =
-      design.add<std::pair<Parameter, Parameter>>({{Parameter::kConstant, Parameter::kConstant},
-                                                   {Parameter::kConstant, Parameter::kConstant},
-                                                   {Parameter::kConstant, Parameter::kConstant},
-                                                   {Parameter::kInput, Parameter::kInput},
-                                                   {Parameter::kConstant, Parameter::kInput}});
-  const auto convolution = [&](const Levels& row) {
+// A maker of the same layer at other sizes of batch, channels and image.
+Maker maker_of(const Convolution& base) {
+  return [base](const Sizes& sizes) {
+    Convolution c = base;
+    c.batch = sizes[0];
+    c.channels.in = sizes[1];
+    c.size.assign(sizes.begin() + 2, sizes.end());
+    return convolution_form(c);
+  };
+}
+
+// Adds the case, and for some rows dynamic ones: the image moves where the kernel fits into one of size 1.
+void add_row(CaseList& out, const Convolution& c, size_t at) {
+  add_form(out, c.dtype, convolution_form(c));
+  if (at % 3 != 0) return;
+  Convolution least = c;
+  least.size.assign(c.size.size(), 1);
+  const Numbers result = least.result_size();
+  const bool may_be_one = *std::min_element(result.begin(), result.end()) > 0;
+  const Sizes sizes = c.input_shape().sizes;
+  const auto order = static_cast<Order>(at / 3 % 3);
+  add_dynamic_form(out, c.dtype, maker_of(c), sizes,
+                   may_be_one && at % 2 == 0 ? Moving::kLast : Moving::kFirst, order);
+}
+
+// Attributes of every row.
+class ConvolutionDesign {
+ public:
+  ConvolutionDesign(const Directions& directions, const std::vector<etb_dtype>& dtypes, bool is_transposed)
+      : is_transposed_(is_transposed),
+        size_(design_.add(directions.sizes)),
+        kernel_(design_.add(directions.kernels)),
+        stride_(design_.add(directions.strides)),
+        padding_(design_.add(directions.paddings)),
+        dilation_(design_.add(directions.dilations)),
+        output_padding_(design_.add(is_transposed ? directions.output_paddings
+                                                  : std::vector<Numbers>{directions.output_paddings[0]})),
+        channels_(design_.add(kManyChannels)),
+        batch_(design_.add<int64_t>({1, 2, 3})),
+        dtype_(design_.add(dtypes)),
+        is_last_(design_.add<bool>({false, true})),
+        has_bias_(design_.add<bool>({true, false})),
+        values_(design_.add<Values>(
+            {Values::kExact, Values::kStatistical, Values::kSparse, Values::kPositive, Values::kSpread})),
+        // Few plugins accept parameters that are known only at run time: a third of the rows has some.
+        parameters_(
+            design_.add<std::pair<Parameter, Parameter>>({{Parameter::kConstant, Parameter::kConstant},
+                                                          {Parameter::kConstant, Parameter::kConstant},
+                                                          {Parameter::kConstant, Parameter::kConstant},
+                                                          {Parameter::kInput, Parameter::kInput},
+                                                          {Parameter::kConstant, Parameter::kInput}})) {}
+
+  void add_cases(CaseList& out, const std::string& seed) const {
+    size_t at = 0;
+    for (const Levels& row : design_.rows(seed)) add_row(out, convolution(row), at++);
+  }
+
+ private:
+  Convolution convolution(const Levels& row) const {
     Convolution c;
-    c.dtype = dtype(row);
-    c.batch = batch(row);
-    c.channels = channels(row);
-    c.size = size(row);
-    c.kernel = kernel(row);
-    c.stride = stride(row);
-    c.padding = padding(row);
-    c.dilation = dilation(row);
-    c.output_padding = output_padding(row);
-    c.is_transposed = is_transposed;
-    c.is_last = is_last(row);
-    c.weight = parameters(row).first;
-    c.bias = bias(row) ? parameters(row).second : Parameter::kNone;
-    c.values = fitting_set(c.dtype, values(row), c.length());
+    c.dtype = dtype_(row);
+    c.batch = batch_(row);
+    c.channels = channels_(row);
+    c.size = size_(row);
+    c.kernel = kernel_(row);
+    c.stride = stride_(row);
+    c.padding = padding_(row);
+    c.dilation = dilation_(row);
+    c.output_padding = output_padding_(row);
+    c.is_transposed = is_transposed_;
+    c.is_last = is_last_(row);
+    c.weight = parameters_(row).first;
+    c.bias = has_bias_(row) ? parameters_(row).second : Parameter::kNone;
+    c.values = fitting_values(c.dtype, values_(row), c.length());
     fit(c);
     return c;
-  };
-  for (const Levels& row : design.rows(seed))
-    if (const Convolution c = convolution(row); names.is_new(c.name())) add_convolution(out, c);
-}
+  }
+
+  bool is_transposed_;
+  Design design_;
+  Factor<Numbers> size_, kernel_, stride_, padding_, dilation_, output_padding_;
+  Factor<Channels> channels_;
+  Factor<int64_t> batch_;
+  Factor<etb_dtype> dtype_;
+  Factor<bool> is_last_, has_bias_;
+  Factor<Values> values_;
+  Factor<std::pair<Parameter, Parameter>> parameters_;
+};
 
 // One NaN and both infinities reach the windows that have them, and no other. Not for depthwise filters: kernels
 // with more taps than the filter multiply a neighbour by 0.
@@ -188,35 +231,49 @@ void add_non_finite(CaseList& out) {
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16})
     for (const bool is_transposed : {false, true})
       for (const Channels& channels : {Channels{3, 5, 1}, Channels{6, 4, 2}}) {
-        Convolution c;
-        c.dtype = dtype;
+        Convolution c = even_convolution(dtype, channels, {9, 12}, 1);
         c.batch = 2;
-        c.channels = channels;
-        c.size = {9, 12};
         c.kernel = {3, 2};
         c.stride = {2, 1};
         c.padding = {1, 0};
-        c.dilation = {1, 1};
-        c.output_padding = {0, 0};
         c.is_transposed = is_transposed;
-        c.values = ValueSet::kNonFinite;
-        add_convolution(out, c);
+        c.values = Values::kNonFinite;
+        add_form(out, dtype, convolution_form(c));
       }
+}
+
+// Every dimension moves: one by one, with padding, depthwise, dilated, transposed, of one and two directions.
+void add_dynamic(CaseList& out, etb_dtype dtype) {
+  const auto add = [&](Convolution c, const Sizes& sizes) {
+    c.bias = Parameter::kConstant;
+    add_all_dynamic_forms(out, dtype, maker_of(c), sizes, false);
+  };
+  for (const bool is_last : {false, true}) {
+    const auto two = [&](const Channels& channels, int64_t kernel, int64_t stride, int64_t padding,
+                         int64_t dilation) {
+      Convolution c = even_convolution(dtype, channels, {1, 1}, kernel, stride, padding, dilation);
+      c.is_last = is_last;
+      return c;
+    };
+    add(two({3, 5, 1}, 1, 1, 0, 1), {2, 3, 5, 6});
+    add(two({3, 4, 1}, 3, 1, 1, 1), {2, 3, 5, 6});
+    add(two({2, 5, 1}, 3, 2, 1, 1), {1, 2, 7, 6});
+    add(two({6, 6, 6}, 3, 1, 1, 1), {2, 6, 5, 6});
+    add(two({4, 4, 2}, 3, 1, 2, 2), {2, 4, 6, 7});
+    Convolution transposed = two({3, 3, 1}, 2, 2, 0, 1);
+    transposed.is_transposed = true;
+    add(transposed, {2, 3, 4, 5});
+  }
+  add(even_convolution(dtype, {3, 4, 1}, {1}, 3, 1, 1), {2, 3, 9});
+  add(even_convolution(dtype, {3, 6, 3}, {1}, 3, 2, 1), {2, 3, 9});
 }
 
 // Beyond thresholds of tiles, of unrolled kernels and of channels: the few cases that take long.
 Convolution large(etb_dtype dtype, int64_t batch, const Channels& channels, const Numbers& size,
                   const Numbers& kernel, int64_t stride = 1, int64_t padding = 0, int64_t dilation = 1) {
-  Convolution c;
-  c.dtype = dtype;
+  Convolution c = even_convolution(dtype, channels, size, 1, stride, padding, dilation);
   c.batch = batch;
-  c.channels = channels;
-  c.size = size;
   c.kernel = kernel;
-  c.stride = Numbers(size.size(), stride);
-  c.padding = Numbers(size.size(), padding);
-  c.dilation = Numbers(size.size(), dilation);
-  c.output_padding = Numbers(size.size(), 0);
   c.bias = Parameter::kConstant;
   c.is_large = true;
   return c;
@@ -246,7 +303,7 @@ void add_large(CaseList& out) {
   for (Convolution c : rows)
     for (const bool is_last : {false, true}) {
       c.is_last = is_last;
-      if (c.size.size() == 2 || !is_last) add_convolution(out, c);
+      if (c.size.size() == 2 || !is_last) add_form(out, c.dtype, convolution_form(c));
     }
   Convolution transposed[] = {
       large(kF32, 1, {515, 7, 1}, {4, 5}, {2, 2}, 2), large(kF32, 1, {7, 515, 1}, {4, 5}, {3, 3}, 2, 1),
@@ -254,7 +311,7 @@ void add_large(CaseList& out) {
       large(kF32, 1, {6, 4, 1}, {7, 6}, {16, 16}, 8, 4), large(kF32, 18, {5, 6, 1}, {3, 4}, {3, 3}, 1, 1)};
   for (Convolution& c : transposed) {
     c.is_transposed = true;
-    add_convolution(out, c);
+    add_form(out, c.dtype, convolution_form(c));
   }
 }
 
@@ -263,13 +320,14 @@ void add_large(CaseList& out) {
 void add_convolution_designs(CaseList& out) {
   for (const bool is_transposed : {false, true}) {
     const std::string seed = is_transposed ? "transposed" : "convolution";
-    add_design(out, kTwo, kFloat32, is_transposed, seed + " of two");
-    add_design(out, kTwo, kOthers, is_transposed, seed + " of two, other types");
-    add_design(out, kOne, kFloat32, is_transposed, seed + " of one");
-    add_design(out, kThree, kFloat32, is_transposed, seed + " of three");
-    add_design(out, kOne, kOthers, is_transposed, seed + " of one, other types");
-    add_design(out, kThree, kOthers, is_transposed, seed + " of three, other types");
+    ConvolutionDesign(kTwo, kFloat32, is_transposed).add_cases(out, seed + " of two");
+    ConvolutionDesign(kTwo, kOthers, is_transposed).add_cases(out, seed + " of two, other types");
+    ConvolutionDesign(kOne, kFloat32, is_transposed).add_cases(out, seed + " of one");
+    ConvolutionDesign(kThree, kFloat32, is_transposed).add_cases(out, seed + " of three");
+    ConvolutionDesign(kOne, kOthers, is_transposed).add_cases(out, seed + " of one, other types");
+    ConvolutionDesign(kThree, kOthers, is_transposed).add_cases(out, seed + " of three, other types");
   }
+  for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
   add_non_finite(out);
   add_large(out);
 }

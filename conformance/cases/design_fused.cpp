@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers with a batch norm and a clamp after them, which plugins fold into the layer. The norm scales channels by
+// different factors, the batch is not the number of channels, and the layer may have a second reader.
+#include <cmath>
+
+#include "conformance/cases/design_convolution.hpp"
+#include "conformance/cases/designs.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using graph::float_arg;
+using graph::value_arg;
+
+enum class Layer { kConvolution, kDepthwise, kGrouped, kTransposed, kOneDirection, kPointwise, kLinear };
+enum class Clamp { kNone, kRelu, kSix };
+
+struct Fused {
+  Layer layer = Layer::kConvolution;
+  int64_t batch = 1, out = 5;
+  bool has_bias = true, has_affine = true, is_last = false, has_reader = false;
+  Clamp clamp = Clamp::kNone;
+};
+
+constexpr etb_dtype kDtype = ETB_DTYPE_FLOAT32;  // 16 bits: a plugin may round the layer's result, or not
+
+Convolution convolution_of(const Fused& f) {
+  const bool is_grouped = f.layer == Layer::kGrouped;
+  Channels channels{3, f.out, 1};
+  if (is_grouped) channels = {6, 2 * f.out, 2};
+  if (f.layer == Layer::kDepthwise) channels = {f.out, f.out, f.out};
+  const Sizes size = f.layer == Layer::kOneDirection ? Sizes{9} : Sizes{6, 7};
+  const int64_t kernel = f.layer == Layer::kPointwise ? 1 : 3;
+  Convolution c = even_convolution(kDtype, channels, size, kernel, 1, kernel / 2);
+  c.batch = f.batch;
+  c.is_transposed = f.layer == Layer::kTransposed;
+  c.is_last = f.is_last && size.size() == 2;
+  c.bias = f.has_bias ? Parameter::kConstant : Parameter::kNone;
+  return c;
+}
+
+OpForm linear_form(const Fused& f) {
+  OpForm form;
+  form.op = "aten.linear.default";
+  form.operands = {{{kDtype, {f.batch, 9}, {}}, Values::kStatistical, {-1, 1}},
+                   {{kDtype, {f.out, 9}, {}}, Values::kStatistical, {-1, 1}, true}};
+  form.args = {value_arg(0, "input"), value_arg(1, "weight"), graph::none_arg("bias")};
+  if (f.has_bias) {
+    form.operands.push_back({{kDtype, {f.out}, {}}, Values::kStatistical, {-1, 1}, true});
+    form.args[2] = value_arg(2, "bias");
+  }
+  form.results = {{kDtype, {f.batch, f.out}, {}}};
+  form.error_model = sum_model(Values::kStatistical, 10);
+  return form;
+}
+
+// Adds the four parameters of a norm, and returns the arguments of it.
+std::vector<graph::ArgumentDesc> norm_args(const Fused& f, int64_t channels, OpForm& form) {
+  const auto parameter = [&](const char* word, const Domain& domain) {
+    form.operands.push_back({{kDtype, {channels}, {}}, Values::kStatistical, domain, true});
+    return value_arg(static_cast<uint32_t>(form.operands.size() - 1), word);
+  };
+  std::vector<graph::ArgumentDesc> args = {graph::none_arg("input")};
+  args.push_back(f.has_affine ? parameter("weight", {0.25, 2}) : graph::none_arg("weight"));
+  args.push_back(f.has_affine ? parameter("bias", {-1, 1}) : graph::none_arg("bias"));
+  args.push_back(parameter("running_mean", {-1, 1}));
+  args.push_back(parameter("running_var", {0.5, 2}));
+  args.push_back(float_arg(0.1, "momentum"));
+  args.push_back(float_arg(1e-5, "eps"));
+  return args;
+}
+
+OpForm fused_form(const Fused& f) {
+  OpForm form = f.layer == Layer::kLinear ? linear_form(f) : convolution_form(convolution_of(f));
+  const Shape result = form.results[0];
+  const std::vector<graph::ArgumentDesc> layer_args = std::move(form.args);
+  std::vector<graph::ArgumentDesc> args = norm_args(f, result.sizes[1], form);
+  FormNodes nodes(form.nodes, form.operands.size());
+  const uint32_t made = nodes.add(form.op, layer_args, result);
+  args[0] = value_arg(made, "input");
+  const Shape empty{kDtype, {0}, {}};
+  const uint32_t norm = nodes.add("aten._native_batch_norm_legit_no_training.default", args,
+                                  std::vector<Shape>{result, empty, empty});
+  form.outputs = {norm - made};
+  if (f.clamp == Clamp::kRelu)
+    form.outputs = {nodes.add("aten.relu.default", {value_arg(norm, "self")}, result) - made};
+  if (f.clamp == Clamp::kSix)
+    form.outputs = {nodes.add("aten.hardtanh.default",
+                              {value_arg(norm, "self"), float_arg(0, "min_val"), float_arg(6, "max_val")},
+                              result) -
+                    made};
+  if (f.has_reader)
+    form.outputs.push_back(nodes.add("aten.neg.default", {value_arg(made, "self")}, result) - made);
+  // Products of numbers up to 1, a bias and a mean, times at most 2 / sqrt(0.5).
+  const auto length = static_cast<double>(form.error_model.length);
+  form.error_model = rounded_model(4, 4 * std::sqrt(length) + 8, fixed_magnitude(3 * (length / 3 + 2) + 1));
+  form.args.clear();
+  form.results.clear();
+  form.word = std::string("norm") + (f.has_affine ? "" : "_plain") +
+              (f.clamp == Clamp::kRelu  ? ".relu"
+               : f.clamp == Clamp::kSix ? ".relu6"
+                                        : "") +
+              (f.layer == Layer::kTransposed ? ".transposed" : "") + (f.has_reader ? ".read_twice" : "");
+  return form;
+}
+
+}  // namespace
+
+void add_fused_designs(CaseList& out) {
+  Design design;
+  const auto layer =
+      design.add<Layer>({Layer::kConvolution, Layer::kDepthwise, Layer::kGrouped, Layer::kTransposed,
+                         Layer::kOneDirection, Layer::kPointwise, Layer::kLinear});
+  const auto batch = design.add<int64_t>({1, 2, 3});
+  const auto channels = design.add<int64_t>({5, 8, 1, 17});
+  const auto has_bias = design.add<bool>({true, false}), has_affine = design.add<bool>({true, true, false}),
+             is_last = design.add<bool>({false, true}), has_reader = design.add<bool>({false, false, true});
+  const auto clamp = design.add<Clamp>({Clamp::kNone, Clamp::kRelu, Clamp::kSix});
+  size_t at = 0;
+  for (const char* seed : {"fused", "fused, again"})
+    for (const Levels& row : design.rows(seed)) {
+      const Fused f{layer(row),      batch(row),   channels(row),   has_bias(row),
+                    has_affine(row), is_last(row), has_reader(row), clamp(row)};
+      add_form(out, kDtype, fused_form(f));
+      const auto maker = [f](const Sizes& sizes) {
+        Fused now = f;
+        now.batch = sizes[0];
+        return fused_form(now);
+      };
+      if (++at % 2 == 0)
+        add_dynamic_form(out, kDtype, maker, fused_form(f).operands[0].shape.sizes, Moving::kFirst,
+                         static_cast<Order>(at / 2 % 3));
+    }
+}
+
+}  // namespace etb::conformance
