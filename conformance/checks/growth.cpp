@@ -157,6 +157,8 @@ class Growth {
       last = grown;
       before = now;
     }
+    // The smallest element of such a vector has a byte. Less is scatter that happened to rise three times.
+    if (last < static_cast<double>(begin << (kOctaves - 1))) return "";
     return fmt::format(
         "heap bytes: {:.0f} more for {} repetitions of a {}, and twice as many for twice as many", last,
         begin << (kOctaves - 1), what);
