@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images at other sizes, and grid_sampler: factors and sizes, other in each direction, both conventions of corners, all
-// interpolations and paddings. Nearest neighbours are chosen where the quotient of sizes is exact: else the rounding
-// of the scale decides about the neighbour.
+// interpolations and paddings. Nearest neighbours have cases only where the quotient of sizes is exact: elsewhere the
+// rounding of the scale chooses the neighbour.
 #include <algorithm>
 
 #include "conformance/cases/design.hpp"

@@ -19,7 +19,7 @@ constexpr uint32_t kThreads = 4;
 constexpr uint32_t kThreadCounts[] = {2, 4, 8};
 constexpr double kMostAtOnce = 2 + 4 + 8;
 constexpr int kRuns = 60;
-constexpr double kLeastRuns = 4;  // of each thread, on a slow device
+constexpr double kLeastRuns = 4;  // minimum for each thread on a slow device
 // Enough cases for one of each op: ops share different state among instances.
 constexpr size_t kOneOfEachOp = 40;
 
