@@ -20,8 +20,10 @@ namespace {
 constexpr size_t kRowsOfAKind = 16;
 constexpr size_t kMaxAllocation = size_t{64} << 20;
 // A damaged payload may still be valid and describe larger tensors: a flipped bit of a size doubles them
-// several times.
+// several times. A delegate may use more if its info says so before the run, because a host can refuse that;
+// but its size checks should refuse most sizes of that kind, so the figure is bounded, too.
 constexpr size_t kMaxAllocationOfATaken = size_t{512} << 20;
+constexpr uint64_t kMaxAnnounced = uint64_t{2} << 30;
 
 // Returns the number after the last dot of the check's name.
 size_t row_of(CheckContext& context) {
@@ -90,11 +92,18 @@ class Offering {
     const Result<std::unique_ptr<CaseSession>> session =
         CaseSession::make(subject_, item_.built, std::move(payload));
     if (session) (void)(*session)->run(item_.built.runs[0]);
-    const size_t most = session ? kMaxAllocationOfATaken : kMaxAllocation;
+    const size_t most = session ? most_of_a_taken(**session) : kMaxAllocation;
     if (const size_t grown = peak_address_bytes() - before; !has_sanitizer() && grown > most)
       context_.fail(fmt::format("{}: create {} it and used {} MiB more address space, expected at most {}",
                                 damage, session ? "accepts" : "rejects", grown >> 20, most >> 20));
     context_.take_violations(subject_);
+  }
+
+  static size_t most_of_a_taken(const CaseSession& session) {
+    const etb_delegate_info& info = session.info();
+    const uint64_t announced =
+        std::min(info.resident_bytes, kMaxAnnounced) + std::min(info.context_bytes, kMaxAnnounced);
+    return std::max<size_t>(kMaxAllocationOfATaken, std::min(announced, kMaxAnnounced) + kMaxAllocation);
   }
 
   CheckContext& context_;

@@ -11,10 +11,13 @@
 namespace etb::conformance {
 namespace {
 
-// Returns claimed cases whose payload has named data, models first: they have several keys.
+// Cases with constants, models first: they have several. The designs mark constant operands by "_w".
+constexpr const char* kWithConstants[] = {"model.*", "op.*.constant*", "op.*_w.*"};
+
+// Returns claimed cases whose payload has named data.
 std::vector<ClaimedCase> with_named_data(CheckContext& context, Subject& subject) {
   std::vector<ClaimedCase> out;
-  for (const char* pattern : {"model.*", "op.*.constant*"}) {
+  for (const char* pattern : kWithConstants) {
     size_t count = 0;
     for (ClaimedCase& item : context.find_claimed_like(subject, pattern, 24))
       if (!item.payload.named.empty() && count++ < 4) out.push_back(std::move(item));
@@ -126,9 +129,10 @@ void changed(CheckContext& context) {
 void constants(CheckContext& context) {
   const auto subject = context.open();
   if (!subject || subject->table().aot == nullptr) return;
-  std::vector<ClaimedCase> items = context.find_claimed_like(*subject, "model.*", 12);
-  for (ClaimedCase& item : context.find_claimed_like(*subject, "op.*.constant*", 12))
-    items.push_back(std::move(item));
+  std::vector<ClaimedCase> items;
+  for (const char* pattern : kWithConstants)
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 12))
+      items.push_back(std::move(item));
   struct Change {
     const char* text;
     bool (*apply)(std::vector<std::byte>&);
