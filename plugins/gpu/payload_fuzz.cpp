@@ -37,7 +37,7 @@ void run(std::span<const std::byte> bytes) {
     if (!solver.set_input(i, {sizes.data(), bound.rank})) __builtin_trap();
   }
   if (!solver.solve()) return;
-  make_dispatches(plan->graph, solver.shapes(), plan->aliases, dispatches);
+  make_dispatches(plan->graph, plan->family, solver.shapes(), plan->aliases, dispatches);
   if (!has_bindings_of(dispatches, *plan)) __builtin_trap();
 }
 

@@ -54,23 +54,29 @@ Status VulkanContext::create() {
 Status VulkanContext::create_descriptors() {
   if (dispatches_.empty()) return {};
   const Device& device = *state_.device;
-  uint32_t count = 0;
+  uint32_t count = 0, texels = 0;
+  views_.resize(state_.plan.graph.values.size());
   std::vector<VkDescriptorSetLayout> layouts;
   for (const gpu::Dispatch& dispatch : dispatches_) {
-    count += dispatch.binding_count;
-    layouts.push_back(device.set_layout(dispatch.binding_count));
+    const uint32_t texel_count = gpu::texels_of(dispatch.kernel).count;
+    for (uint32_t b = 0; b < texel_count; ++b) ETB_TRY(create_views(dispatch.bindings[b]));
+    texels += texel_count;
+    count += dispatch.binding_count - texel_count;
+    layouts.push_back(device.set_layout(dispatch.kernel));
   }
-  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count};
+  const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count},
+                                        {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, texels}};
   VkDescriptorPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
   info.maxSets = static_cast<uint32_t>(dispatches_.size());
-  info.poolSizeCount = 1;
-  info.pPoolSizes = &size;
+  info.poolSizeCount = texels == 0 ? 1 : 2;
+  info.pPoolSizes = sizes;
   VkDescriptorPool pool = VK_NULL_HANDLE;
   ETB_TRY(device.note(device.functions().CreateDescriptorPool(device.handle(), &info, nullptr, &pool),
                       "vkCreateDescriptorPool"));
   descriptor_pool_ = OwnedDescriptorPool(state_.device, pool);
   sets_.resize(dispatches_.size());
+  bound_.resize(dispatches_.size());
   VkDescriptorSetAllocateInfo allocation{};
   allocation.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
   allocation.descriptorPool = pool;
@@ -82,23 +88,41 @@ Status VulkanContext::create_descriptors() {
   return {};
 }
 
+Status VulkanContext::create_views(uint32_t value) {
+  if (views_[value][0].get() != VK_NULL_HANDLE) return {};
+  const gpu::Location& location = state_.plan.memory.locations[value];
+  ETB_ASSIGN(views_[value][0], state_.device->make_view(buffer_of(location), location, 1));
+  ETB_ASSIGN(views_[value][1], state_.device->make_view(buffer_of(location), location, 4));
+  return {};
+}
+
+const Buffer& VulkanContext::buffer_of(const gpu::Location& location) const {
+  return location.memory == gpu::Memory::kTransfer ? transfer_
+         : location.memory == gpu::Memory::kArena  ? arena_
+                                                   : state_.constants;
+}
+
 // Binds the part of a buffer that each value has, so that no kernel can write outside of it.
 void VulkanContext::write_descriptors(size_t index) {
   const gpu::Dispatch& dispatch = dispatches_[index];
   std::array<VkDescriptorBufferInfo, gpu::kMaxBindings> buffers{};
   std::array<VkWriteDescriptorSet, gpu::kMaxBindings> writes{};
+  std::array<VkBufferView, 2> views{};
+  const gpu::TexelBindings texels = gpu::texels_of(dispatch.kernel);
+  bound_[index] = dispatch.kernel;
   for (uint32_t b = 0; b < dispatch.binding_count; ++b) {
     const gpu::Location& location = state_.plan.memory.locations[dispatch.bindings[b]];
-    const Buffer& buffer = location.memory == gpu::Memory::kTransfer ? transfer_
-                           : location.memory == gpu::Memory::kArena  ? arena_
-                                                                     : state_.constants;
-    buffers[b] = {buffer.buffer.get(), location.offset, location.nbytes};
+    buffers[b] = {buffer_of(location).buffer.get(), location.offset, location.nbytes};
     writes[b].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     writes[b].dstSet = sets_[index];
     writes[b].dstBinding = b;
     writes[b].descriptorCount = 1;
     writes[b].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     writes[b].pBufferInfo = &buffers[b];
+    if (b >= texels.count) continue;
+    views[b] = views_[dispatch.bindings[b]][texels.floats[b] == 4 ? 1 : 0].get();
+    writes[b].descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+    writes[b].pTexelBufferView = &views[b];
   }
   state_.device->functions().UpdateDescriptorSets(state_.device->handle(), dispatch.binding_count,
                                                   writes.data(), 0, nullptr);
@@ -119,7 +143,8 @@ Status VulkanContext::resize(const auto& size_of_input) {
   }
   if (!changed) return {};
   ETB_TRY(solver_.solve());
-  gpu::make_dispatches(state_.plan.graph, solver_.shapes(), state_.plan.aliases, dispatches_);
+  gpu::make_dispatches(state_.plan.graph, state_.plan.family, solver_.shapes(), state_.plan.aliases,
+                       dispatches_);
   ETB_TRY(record());
   is_recorded_ = true;
   return {};
@@ -139,6 +164,8 @@ Status VulkanContext::record() {
     if (state_.plan.needs_barrier[i])
       vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+    // Kernels for other sizes may read texels of another format.
+    if (bound_[i] != dispatches_[i].kernel) write_descriptors(i);
     record_dispatch(dispatches_[i], sets_[i]);
   }
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
@@ -152,7 +179,7 @@ void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorS
   if (x == 0 || y == 0 || z == 0) return;
   const Device& device = *state_.device;
   const DeviceFunctions& vk = device.functions();
-  const VkPipelineLayout layout = device.pipeline_layout(dispatch.binding_count);
+  const VkPipelineLayout layout = device.pipeline_layout(dispatch.kernel);
   vk.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline(dispatch.kernel));
   vk.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
   vk.CmdPushConstants(commands_, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_count * 4,

@@ -15,8 +15,11 @@ Result<VulkanDelegate> VulkanDelegate::make(const VulkanPlugin& plugin, CreateAr
   VulkanDelegate delegate;
   delegate.state_ = std::make_unique<SharedState>();
   SharedState& state = *delegate.state_;
-  ETB_ASSIGN(state.plan, gpu::make_execution_plan(std::move(graph)));
   ETB_ASSIGN(state.device, plugin.open(args.device_uuid));
+  const bool has_tiles = state.device->facts().has_tiles && args.options.get_text("kernels") != "registers";
+  ETB_ASSIGN(state.plan,
+             gpu::make_execution_plan(std::move(graph),
+                                      has_tiles ? gpu::KernelFamily::kTiles : gpu::KernelFamily::kRegisters));
   ETB_TRY(gpu::check_ranges(state.plan, state.device->max_range_bytes()));
   ETB_TRY(state.device->prepare(state.plan.uses_kernel));
   ETB_TRY(upload(state, args.named_data));

@@ -49,6 +49,9 @@ class VulkanContext {
  private:
   Status create();
   Status create_descriptors();
+  // Creates the views of a value that kernels may read as texels.
+  Status create_views(uint32_t value);
+  const Buffer& buffer_of(const gpu::Location& location) const;
   void write_descriptors(size_t index);
   // Solves the sizes and records the commands, if sizes of inputs changed.
   Status resize(const auto& size_of_input);
@@ -63,7 +66,9 @@ class VulkanContext {
   std::vector<gpu::Dispatch> dispatches_;
   Buffer transfer_, arena_;
   OwnedDescriptorPool descriptor_pool_;
-  std::vector<VkDescriptorSet> sets_;  // by dispatch
+  std::vector<std::array<OwnedBufferView, 2>> views_;  // by value: texels of one and of four floats
+  std::vector<VkDescriptorSet> sets_;                  // by dispatch
+  std::vector<gpu::Kernel> bound_;                     // by dispatch: the kernel that its set was written for
   OwnedCommandPool command_pool_;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   OwnedFence fence_;

@@ -61,25 +61,33 @@ Status Device::create() {
   return {};
 }
 
+Status Device::create_layout(uint32_t count, uint32_t texels) {
+  std::array<VkDescriptorSetLayoutBinding, gpu::kMaxBindings> bindings{};
+  for (uint32_t i = 0; i < count; ++i)
+    bindings[i] = {i,
+                   i < texels ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                   1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+  Layouts& made = layouts_[count][texels];
+  auto set = vk_struct<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+  set.bindingCount = count;
+  set.pBindings = bindings.data();
+  ETB_TRY(from_vk(functions_.CreateDescriptorSetLayout(handle_, &set, nullptr, &made.set),
+                  "vkCreateDescriptorSetLayout"));
+  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, gpu::kMaxPushWords * 4};
+  auto layout = vk_struct<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
+  layout.setLayoutCount = 1;
+  layout.pSetLayouts = &made.set;
+  layout.pushConstantRangeCount = 1;
+  layout.pPushConstantRanges = &range;
+  return from_vk(functions_.CreatePipelineLayout(handle_, &layout, nullptr, &made.pipeline),
+                 "vkCreatePipelineLayout");
+}
+
 Status Device::create_layouts() {
-  for (uint32_t count = 2; count <= gpu::kMaxBindings; ++count) {
-    std::array<VkDescriptorSetLayoutBinding, gpu::kMaxBindings> bindings{};
-    for (uint32_t i = 0; i < count; ++i)
-      bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-    auto set =
-        vk_struct<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
-    set.bindingCount = count;
-    set.pBindings = bindings.data();
-    ETB_TRY(from_vk(functions_.CreateDescriptorSetLayout(handle_, &set, nullptr, &set_layouts_[count]),
-                    "vkCreateDescriptorSetLayout"));
-    const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, gpu::kMaxPushWords * 4};
-    auto layout = vk_struct<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
-    layout.setLayoutCount = 1;
-    layout.pSetLayouts = &set_layouts_[count];
-    layout.pushConstantRangeCount = 1;
-    layout.pPushConstantRanges = &range;
-    ETB_TRY(from_vk(functions_.CreatePipelineLayout(handle_, &layout, nullptr, &pipeline_layouts_[count]),
-                    "vkCreatePipelineLayout"));
+  for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
+    const auto kernel = static_cast<gpu::Kernel>(i);
+    if (layouts_of(kernel).pipeline == VK_NULL_HANDLE)
+      ETB_TRY(create_layout(gpu::kKernelBindings[i], gpu::texels_of(kernel).count));
   }
   return {};
 }
@@ -87,10 +95,12 @@ Status Device::create_layouts() {
 Device::~Device() {
   if (handle_ == VK_NULL_HANDLE) return;
   for (const VkPipeline pipeline : pipelines_) functions_.DestroyPipeline(handle_, pipeline, nullptr);
-  for (const VkPipelineLayout layout : pipeline_layouts_)
-    functions_.DestroyPipelineLayout(handle_, layout, nullptr);
-  for (const VkDescriptorSetLayout layout : set_layouts_)
-    functions_.DestroyDescriptorSetLayout(handle_, layout, nullptr);
+  for (const auto& by_count : layouts_) {
+    for (const Layouts& layouts : by_count) {
+      functions_.DestroyPipelineLayout(handle_, layouts.pipeline, nullptr);
+      functions_.DestroyDescriptorSetLayout(handle_, layouts.set, nullptr);
+    }
+  }
   functions_.DestroyDevice(handle_, nullptr);
 }
 
@@ -132,8 +142,8 @@ Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
   const std::shared_ptr<const Device> self = shared_from_this();
   auto info = vk_struct<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = std::max<uint64_t>(nbytes, 16);
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   VkBuffer handle = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateBuffer(handle_, &info, nullptr, &handle), "vkCreateBuffer"));
   Buffer made;
@@ -168,6 +178,18 @@ Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
   return made;
 }
 
+Result<OwnedBufferView> Device::make_view(const Buffer& buffer, const gpu::Location& location,
+                                          uint32_t floats) const {
+  auto info = vk_struct<VkBufferViewCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO);
+  info.buffer = buffer.buffer.get();
+  info.format = floats == 4 ? VK_FORMAT_R32G32B32A32_SFLOAT : VK_FORMAT_R32_SFLOAT;
+  info.offset = location.offset;
+  info.range = location.nbytes;
+  VkBufferView view = VK_NULL_HANDLE;
+  ETB_TRY(note(functions_.CreateBufferView(handle_, &info, nullptr, &view), "vkCreateBufferView"));
+  return OwnedBufferView(shared_from_this(), view);
+}
+
 Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
   const std::span<const uint32_t> code = kernel_code(kernel);
   auto shader = vk_struct<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
@@ -185,7 +207,7 @@ Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
   info.stage.module = handle;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &constants;
-  info.layout = pipeline_layouts_[gpu::kKernelBindings[gpu::index_of(kernel)]];
+  info.layout = pipeline_layout(kernel);
   VkPipeline pipeline = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateComputePipelines(handle_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
                "vkCreateComputePipelines"));

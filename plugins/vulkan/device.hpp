@@ -38,6 +38,7 @@ class Owned {
 };
 
 using OwnedBuffer = Owned<VkBuffer, &DeviceFunctions::DestroyBuffer>;
+using OwnedBufferView = Owned<VkBufferView, &DeviceFunctions::DestroyBufferView>;
 using OwnedMemory = Owned<VkDeviceMemory, &DeviceFunctions::FreeMemory>;
 using OwnedCommandPool = Owned<VkCommandPool, &DeviceFunctions::DestroyCommandPool>;
 using OwnedDescriptorPool = Owned<VkDescriptorPool, &DeviceFunctions::DestroyDescriptorPool>;
@@ -85,8 +86,11 @@ class Device : public std::enable_shared_from_this<Device> {
   VkPipeline pipeline(gpu::Kernel kernel) const { return pipelines_[gpu::index_of(kernel)]; }
   // Invocations of a workgroup of the kernel.
   uint32_t local_size(bool is_linear) const;
-  VkDescriptorSetLayout set_layout(uint32_t binding_count) const { return set_layouts_[binding_count]; }
-  VkPipelineLayout pipeline_layout(uint32_t binding_count) const { return pipeline_layouts_[binding_count]; }
+  VkDescriptorSetLayout set_layout(gpu::Kernel kernel) const { return layouts_of(kernel).set; }
+  VkPipelineLayout pipeline_layout(gpu::Kernel kernel) const { return layouts_of(kernel).pipeline; }
+  // A view of bytes of a buffer as texels of one or four floats.
+  [[nodiscard]] Result<OwnedBufferView> make_view(const Buffer& buffer, const gpu::Location& location,
+                                                  uint32_t floats) const;
 
   [[nodiscard]] Result<OwnedCommandPool> make_command_pool() const;
   [[nodiscard]] Result<VkCommandBuffer> make_command_buffer(const OwnedCommandPool& pool) const;
@@ -99,7 +103,16 @@ class Device : public std::enable_shared_from_this<Device> {
  private:
   Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts);
   Status create();
+  // By numbers of buffers, and of those at the beginning that are texel buffers.
+  struct Layouts {
+    VkDescriptorSetLayout set = VK_NULL_HANDLE;
+    VkPipelineLayout pipeline = VK_NULL_HANDLE;
+  };
+  const Layouts& layouts_of(gpu::Kernel kernel) const {
+    return layouts_[gpu::kKernelBindings[gpu::index_of(kernel)]][gpu::texels_of(kernel).count];
+  }
   Status create_layouts();
+  Status create_layout(uint32_t count, uint32_t texels);
   Result<VkPipeline> make_pipeline(gpu::Kernel kernel) const;
   // Returns the memory type with the most wanted flags among those that have the required ones.
   Result<uint32_t> find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required,
@@ -111,8 +124,7 @@ class Device : public std::enable_shared_from_this<Device> {
   DeviceFunctions functions_;
   VkQueue queue_ = VK_NULL_HANDLE;
   VkPhysicalDeviceMemoryProperties memory_ = {};
-  std::array<VkDescriptorSetLayout, gpu::kMaxBindings + 1> set_layouts_ = {};
-  std::array<VkPipelineLayout, gpu::kMaxBindings + 1> pipeline_layouts_ = {};
+  std::array<std::array<Layouts, 3>, gpu::kMaxBindings + 1> layouts_ = {};
   std::array<VkPipeline, gpu::kKernelCount> pipelines_ = {};
   std::mutex pipelines_mutex_;  // locked while pipelines are created
   mutable std::mutex queue_mutex_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugins/gpu/plan/execution_plan.hpp"
+
 namespace etb::vulkan {
 
 namespace {
@@ -77,11 +79,20 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
   VkPhysicalDeviceIDProperties ids{};
   ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
   ids.pNext = &floats;
+  VkPhysicalDeviceSubgroupProperties subgroups{};
+  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+  subgroups.pNext = &ids;
   VkPhysicalDeviceProperties2 all{};
   all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  all.pNext = &ids;
+  all.pNext = &subgroups;
   vk.GetPhysicalDeviceProperties2(facts.handle, &all);
   if (floats.shaderSignedZeroInfNanPreserveFloat32 == VK_FALSE) return "NaN and infinities are not kept";
+  constexpr VkSubgroupFeatureFlags kShuffles =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+  facts.has_tiles = facts.is_cpu() && subgroups.subgroupSize == gpu::kLeastLocalSize &&
+                    (subgroups.supportedOperations & kShuffles) == kShuffles &&
+                    (subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                    facts.properties.limits.maxTexelBufferElements >= gpu::kLeastRangeBytes / sizeof(float);
   if (!find_queue(vk, facts)) return "no queue for compute";
   facts.driver = has_driver ? std::string(driver.driverName) + " " + driver.driverInfo
                             : std::to_string(facts.properties.driverVersion);

@@ -21,6 +21,7 @@ struct DeviceFacts {
   uint64_t memory_total_bytes = 0, memory_free_bytes = 0;  // free: 0 if unknown
   uint32_t queue_family = 0;
   bool has_robust_access = false;
+  bool has_tiles = false;             // a CPU driver that can run the kernels of KernelFamily::kTiles
   bool needs_float_controls = false;  // an extension before Vulkan 1.2
 
   bool is_cpu() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }

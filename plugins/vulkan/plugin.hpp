@@ -27,6 +27,12 @@ class VulkanPlugin {
   };
   static constexpr Preserved kPreserveOps = {};
 
+  static constexpr const char* kKernelChoices[] = {"auto", "registers"};
+  static constexpr OptionRow kOptions[] = {text_option(
+      "kernels", "auto", ETB_OBJECT_DELEGATE,
+      "auto: products and convolutions by the kernels that suit the device; registers: by those for GPUs.",
+      kKernelChoices)};
+
   static Result<VulkanPlugin> make(const Host& host, const Options& options);
 
   Status enumerate(const DeviceSink& sink) const;

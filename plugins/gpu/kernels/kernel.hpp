@@ -2,6 +2,7 @@
 // The kernels of functions.def and kernels.def as an enum.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace etb::gpu {
@@ -53,9 +54,44 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kMatmulNarrowEdge:
     case Kernel::kConvolution:
     case Kernel::kDepthwiseConvolution:
+    case Kernel::kTileMatmul:
+    case Kernel::kTileMatmulEdge:
+    case Kernel::kTileConvolution:
+    case Kernel::kTileDepthwise1:
+    case Kernel::kTileDepthwise2:
+    case Kernel::kTileDepthwise:
       return false;
     default:
       return true;
+  }
+}
+
+// Kernels for products and convolutions.
+enum class KernelFamily : uint8_t {
+  kRegisters,  // for every device
+  kTiles,      // for CPU drivers: subgroups of eight, shuffles, texel buffers of 2^25 texels
+};
+
+// Floats of a texel, for the bindings that a kernel reads as texel buffers. They come before the others. 0: a storage buffer.
+struct TexelBindings {
+  uint32_t count = 0;
+  std::array<uint32_t, 2> floats = {};
+};
+
+constexpr TexelBindings texels_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::kTileMatmul:
+      return {2, {4, 4}};
+    case Kernel::kTileMatmulEdge:
+      return {2, {1, 1}};
+    case Kernel::kTileConvolution:
+      return {2, {1, 4}};
+    case Kernel::kTileDepthwise1:
+    case Kernel::kTileDepthwise2:
+    case Kernel::kTileDepthwise:
+      return {1, {1, 0}};
+    default:
+      return {};
   }
 }
 

@@ -154,19 +154,22 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
 
 }  // namespace
 
-void make_dispatches(const GpuGraph& graph, std::span<const Shape> shapes, std::span<const uint32_t> aliases,
-                     std::vector<Dispatch>& out) {
+void make_dispatches(const GpuGraph& graph, KernelFamily family, std::span<const Shape> shapes,
+                     std::span<const uint32_t> aliases, std::vector<Dispatch>& out) {
   out.clear();
   for (const GpuNode& node : graph.nodes)
-    dispatch_node({graph, node, shapes, out}, aliases[node.output] != node.output);
+    dispatch_node({graph, family, node, shapes, out}, aliases[node.output] != node.output);
 }
 
-void add_kernels(const GpuGraph& graph, const GpuNode& node, std::span<bool, kKernelCount> kernels) {
+void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node,
+                 std::span<bool, kKernelCount> kernels) {
   const bool is_product =
       node.op == Operator::kMatmul ||
       (node.op == Operator::kConvolution &&
        convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kProduct);
-  if (is_product) {
+  if (is_product && family == KernelFamily::kTiles) {
+    kernels[index_of(Kernel::kTileMatmul)] = kernels[index_of(Kernel::kTileMatmulEdge)] = true;
+  } else if (is_product) {
     for (const Kernel kernel :
          {Kernel::kMatmulWide, Kernel::kMatmulWideEdge, Kernel::kMatmulNarrow, Kernel::kMatmulNarrowEdge})
       kernels[index_of(kernel)] = true;

@@ -39,11 +39,12 @@ struct Dispatch {
 // Replaces `out` by the dispatches of the graph for these sizes of all values. Their number and bindings are the same for
 // all sizes, so memory and barriers are planned once; kernels and arguments may differ. Allocates nothing if `out` has room.
 // `aliases[v]` is another value than v if v has no memory of its own (memory_plan.hpp).
-void make_dispatches(const GpuGraph& graph, std::span<const Shape> shapes, std::span<const uint32_t> aliases,
-                     std::vector<Dispatch>& out);
+void make_dispatches(const GpuGraph& graph, KernelFamily family, std::span<const Shape> shapes,
+                     std::span<const uint32_t> aliases, std::vector<Dispatch>& out);
 
 // Adds the kernels that a node may need for any sizes.
-void add_kernels(const GpuGraph& graph, const GpuNode& node, std::span<bool, kKernelCount> kernels);
+void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node,
+                 std::span<bool, kKernelCount> kernels);
 
 // Marks the dispatches that need a barrier before them: those that read what a dispatch after the last barrier writes, or
 // write what one reads or writes. `overlap(a, b)`: true if the memory of two values overlaps.

@@ -39,8 +39,9 @@ Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
   return {};
 }
 
-Result<ExecutionPlan> make_execution_plan(GpuGraph graph) {
+Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family) {
   ExecutionPlan plan;
+  plan.family = family;
   plan.graph = std::move(graph);
   std::vector<Shape> bounds;
   for (const GpuValue& value : plan.graph.values) bounds.push_back(value.shape);
@@ -55,14 +56,14 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph) {
   plan.aliases = find_aliases(plan.graph);
   ETB_ASSIGN(plan.memory,
              plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, kMostOffsetAlignment));
-  make_dispatches(plan.graph, plan.bounds, plan.aliases, plan.dispatches);
+  make_dispatches(plan.graph, family, plan.bounds, plan.aliases, plan.dispatches);
   ETB_TRY(check_groups(plan));
   const auto& locations = plan.memory.locations;
   plan.needs_barrier = plan_barriers(std::span<const Dispatch>(plan.dispatches), [&](uint32_t a, uint32_t b) {
     return locations[a].overlaps(locations[b]);
   });
   for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
-  for (const GpuNode& node : plan.graph.nodes) add_kernels(plan.graph, node, plan.uses_kernel);
+  for (const GpuNode& node : plan.graph.nodes) add_kernels(plan.graph, family, node, plan.uses_kernel);
   return plan;
 }
 

@@ -11,6 +11,7 @@
 namespace etb::gpu {
 
 struct ExecutionPlan {
+  KernelFamily family = KernelFamily::kRegisters;
   GpuGraph graph;             // with a value for each packing
   std::vector<Shape> bounds;  // by value
   std::vector<uint32_t> aliases;
@@ -21,8 +22,9 @@ struct ExecutionPlan {
   std::array<bool, kKernelCount> uses_kernel = {};
 };
 
-// Checks a payload's graph and plans it, for every device.
-[[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph);
+// Checks a payload's graph and plans it. A plan of kRegisters suits every device, and is within the limits of kTiles.
+[[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph,
+                                                        KernelFamily family = KernelFamily::kRegisters);
 // Checks that kernels of a device can read each value as a buffer of at most so many bytes.
 [[nodiscard]] Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes);
 

@@ -12,6 +12,7 @@ namespace etb::gpu {
 
 struct NodeDispatch {
   const GpuGraph& graph;
+  KernelFamily family;
   const GpuNode& node;
   std::span<const Shape> shapes;
   std::vector<Dispatch>& out;
@@ -48,6 +49,16 @@ void dispatch_dense_copy(const NodeDispatch& context);
 // products.cpp
 void dispatch_matmul(const NodeDispatch& context);
 void dispatch_convolution(const NodeDispatch& context);
+
+// tiles.cpp: the family kTiles of the two.
+struct Product;
+struct ProductOperands;
+void dispatch_tile_product(const NodeDispatch& context, const Product& product,
+                           const ProductOperands& operands);
+void dispatch_tile_convolution(const NodeDispatch& context, bool is_depthwise);
+
+// products.cpp: the arguments of a convolution, which both families share.
+void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise);
 
 // products.cpp: which kernel family a convolution takes, by its weight and attributes alone.
 enum class ConvolutionKind { kGeneral, kDepthwise, kProduct };

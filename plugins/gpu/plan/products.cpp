@@ -2,44 +2,20 @@
 // Dispatches of matrix products and convolutions.
 #include <algorithm>
 
-#include "plugins/gpu/plan/node_dispatch.hpp"
+#include "plugins/gpu/plan/product.hpp"
 
 namespace etb::gpu {
 
 namespace {
 
-uint32_t divide_up(uint32_t number, uint32_t by) { return (number + by - 1) / by; }
-
-// y = limited(alpha * a * b + beta * bias), as matmul.comp reads it.
-struct Product {
-  uint32_t rows = 0, columns = 0, depth = 0, batch = 1;
-  uint32_t a_batch = 0, b_batch = 0, y_batch = 0;
-  uint32_t b_row = 0;
-  uint32_t bias_row = 0, bias_column = 0;
-  float alpha = 1, beta = 1, low = 0, high = 0;
-};
-
-struct ProductOperands {
-  uint32_t a, b, bias, y;
-};
-
 void add_product(const NodeDispatch& context, const Product& product, const ProductOperands& operands) {
+  if (context.family == KernelFamily::kTiles) return dispatch_tile_product(context, product, operands);
   const bool is_whole = product.columns % 4 == 0 && product.b_row % 4 == 0 && product.b_batch % 4 == 0;
   const bool is_wide = product.rows > 4 && product.columns > 32;
   Dispatch& dispatch =
       context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
                                 : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
-  const bool has_bias = operands.bias != kNoValue;
-  dispatch.bind(operands.a);
-  dispatch.bind(operands.b);
-  dispatch.bind(has_bias ? operands.bias : operands.a);
-  dispatch.bind(operands.y);
-  for (const uint32_t word :
-       {product.rows, product.columns, product.depth, product.a_batch, product.b_batch, product.y_batch,
-        product.b_row, has_bias ? 1u : 0u, product.bias_row, product.bias_column})
-    dispatch.add(word);
-  for (const float number : {product.alpha, product.beta, product.low, product.high})
-    dispatch.add_float(number);
+  bind_product(dispatch, product, operands);
   dispatch.turns = product.depth;
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
                     product.batch};
@@ -65,6 +41,20 @@ void dispatch_pointwise(const NodeDispatch& context) {
 }
 
 }  // namespace
+
+void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands) {
+  const bool has_bias = operands.bias != kNoValue;
+  dispatch.bind(operands.a);
+  dispatch.bind(operands.b);
+  dispatch.bind(has_bias ? operands.bias : operands.a);
+  dispatch.bind(operands.y);
+  for (const uint32_t word :
+       {product.rows, product.columns, product.depth, product.a_batch, product.b_batch, product.y_batch,
+        product.b_row, has_bias ? 1u : 0u, product.bias_row, product.bias_column})
+    dispatch.add(word);
+  for (const float number : {product.alpha, product.beta, product.low, product.high})
+    dispatch.add_float(number);
+}
 
 ConvolutionKind convolution_kind(const GpuNode& node, const Shape& weight) {
   const auto groups = static_cast<uint32_t>(node.ints[field::kGroups]);
@@ -109,16 +99,12 @@ void dispatch_matmul(const NodeDispatch& context) {
   add_product(context, product, {inputs[0], inputs[1], bias, context.node.output});
 }
 
-void dispatch_convolution(const NodeDispatch& context) {
+void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise) {
   const Shape &in = context.input(0), &weight = context.input(1), &out = context.result();
-  const ConvolutionKind kind = convolution_kind(context.node, weight);
-  if (kind == ConvolutionKind::kProduct) return dispatch_pointwise(context);
-  const bool is_depthwise = kind == ConvolutionKind::kDepthwise;
   const auto& inputs = context.node.inputs;
   const bool has_bias = inputs.size() > 2;
   const auto groups = static_cast<uint32_t>(context.number(field::kGroups));
   const uint32_t channels = out.sizes[1] / groups;
-  Dispatch& dispatch = context.add_empty(is_depthwise ? Kernel::kDepthwiseConvolution : Kernel::kConvolution);
   dispatch.bind(inputs[0]);
   dispatch.bind(inputs[1]);
   dispatch.bind(has_bias ? inputs[2] : inputs[0]);
@@ -138,6 +124,18 @@ void dispatch_convolution(const NodeDispatch& context) {
   dispatch.add(has_bias ? 1 : 0);
   dispatch.add_float(context.node.floats[field::kLow]);
   dispatch.add_float(context.node.floats[field::kHigh]);
+}
+
+void dispatch_convolution(const NodeDispatch& context) {
+  const Shape &weight = context.input(1), &out = context.result();
+  const ConvolutionKind kind = convolution_kind(context.node, weight);
+  if (kind == ConvolutionKind::kProduct) return dispatch_pointwise(context);
+  const bool is_depthwise = kind == ConvolutionKind::kDepthwise;
+  if (context.family == KernelFamily::kTiles) return dispatch_tile_convolution(context, is_depthwise);
+  Dispatch& dispatch = context.add_empty(is_depthwise ? Kernel::kDepthwiseConvolution : Kernel::kConvolution);
+  bind_convolution(context, dispatch, is_depthwise);
+  const auto groups = static_cast<uint32_t>(context.number(field::kGroups));
+  const uint32_t channels = out.sizes[1] / groups;
   const uint64_t lines = uint64_t{is_depthwise ? 1 : weight.sizes[1]} * weight.sizes[2];
   dispatch.turns = lines * (weight.sizes[3] + 1) + weight.sizes[1];
   dispatch.items = {divide_up(out.sizes[3], 4) * out.sizes[2],

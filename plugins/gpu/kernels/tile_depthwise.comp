@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution with one filter for each channel, for CPU drivers (tile_matmul.comp has the reason for texel buffers). Each
+// invocation computes eight neighbouring pixels of a channel. STRIDE=1, 2: filters of three times three without dilation
+// and of this stride along a row. No loop is left of those, and each pixel is read once. STRIDE=0: all others.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "kernel.glsl"
+
+layout(set = 0, binding = 0) uniform samplerBuffer x;
+layout(set = 0, binding = 1) readonly buffer Filters { float filters[]; };
+layout(set = 0, binding = 2) readonly buffer Bias { float bias[]; };
+layout(set = 0, binding = 3) writeonly buffer Out { float y[]; };
+layout(push_constant) uniform Push {
+  uint channels;
+  uint height, width, out_height, out_width;
+  uint kernel_height, kernel_width, stride_height, stride_width;
+  int padding_height, padding_width;
+  uint dilation_height, dilation_width;
+  uint has_bias;
+  float low, high;
+};
+
+const uint kPixels = 8;
+
+// The number at a column of a row, 0 outside of the image.
+float pixel_at(bool has_row, int line, int column) {
+  bool is_inside = has_row && uint(column) < width;
+  float element = texelFetch(x, is_inside ? line + column : 0).x;
+  return is_inside ? element : 0.0;
+}
+
+void main() {
+  uint tiles = (out_width + kPixels - 1) / kPixels;
+  uint tile = gl_GlobalInvocationID.x;
+  uint out_y = tile / tiles, out_x = (tile - out_y * tiles) * kPixels;
+  uint channel = gl_WorkGroupID.y;
+  uint batch_channel = gl_WorkGroupID.z * channels + channel;
+  int plane = int(batch_channel * height * width);
+  int left = int(out_x * stride_width) - padding_width;
+  int top = int(out_y * stride_height) - padding_height;
+  float channel_bias = bias[has_bias != 0 ? channel : 0];
+  float start = has_bias != 0 ? channel_bias : 0.0;
+  float sum[kPixels];
+  [[unroll]] for (uint n = 0; n < kPixels; ++n) sum[n] = 0.0;
+#if STRIDE
+  float factor[9];
+  [[unroll]] for (uint i = 0; i < 9; ++i) factor[i] = filters[channel * 9 + i];
+  const int kColumns = int(kPixels - 1) * STRIDE + 3;
+  [[unroll]] for (int ky = 0; ky < 3; ++ky) {
+    int row = top + ky;
+    float pixels[kColumns];
+    [[unroll]] for (int c = 0; c < kColumns; ++c)
+      pixels[c] = pixel_at(uint(row) < height, plane + row * int(width), left + c);
+    [[unroll]] for (int n = 0; n < int(kPixels); ++n)
+      [[unroll]] for (int kx = 0; kx < 3; ++kx) sum[n] += factor[ky * 3 + kx] * pixels[n * STRIDE + kx];
+  }
+#else
+  uint filter_at = channel * kernel_height * kernel_width;
+  for (uint ky = 0; ky < kernel_height; ++ky) {
+    int row = top + int(ky * dilation_height);
+    int line = plane + row * int(width);
+    for (uint kx = 0; kx < kernel_width; ++kx) {
+      float factor = filters[filter_at++];
+      int column = left + int(kx * dilation_width);
+      [[unroll]] for (uint n = 0; n < kPixels; ++n)
+        sum[n] += factor * pixel_at(uint(row) < height, line, column + int(n * stride_width));
+    }
+  }
+#endif
+  uint to = (batch_channel * out_height + out_y) * out_width + out_x;
+  [[unroll]] for (uint n = 0; n < kPixels; ++n) {
+    float result = limited(sum[n] + start, low, high);
+    if (tile < tiles * out_height && out_x + n < out_width) y[to + n] = result;
+  }
+}

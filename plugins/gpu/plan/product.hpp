@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A matrix product, as the kernels of both families read it.
+#pragma once
+
+#include "plugins/gpu/plan/node_dispatch.hpp"
+
+namespace etb::gpu {
+
+inline uint32_t divide_up(uint32_t number, uint32_t by) { return (number + by - 1) / by; }
+
+// y = limited(alpha * a * b + beta * bias), as matmul.comp and tile_matmul.comp read it.
+struct Product {
+  uint32_t rows = 0, columns = 0, depth = 0, batch = 1;
+  uint32_t a_batch = 0, b_batch = 0, y_batch = 0;
+  uint32_t b_row = 0;
+  uint32_t bias_row = 0, bias_column = 0;
+  float alpha = 1, beta = 1, low = 0, high = 0;
+};
+
+struct ProductOperands {
+  uint32_t a, b, bias, y;
+};
+
+// Binds the operands and adds the arguments.
+void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands);
+
+}  // namespace etb::gpu
