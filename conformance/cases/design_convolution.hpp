@@ -2,8 +2,8 @@
 // A convolution with attributes for each direction, as a form.
 #pragma once
 
-#include "conformance/cases/design.hpp"
 #include "conformance/cases/op_form.hpp"
+#include "conformance/cases/window.hpp"
 
 namespace etb::conformance {
 
@@ -13,11 +13,11 @@ struct Channels {
 
 enum class Parameter { kNone, kConstant, kInput };
 
-struct Convolution {
+struct Convolution : Window {
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
   int64_t batch = 1;
   Channels channels{};
-  Numbers size, kernel, stride, padding, dilation, output_padding;
+  Numbers output_padding;
   bool is_transposed = false;
   bool is_last = false, is_large = false;
   Parameter weight = Parameter::kConstant, bias = Parameter::kNone;
