@@ -32,6 +32,15 @@ struct Convolution : Window {
   int64_t length() const;
 };
 
+// Adds the factors of a convolution over images to a design: its channels, and the attributes of its window. `part` is
+// the member of a row that is the convolution.
+template <class Row>
+void add_image_layer(DesignOf<Row>& design, Convolution Row::*part, std::vector<Channels> channels,
+                     const WindowLevels& window) {
+  design.add([part](Row& row) -> Channels& { return (row.*part).channels; }, std::move(channels));
+  add_window(design, part, window);
+}
+
 // Returns the arguments of aten.convolution; `bias` is an argument of that name.
 std::vector<graph::ArgumentDesc> convolution_args(const Convolution& c, uint32_t input, uint32_t weight,
                                                   const graph::ArgumentDesc& bias);
