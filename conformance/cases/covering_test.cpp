@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/cases/window.hpp"
+
 namespace etb::conformance {
 namespace {
 
@@ -53,6 +55,47 @@ TEST(Covering, ManagesFewFactors) {
   EXPECT_EQ(pairwise_rows(std::vector<uint32_t>{3}, "one").size(), 3u);
   EXPECT_EQ(pairwise_rows(std::vector<uint32_t>{3, 2}, "two").size(), 6u);
   EXPECT_EQ(pairwise_rows(std::vector<uint32_t>{1, 1, 1}, "single").size(), 1u);
+}
+
+struct Layer {
+  Window window;
+  int64_t channels = 7;
+  bool has_bias = false, is_last = true;
+};
+
+TEST(DesignOf, RowsAreThoseOfTheSameFactorsOneByOne) {
+  Layer base;
+  base.is_last = false;
+  DesignOf<Layer> design(base);
+  add_window(design, &Layer::window, {{{5}, {6}}, {{3}, {1}}, {{1}}, {{0}}, {{1}, {2}}});
+  design.add(&Layer::has_bias, {true, false});
+  Design plain;
+  const auto size = plain.add<Numbers>({{5}, {6}}), kernel = plain.add<Numbers>({{3}, {1}});
+  plain.add<int>({1});
+  plain.add<int>({0});
+  const auto dilation = plain.add<Numbers>({{1}, {2}});
+  const auto has_bias = plain.add<bool>({true, false});
+  const std::vector<Levels> expected = plain.rows("rows");
+  const std::vector<Layer> rows = design.rows("rows");
+  ASSERT_EQ(rows.size(), expected.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].window.size, size(expected[i]));
+    EXPECT_EQ(rows[i].window.kernel, kernel(expected[i]));
+    EXPECT_EQ(rows[i].window.dilation, dilation(expected[i]));
+    EXPECT_EQ(rows[i].has_bias, has_bias(expected[i]));
+    EXPECT_EQ(rows[i].channels, 7);
+    EXPECT_FALSE(rows[i].is_last);
+  }
+}
+
+TEST(DesignOf, RejectedRowsAreLeftOut) {
+  DesignOf<Layer> design;
+  design.add(&Layer::channels, {1, 2, 3});
+  design.add(&Layer::has_bias, {true, false});
+  const std::vector<Layer> rows =
+      design.rows("limits", [](const Layer& layer) { return layer.channels != 2 || !layer.has_bias; });
+  EXPECT_EQ(rows.size(), 5u);
+  for (const Layer& layer : rows) EXPECT_TRUE(layer.channels != 2 || !layer.has_bias);
 }
 
 }  // namespace

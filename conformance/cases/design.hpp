@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pairwise design with typed levels, and the words of attributes in case names:
+// Pairwise designs with typed levels, and the words of attributes in case names. The factors of a design are members
+// of a struct, or variables:
+//
+//   DesignOf<Convolution> design;
+//   design.add(&Convolution::stride, {{1, 1}, {2, 1}});
+//   design.add(&Convolution::is_last, {true, false});
+//   for (const Convolution& row : design.rows("convolution")) add(row);
 //
 //   Design design;
 //   const auto stride = design.add<std::vector<int64_t>>({{1, 1}, {2, 1}});
@@ -7,7 +13,9 @@
 //   for (const Levels& row : design.rows("convolution")) add(stride(row), has_bias(row));
 #pragma once
 
+#include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,6 +58,47 @@ class Design {
 
  private:
   std::vector<uint32_t> counts_;
+};
+
+// A design whose rows are structs. A factor is a part of the struct: a pointer to a member, or a function from a row to
+// a reference. Parts without a factor keep the values of `base`. The order of the factors decides about the rows.
+template <class Row>
+class DesignOf {
+ public:
+  template <class Part>
+  using Level = std::remove_cvref_t<std::invoke_result_t<Part, Row&>>;
+
+  explicit DesignOf(Row base = {}) : base_(std::move(base)) {}
+
+  template <class Part>
+  void add(Part part, std::vector<Level<Part>> levels) {
+    setters_.push_back([part, factor = design_.add(std::move(levels))](Row& row, const Levels& chosen) {
+      std::invoke(part, row) = factor(chosen);
+    });
+  }
+  template <class Part, size_t kCount>
+  void add_all(Part part, const Level<Part> (&levels)[kCount]) {
+    add(part, {std::begin(levels), std::end(levels)});
+  }
+
+  std::vector<Row> rows(std::string_view seed, const std::function<bool(const Row&)>& is_allowed = {}) const {
+    std::function<bool(const Levels&)> are_allowed;
+    if (is_allowed) are_allowed = [&](const Levels& chosen) { return is_allowed(row_of(chosen)); };
+    std::vector<Row> out;
+    for (const Levels& chosen : design_.rows(seed, are_allowed)) out.push_back(row_of(chosen));
+    return out;
+  }
+
+ private:
+  Row row_of(const Levels& chosen) const {
+    Row row = base_;
+    for (const auto& set : setters_) set(row, chosen);
+    return row;
+  }
+
+  Row base_;
+  Design design_;
+  std::vector<std::function<void(Row&, const Levels&)>> setters_;
 };
 
 using Numbers = std::vector<int64_t>;

@@ -88,26 +88,21 @@ void add_row(CaseList& out, const AdaptivePool& p, size_t at) {
 
 void add_design(CaseList& out, bool is_max, const std::vector<Numbers>& sizes,
                 const std::vector<Numbers>& results, const std::string& seed) {
-  Design design;
-  const auto size = design.add(sizes), result_size = design.add(results),
-             leading = design.add<Numbers>({{1, 3}, {2, 1}, {3, 8}, {1, 17}, {4}});
-  const auto dtype = design.add<etb_dtype>(
-      {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64});
-  const auto is_last = design.add<bool>({false, true});
-  const auto has_indices = design.add<bool>({false, is_max});
-  const auto values = design.add<Values>(
-      {Values::kStatistical, is_max ? Values::kExact : Values::kPositive, Values::kSpread});
+  AdaptivePool base;
+  base.is_max = is_max;
+  DesignOf<AdaptivePool> design(base);
+  design.add(&AdaptivePool::size, sizes);
+  design.add(&AdaptivePool::result_size, results);
+  design.add(&AdaptivePool::leading, {{1, 3}, {2, 1}, {3, 8}, {1, 17}, {4}});
+  design.add(&AdaptivePool::dtype, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16,
+                                    ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64});
+  design.add(&AdaptivePool::is_last, {false, true});
+  design.add(&AdaptivePool::has_indices, {false, is_max});
+  design.add(&AdaptivePool::values,
+             {Values::kStatistical, is_max ? Values::kExact : Values::kPositive, Values::kSpread});
   size_t at = 0;
-  for (const Levels& row : design.rows(seed)) {
-    AdaptivePool p;
-    p.is_max = is_max;
-    p.dtype = dtype(row);
-    p.leading = leading(row);
-    p.size = size(row);
-    p.result_size = result_size(row);
-    p.is_last = is_last(row);
-    p.has_indices = has_indices(row) && p.size.size() > 1;
-    p.values = values(row);
+  for (AdaptivePool p : design.rows(seed)) {
+    p.has_indices = p.has_indices && p.size.size() > 1;
     add_row(out, p, at++);
   }
 }

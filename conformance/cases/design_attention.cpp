@@ -19,9 +19,14 @@ enum class Mask { kNone, kCausal, kAdded, kHiding, kRowHidden, kBool };
 // Dimensions of a mask besides queries and keys.
 enum class MaskForm { kSquare, kBatch, kHeads, kBatchAndHeads };
 
+struct Heads {
+  int64_t count = 2, group = 1;
+};
+
 struct Attention {
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
-  int64_t batch = 1, heads = 2, group = 1, queries = 4, keys = 5, depth = 8, value_depth = 6;
+  Heads heads;
+  int64_t batch = 1, queries = 4, keys = 5, depth = 8, value_depth = 6;
   bool has_batch = true;
   Mask mask = Mask::kNone;
   bool is_mask_constant = false;
@@ -29,20 +34,22 @@ struct Attention {
   MaskForm mask_form = MaskForm::kSquare;
   double scale = 0;  // 0: none given
 
-  int64_t key_heads() const { return heads / group; }
+  int64_t key_heads() const { return heads.count / heads.group; }
   Numbers sizes(int64_t head_count, int64_t rows, int64_t columns) const {
     if (!has_batch) return {head_count, rows, columns};
     return {batch, head_count, rows, columns};
   }
-  Shape query() const { return {dtype, sizes(heads, queries, depth), {}}; }
+  Shape query() const { return {dtype, sizes(heads.count, queries, depth), {}}; }
   Shape key() const { return {dtype, sizes(key_heads(), keys, depth), {}}; }
   Shape value() const { return {dtype, sizes(key_heads(), keys, value_depth), {}}; }
-  Shape result() const { return {dtype, sizes(heads, queries, value_depth), {}}; }
-  Shape scores() const { return {dtype, sizes(heads, queries, keys), {}}; }
+  Shape result() const { return {dtype, sizes(heads.count, queries, value_depth), {}}; }
+  Shape scores() const { return {dtype, sizes(heads.count, queries, keys), {}}; }
   bool has_mask() const { return mask != Mask::kNone && mask != Mask::kCausal; }
   Shape mask_shape() const {
-    const Numbers forms[] = {
-        {queries, keys}, {batch, 1, queries, keys}, {1, heads, queries, keys}, {batch, heads, queries, keys}};
+    const Numbers forms[] = {{queries, keys},
+                             {batch, 1, queries, keys},
+                             {1, heads.count, queries, keys},
+                             {batch, heads.count, queries, keys}};
     return {mask == Mask::kBool ? ETB_DTYPE_BOOL : dtype,
             forms[has_batch ? static_cast<size_t>(mask_form) : 0],
             {}};
@@ -72,7 +79,7 @@ class Parts {
 
   void add() {
     add_constants();
-    const int64_t count = a_.has_batch ? a_.batch * a_.heads : a_.heads;
+    const int64_t count = a_.has_batch ? a_.batch * a_.heads.count : a_.heads.count;
     const Shape q{a_.dtype, {count, a_.queries, a_.depth}, {}}, k{a_.dtype, {count, a_.keys, a_.depth}, {}},
         t{a_.dtype, {count, a_.depth, a_.keys}, {}}, v{a_.dtype, {count, a_.keys, a_.value_depth}, {}},
         s{a_.dtype, {count, a_.queries, a_.keys}, {}}, y{a_.dtype, {count, a_.queries, a_.value_depth}, {}};
@@ -143,10 +150,10 @@ class Parts {
   // Each head of keys (operand 1) or values (operand 2) serves the queries of `group` heads, one after another.
   uint32_t repeated(uint32_t x, const Shape& to) {
     const Shape from = x == 1 ? a_.key() : a_.value();
-    if (a_.group == 1) return view(x, from, to);
+    if (a_.heads.group == 1) return view(x, from, to);
     const int64_t count = a_.key_heads() * (a_.has_batch ? a_.batch : 1);
     const Shape one{a_.dtype, {count, 1, to.sizes[1], to.sizes[2]}, {}},
-        all{a_.dtype, {count, a_.group, to.sizes[1], to.sizes[2]}, {}};
+        all{a_.dtype, {count, a_.heads.group, to.sizes[1], to.sizes[2]}, {}};
     const uint32_t wide =
         nodes_.add("aten.expand_copy.default",
                    {value_arg(view(x, from, one), "self"), ints_arg(all.sizes, "size")}, all);
@@ -205,7 +212,7 @@ OpForm attention_form(const Attention& a) {
                graph::float_arg(0, "dropout_p"),
                graph::bool_arg(a.mask == Mask::kCausal, "is_causal")};
   if (a.scale != 0) form.args.push_back(graph::float_arg(a.scale, "scale"));
-  if (a.group > 1) form.args.push_back(graph::bool_arg(true, "enable_gqa"));
+  if (a.heads.group > 1) form.args.push_back(graph::bool_arg(true, "enable_gqa"));
   form.results = {a.result()};
   form.error_model = attention_model(a);
   form.word = a.is_large ? std::string("large") + (a.has_mask() ? ".hides" : "")
@@ -219,7 +226,7 @@ Maker maker_of(const Attention& base, bool has_own_keys) {
   return [=](const Sizes& sizes) {
     Attention a = base;
     a.has_batch = false;
-    a.heads = sizes[0];
+    a.heads.count = sizes[0];
     a.queries = sizes[1];
     if (!has_own_keys) a.keys = sizes[1];
     a.depth = sizes[2];
@@ -228,37 +235,24 @@ Maker maker_of(const Attention& base, bool has_own_keys) {
 }
 
 void add_design(CaseList& out, const std::vector<etb_dtype>& dtypes, const std::string& seed) {
-  struct Heads {
-    int64_t heads, group;
-  };
-  Design design;
-  const auto dtype = design.add(dtypes);
-  const auto batch = design.add<int64_t>({0, 1, 2, 3});  // 0: without that dimension
-  const auto heads = design.add<Heads>({{2, 1}, {1, 1}, {3, 1}, {4, 2}, {6, 3}, {8, 8}, {4, 1}});
-  const auto queries = design.add<int64_t>({1, 4, 7, 17, 33}),
-             keys = design.add<int64_t>({1, 5, 8, 16, 31, 65}),
-             depth = design.add<int64_t>({8, 1, 5, 16, 33}), value_depth = design.add<int64_t>({8, 1, 6, 17});
-  const auto mask = design.add<Mask>(
-      {Mask::kNone, Mask::kCausal, Mask::kAdded, Mask::kHiding, Mask::kRowHidden, Mask::kBool});
-  const auto is_mask_constant = design.add<bool>({false, true});
-  const auto mask_form =
-      design.add<MaskForm>({MaskForm::kSquare, MaskForm::kBatch, MaskForm::kHeads, MaskForm::kBatchAndHeads});
-  const auto scale = design.add<double>({0, 0.25, 1});
-  for (const Levels& row : design.rows(seed)) {
-    Attention a;
-    a.dtype = dtype(row);
-    a.has_batch = batch(row) != 0;
-    a.batch = std::max<int64_t>(batch(row), 1);
-    a.heads = heads(row).heads;
-    a.group = heads(row).group;
-    a.queries = queries(row);
-    a.keys = keys(row);
-    a.depth = depth(row);
-    a.value_depth = value_depth(row);
-    a.mask = mask(row);
-    a.is_mask_constant = is_mask_constant(row) && a.has_mask();
-    a.mask_form = mask_form(row);
-    a.scale = scale(row);
+  DesignOf<Attention> design;
+  design.add(&Attention::dtype, dtypes);
+  design.add(&Attention::batch, {0, 1, 2, 3});  // 0: without that dimension
+  design.add(&Attention::heads, {{2, 1}, {1, 1}, {3, 1}, {4, 2}, {6, 3}, {8, 8}, {4, 1}});
+  design.add(&Attention::queries, {1, 4, 7, 17, 33});
+  design.add(&Attention::keys, {1, 5, 8, 16, 31, 65});
+  design.add(&Attention::depth, {8, 1, 5, 16, 33});
+  design.add(&Attention::value_depth, {8, 1, 6, 17});
+  design.add(&Attention::mask,
+             {Mask::kNone, Mask::kCausal, Mask::kAdded, Mask::kHiding, Mask::kRowHidden, Mask::kBool});
+  design.add(&Attention::is_mask_constant, {false, true});
+  design.add(&Attention::mask_form,
+             {MaskForm::kSquare, MaskForm::kBatch, MaskForm::kHeads, MaskForm::kBatchAndHeads});
+  design.add(&Attention::scale, {0, 0.25, 1});
+  for (Attention a : design.rows(seed)) {
+    a.has_batch = a.batch != 0;
+    a.batch = std::max<int64_t>(a.batch, 1);
+    a.is_mask_constant = a.is_mask_constant && a.has_mask();
     add_form(out, a.dtype, attention_form(a));
   }
 }
@@ -279,7 +273,7 @@ void add_attention_designs(CaseList& out) {
     for (const Mask mask : {Mask::kNone, Mask::kHiding}) {
       Attention a;
       a.dtype = dtype;
-      a.heads = 17;
+      a.heads.count = 17;
       a.queries = 65;
       a.keys = 257;
       a.depth = 32;

@@ -121,57 +121,55 @@ Maker pair_maker(const PairOp& op, etb_dtype dtype, const Setting& setting) {
   };
 }
 
+// One attribute of each of the two operands.
 struct ValuesPair {
   Values a, b;
 };
-enum class Layout { kRows, kLastBoth, kLastFirst, kReversedBoth };  // dim orders of the two operands
-
-// The rows of all ops of two tensors.
-struct PairDesign {
-  Design design;
-  Factor<uint32_t> rank = design.add<uint32_t>({0, 1, 2, 3, 4, 5, 6});
-  Factor<Part> part_a = design.add(all_parts()), part_b = design.add(all_parts());
-  Factor<Role> role = design.add<Role>({kInputs, kSecondIsConstant, kFirstIsConstant, kTwice});
-  Factor<Layout> layout =
-      design.add<Layout>({Layout::kRows, Layout::kLastBoth, Layout::kLastFirst, Layout::kReversedBoth});
-  Factor<ValuesPair> values = design.add<ValuesPair>({{Values::kStatistical, Values::kStatistical},
-                                                      {Values::kExact, Values::kExact},
-                                                      {Values::kNan, Values::kStatistical},
-                                                      {Values::kStatistical, Values::kNan},
-                                                      {Values::kSpread, Values::kSpread},
-                                                      {Values::kSpecial, Values::kSpecial},
-                                                      {Values::kOffset, Values::kOffset}});
-  Factor<std::optional<double>> alpha =
-      design.add<std::optional<double>>({std::nullopt, 2.0, -1.0, -3.0, 0.5});
-  std::vector<Levels> rows = design.rows("binary", [this](const Levels& l) { return is_possible(l); });
-
- private:
-  bool is_possible(const Levels& l) const {
-    const bool is_whole = part_a(l) == kWhole && part_b(l) == kWhole;
-    if (!is_whole && (role(l) == kTwice || rank(l) == 0)) return false;
-    if (layout(l) == Layout::kRows) return true;
-    if (layout(l) == Layout::kLastFirst && role(l) == kTwice) return false;
-    const uint32_t least_rank = layout(l) == Layout::kReversedBoth ? 2 : 4;
-    return rank(l) >= least_rank && part_a(l) == kWhole && part_b(l) <= kMiddleIsOne;
-  }
+struct Orders {
+  uint32_t a, b;
+  bool operator==(const Orders&) const = default;
 };
-const PairDesign& pair_design() {
-  static const PairDesign design;
-  return design;
-}
+constexpr Orders kRowMajor{0, 0}, kLastBoth{1, 1}, kLastFirst{1, 0}, kReversedBoth{2, 2};
 
-Setting setting_of(const PairDesign& design, const Levels& row) {
-  Setting out;
-  const Layout layout = design.layout(row);
-  out.part_a = design.part_a(row);
-  out.part_b = design.part_b(row);
-  out.role = design.role(row);
-  out.order_a = layout == Layout::kReversedBoth ? 2 : layout == Layout::kRows ? 0 : 1;
-  out.order_b = layout == Layout::kReversedBoth ? 2 : layout == Layout::kLastBoth ? 1 : 0;
-  out.data_a = design.values(row).a;
-  out.data_b = design.values(row).b;
-  out.alpha = design.alpha(row);
-  return out;
+// A row of all ops of two tensors.
+struct PairRow {
+  uint32_t rank = 0;
+  Part part_a = kWhole, part_b = kWhole;
+  Role role = kInputs;
+  Orders orders = kRowMajor;
+  ValuesPair values{};
+  std::optional<double> alpha;
+
+  bool is_possible() const {
+    const bool is_whole = part_a == kWhole && part_b == kWhole;
+    if (!is_whole && (role == kTwice || rank == 0)) return false;
+    if (orders == kRowMajor) return true;
+    if (orders == kLastFirst && role == kTwice) return false;
+    const uint32_t least_rank = orders == kReversedBoth ? 2 : 4;
+    return rank >= least_rank && part_a == kWhole && part_b <= kMiddleIsOne;
+  }
+  Setting setting() const { return {part_a, part_b, role, orders.a, orders.b, values.a, values.b, alpha}; }
+};
+
+const std::vector<PairRow>& pair_rows() {
+  static const std::vector<PairRow> rows = [] {
+    DesignOf<PairRow> design;
+    design.add(&PairRow::rank, {0, 1, 2, 3, 4, 5, 6});
+    design.add(&PairRow::part_a, all_parts());
+    design.add(&PairRow::part_b, all_parts());
+    design.add(&PairRow::role, {kInputs, kSecondIsConstant, kFirstIsConstant, kTwice});
+    design.add(&PairRow::orders, {kRowMajor, kLastBoth, kLastFirst, kReversedBoth});
+    design.add(&PairRow::values, {{Values::kStatistical, Values::kStatistical},
+                                  {Values::kExact, Values::kExact},
+                                  {Values::kNan, Values::kStatistical},
+                                  {Values::kStatistical, Values::kNan},
+                                  {Values::kSpread, Values::kSpread},
+                                  {Values::kSpecial, Values::kSpecial},
+                                  {Values::kOffset, Values::kOffset}});
+    design.add(&PairRow::alpha, {std::nullopt, 2.0, -1.0, -3.0, 0.5});
+    return design.rows("binary", std::mem_fn(&PairRow::is_possible));
+  }();
+  return rows;
 }
 
 void soften(Values& data) {
@@ -187,10 +185,9 @@ void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
   const std::string_view name = op.row.op;
   const bool has_alpha = name == "aten.add.Tensor" || name == "aten.sub.Tensor";
   size_t at = 0;
-  const PairDesign& design = pair_design();
-  for (const Levels& row : design.rows) {
+  for (const PairRow& row : pair_rows()) {
     if (!is_drawn(op.row.op, dtype, at++)) continue;
-    Setting setting = setting_of(design, row);
+    Setting setting = row.setting();
     const bool keeps_data = op.row.has_special && op.row.second == Second::kAny && dtype != ETB_DTYPE_BOOL;
     if (!keeps_data) setting.data_a = setting.data_b = Values::kStatistical;
     if (setting.role == kTwice && op.row.second != Second::kAny) setting.role = kInputs;
@@ -201,10 +198,10 @@ void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
     if (setting.role == kFirstIsConstant || setting.alpha) soften(setting.data_a);
     if (setting.role == kSecondIsConstant || setting.alpha) soften(setting.data_b);
     const Maker maker = pair_maker(op, dtype, setting);
-    const Sizes& sizes = kSizes[at % 2][design.rank(row)];
+    const Sizes& sizes = kSizes[at % 2][row.rank];
     add_form(out, dtype, maker(sizes));
     const bool is_plain = setting.data_a == setting.data_b || at % 2 == 0;
-    if (design.rank(row) > 0 && is_plain && at % 4 == static_cast<size_t>(dtype) % 4)
+    if (row.rank > 0 && is_plain && at % 4 == static_cast<size_t>(dtype) % 4)
       add_dynamic_forms(out, dtype, maker, sizes, at);
   }
   for (const Sizes& empty : {Sizes{0, 3}, {3, 0}, {2, 0, 4}, {0}})
@@ -222,54 +219,59 @@ void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
 // Relation of the operands: none, two of them are one value, or the last is a constant.
 enum class Sharing { kNone, kOneValue, kLastIsConstant };
 
-struct WhereDesign {
-  Design design;
-  Factor<uint32_t> rank = design.add<uint32_t>({0, 1, 2, 3, 4, 5, 6});
-  Factor<Part> first = design.add(all_parts()), second = design.add(all_parts()),
-               third = design.add(all_parts());
-  Factor<Values> values = design.add<Values>({Values::kStatistical, Values::kNan, Values::kStatistical});
-  Factor<Sharing> sharing =
-      design.add<Sharing>({Sharing::kNone, Sharing::kOneValue, Sharing::kLastIsConstant});
-  std::vector<Levels> rows = design.rows("where", [this](const Levels& l) {
-    return rank(l) > 0 || (first(l) == kWhole && second(l) == kWhole && third(l) == kWhole);
-  });
+struct WhereRow {
+  uint32_t rank = 0;
+  Part first = kWhole, second = kWhole, third = kWhole;
+  Values values = Values::kStatistical;
+  Sharing sharing = Sharing::kNone;
 };
-const WhereDesign& where_design() {
-  static const WhereDesign design;
-  return design;
+
+const std::vector<WhereRow>& where_rows() {
+  static const std::vector<WhereRow> rows = [] {
+    DesignOf<WhereRow> design;
+    design.add(&WhereRow::rank, {0, 1, 2, 3, 4, 5, 6});
+    design.add(&WhereRow::first, all_parts());
+    design.add(&WhereRow::second, all_parts());
+    design.add(&WhereRow::third, all_parts());
+    design.add(&WhereRow::values, {Values::kStatistical, Values::kNan, Values::kStatistical});
+    design.add(&WhereRow::sharing, {Sharing::kNone, Sharing::kOneValue, Sharing::kLastIsConstant});
+    return design.rows("where", [](const WhereRow& row) {
+      return row.rank > 0 || (row.first == kWhole && row.second == kWhole && row.third == kWhole);
+    });
+  }();
+  return rows;
 }
 
-Maker where_maker(etb_dtype dtype, const Levels& row) {
-  return [dtype, row, &design = where_design()](const Sizes& sizes) {
-    const Sizes c = part_of(sizes, design.first(row)), a = part_of(sizes, design.second(row)),
-                b = part_of(sizes, design.third(row));
-    const Values data = design.values(row);
+Maker where_maker(etb_dtype dtype, const WhereRow& row) {
+  return [dtype, row](const Sizes& sizes) {
+    const Sizes c = part_of(sizes, row.first), a = part_of(sizes, row.second), b = part_of(sizes, row.third);
+    const Values data = row.values;
     OpForm form{"aten.where.self",
                 {{{ETB_DTYPE_BOOL, c, {}}, Values::kExact}, {{dtype, a, {}}, data}, {{dtype, b, {}}, data}},
                 {value_arg(0, "condition"), value_arg(1, "self"), value_arg(2, "other")},
                 {{dtype, broadcast(c, broadcast(a, b)), {}}}};
-    if (design.sharing(row) == Sharing::kOneValue && design.second(row) == design.third(row)) {
+    if (row.sharing == Sharing::kOneValue && row.second == row.third) {
       form.operands.pop_back();
       form.args[2].value = 1;
     }
-    form.operands.back().is_constant = design.sharing(row) == Sharing::kLastIsConstant;
+    form.operands.back().is_constant = row.sharing == Sharing::kLastIsConstant;
     return form;
   };
 }
 
 // Bounds as tensors: the lower, the upper, or both.
-Maker clamp_maker(etb_dtype dtype, const Levels& row) {
-  return [dtype, row, &design = where_design()](const Sizes& sizes) {
-    const Sizes low = part_of(sizes, design.first(row)), high = part_of(sizes, design.second(row));
-    OpForm form{"aten.clamp.Tensor",
-                {{{dtype, sizes, {}}, design.values(row), {-4, 8}},
-                 {{dtype, low, {}}, Values::kStatistical, {-3, 3}}},
-                {value_arg(0, "self"), value_arg(1, "min"), graph::none_arg("max")},
-                {{dtype, sizes, {}}}};
+Maker clamp_maker(etb_dtype dtype, const WhereRow& row) {
+  return [dtype, row](const Sizes& sizes) {
+    const Sizes low = part_of(sizes, row.first), high = part_of(sizes, row.second);
+    OpForm form{
+        "aten.clamp.Tensor",
+        {{{dtype, sizes, {}}, row.values, {-4, 8}}, {{dtype, low, {}}, Values::kStatistical, {-3, 3}}},
+        {value_arg(0, "self"), value_arg(1, "min"), graph::none_arg("max")},
+        {{dtype, sizes, {}}}};
     form.error_model = exact_model(Rule::kExactValue);
-    if (design.sharing(row) == Sharing::kOneValue) {
+    if (row.sharing == Sharing::kOneValue) {
       form.args = {value_arg(0, "self"), graph::none_arg("min"), value_arg(1, "max")};
-    } else if (design.sharing(row) == Sharing::kLastIsConstant) {
+    } else if (row.sharing == Sharing::kLastIsConstant) {
       form.operands.push_back({{dtype, high, {}}, Values::kStatistical, {2, 7}});
       form.args[2] = value_arg(2, "max");
     }
@@ -277,14 +279,13 @@ Maker clamp_maker(etb_dtype dtype, const Levels& row) {
   };
 }
 
-Maker masked_fill_maker(etb_dtype dtype, const Levels& row) {
-  return [dtype, row, &design = where_design()](const Sizes& sizes) {
-    return OpForm{
-        "aten.masked_fill.Scalar",
-        {{{dtype, sizes, {}}}, {{ETB_DTYPE_BOOL, part_of(sizes, design.second(row)), {}}, Values::kExact}},
-        {value_arg(0, "self"), value_arg(1, "mask"),
-         graph::int_arg(static_cast<int64_t>(design.sharing(row)) + 1, "value")},
-        {{dtype, sizes, {}}}};
+Maker masked_fill_maker(etb_dtype dtype, const WhereRow& row) {
+  return [dtype, row](const Sizes& sizes) {
+    return OpForm{"aten.masked_fill.Scalar",
+                  {{{dtype, sizes, {}}}, {{ETB_DTYPE_BOOL, part_of(sizes, row.second), {}}, Values::kExact}},
+                  {value_arg(0, "self"), value_arg(1, "mask"),
+                   graph::int_arg(static_cast<int64_t>(row.sharing) + 1, "value")},
+                  {{dtype, sizes, {}}}};
   };
 }
 
@@ -313,25 +314,29 @@ void add_limits(CaseList& out, etb_dtype dtype) {
       {number(1, "min"), number(1, "max")}, {number(0, "min"), none_arg("max")},
       {none_arg("min"), number(0, "max")},  {number(0.5, "min"), number(2.5, "max")},
       {number(1, "min"), none_arg("max")}};
-  Design design;
-  const auto number_of_clamp = design.add<size_t>({0, 1, 2, 3, 4, 5});
-  const auto sizes =
-      design.add<Sizes>({{}, {65}, {4, 17}, {3, 4, 5}, {2, 3, 4, 5}, {2, 3, 2, 2, 3}, {2, 1, 3, 2, 2, 2}});
-  const auto values =
-      design.add<Values>({Values::kStatistical, Values::kNan, Values::kSpread, Values::kSpecial});
-  const auto order = design.add<uint32_t>({0, 1, 2});
-  const auto is_hardtanh = design.add<bool>({false, true});
+  struct Row {
+    size_t number = 0;  // of the clamp
+    Sizes sizes;
+    Values values = Values::kStatistical;
+    uint32_t order = 0;
+    bool is_hardtanh = false;
+  };
+  DesignOf<Row> design;
+  design.add(&Row::number, {0, 1, 2, 3, 4, 5});
+  design.add(&Row::sizes, {{}, {65}, {4, 17}, {3, 4, 5}, {2, 3, 4, 5}, {2, 3, 2, 2, 3}, {2, 1, 3, 2, 2, 2}});
+  design.add(&Row::values, {Values::kStatistical, Values::kNan, Values::kSpread, Values::kSpecial});
+  design.add(&Row::order, {0, 1, 2});
+  design.add(&Row::is_hardtanh, {false, true});
   size_t at = 0;
-  for (const Levels& l : design.rows("limits")) {
-    const size_t chosen = number_of_clamp(l);
-    const bool is_other = is_hardtanh(l) && chosen != 0;
+  for (const Row& row : design.rows("limits")) {
+    const bool is_other = row.is_hardtanh && row.number != 0;
     const char* op = is_other ? "aten.hardtanh.default" : "aten.clamp.default";
     if (!is_drawn("limits", dtype, at++)) continue;
-    std::vector<graph::ArgumentDesc> limits = clamps[chosen];
-    if (is_other) limits = {number(0.5, "min_val"), number(static_cast<double>(chosen) + 1, "max_val")};
-    const Maker maker = limits_maker(dtype, op, limits, values(l), order(l));
-    add_form(out, dtype, maker(sizes(l)));
-    if (at % 3 == 0) add_dynamic_forms(out, dtype, maker, sizes(l), at);
+    std::vector<graph::ArgumentDesc> limits = clamps[row.number];
+    if (is_other) limits = {number(0.5, "min_val"), number(static_cast<double>(row.number) + 1, "max_val")};
+    const Maker maker = limits_maker(dtype, op, limits, row.values, row.order);
+    add_form(out, dtype, maker(row.sizes));
+    if (at % 3 == 0) add_dynamic_forms(out, dtype, maker, row.sizes, at);
   }
 }
 
@@ -352,8 +357,8 @@ void add_binary_designs(CaseList& out) {
 void add_ternary_designs(CaseList& out) {
   for (const etb_dtype dtype : kAllDtypes) {
     size_t at = 0;
-    for (const Levels& row : where_design().rows) {
-      const Sizes& sizes = kSizes[at % 2][where_design().rank(row)];
+    for (const WhereRow& row : where_rows()) {
+      const Sizes& sizes = kSizes[at % 2][row.rank];
       ++at;
       const bool is_number = dtype != ETB_DTYPE_BOOL;
       if (is_drawn("where", dtype, at)) {

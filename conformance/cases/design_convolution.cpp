@@ -100,20 +100,28 @@ OpForm convolution_form(const Convolution& c) {
 namespace {
 
 struct Directions {
-  std::vector<Numbers> sizes, kernels, strides, paddings, dilations, output_paddings;
+  WindowLevels window;
+  std::vector<Numbers> output_paddings;
 };
 
-const Directions kOne = {{{9}, {16}, {33}, {7}}, {{3}, {1}, {5}, {2}, {8}}, {{1}, {2}, {3}, {4}},
-                         {{0}, {1}, {2}, {4}},   {{1}, {2}, {3}},           {{0}, {1}, {2}}};
-const Directions kTwo = {{{5, 7}, {9, 8}, {11, 6}, {16, 5}, {7, 17}},
-                         {{3, 3}, {1, 1}, {3, 2}, {2, 5}, {5, 3}, {1, 4}, {3, 1}, {4, 4}, {2, 2}},
-                         {{1, 1}, {2, 1}, {1, 3}, {2, 2}, {3, 2}},
-                         {{0, 0}, {1, 1}, {1, 0}, {0, 2}, {2, 1}, {3, 2}},
-                         {{1, 1}, {2, 1}, {1, 3}, {2, 2}},
+const Directions kOne = {{{{9}, {16}, {33}, {7}},
+                          {{3}, {1}, {5}, {2}, {8}},
+                          {{1}, {2}, {3}, {4}},
+                          {{0}, {1}, {2}, {4}},
+                          {{1}, {2}, {3}}},
+                         {{0}, {1}, {2}}};
+const Directions kTwo = {{{{5, 7}, {9, 8}, {11, 6}, {16, 5}, {7, 17}},
+                          {{3, 3}, {1, 1}, {3, 2}, {2, 5}, {5, 3}, {1, 4}, {3, 1}, {4, 4}, {2, 2}},
+                          {{1, 1}, {2, 1}, {1, 3}, {2, 2}, {3, 2}},
+                          {{0, 0}, {1, 1}, {1, 0}, {0, 2}, {2, 1}, {3, 2}},
+                          {{1, 1}, {2, 1}, {1, 3}, {2, 2}}},
                          {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}}};
-const Directions kThree = {{{4, 5, 6}, {6, 4, 5}, {3, 7, 4}}, {{3, 2, 1}, {1, 1, 1}, {2, 3, 3}, {1, 3, 2}},
-                           {{1, 1, 1}, {2, 1, 3}, {1, 2, 1}}, {{0, 0, 0}, {1, 0, 2}, {0, 1, 1}},
-                           {{1, 1, 1}, {2, 1, 1}, {1, 1, 2}}, {{0, 0, 0}, {1, 0, 0}, {0, 0, 1}}};
+const Directions kThree = {{{{4, 5, 6}, {6, 4, 5}, {3, 7, 4}},
+                            {{3, 2, 1}, {1, 1, 1}, {2, 3, 3}, {1, 3, 2}},
+                            {{1, 1, 1}, {2, 1, 3}, {1, 2, 1}},
+                            {{0, 0, 0}, {1, 0, 2}, {0, 1, 1}},
+                            {{1, 1, 1}, {2, 1, 1}, {1, 1, 2}}},
+                           {{0, 0, 0}, {1, 0, 0}, {0, 0, 1}}};
 
 // In, out, groups: one group, groups that no vector width divides, depthwise with one and several filters a
 // channel, sums longer than a tile.
@@ -161,69 +169,43 @@ void add_row(CaseList& out, const Convolution& c, size_t at) {
                    may_be_one && at % 2 == 0 ? Moving::kLast : Moving::kFirst, order);
 }
 
-// Attributes of every row.
-class ConvolutionDesign {
- public:
-  ConvolutionDesign(const Directions& directions, const std::vector<etb_dtype>& dtypes, bool is_transposed)
-      : is_transposed_(is_transposed),
-        size_(design_.add(directions.sizes)),
-        kernel_(design_.add(directions.kernels)),
-        stride_(design_.add(directions.strides)),
-        padding_(design_.add(directions.paddings)),
-        dilation_(design_.add(directions.dilations)),
-        output_padding_(design_.add(is_transposed ? directions.output_paddings
-                                                  : std::vector<Numbers>{directions.output_paddings[0]})),
-        channels_(design_.add(kManyChannels)),
-        batch_(design_.add<int64_t>({1, 2, 3})),
-        dtype_(design_.add(dtypes)),
-        is_last_(design_.add<bool>({false, true})),
-        has_bias_(design_.add<bool>({true, false})),
-        values_(design_.add<Values>(
-            {Values::kExact, Values::kStatistical, Values::kSparse, Values::kPositive, Values::kSpread})),
-        // Few plugins accept parameters that are known only at run time: a third of the rows has some.
-        parameters_(
-            design_.add<std::pair<Parameter, Parameter>>({{Parameter::kConstant, Parameter::kConstant},
-                                                          {Parameter::kConstant, Parameter::kConstant},
-                                                          {Parameter::kConstant, Parameter::kConstant},
-                                                          {Parameter::kInput, Parameter::kInput},
-                                                          {Parameter::kConstant, Parameter::kInput}})) {}
-
-  void add_cases(CaseList& out, const std::string& seed) const {
-    size_t at = 0;
-    for (const Levels& row : design_.rows(seed)) add_row(out, convolution(row), at++);
-  }
-
- private:
-  Convolution convolution(const Levels& row) const {
-    Convolution c;
-    c.dtype = dtype_(row);
-    c.batch = batch_(row);
-    c.channels = channels_(row);
-    c.size = size_(row);
-    c.kernel = kernel_(row);
-    c.stride = stride_(row);
-    c.padding = padding_(row);
-    c.dilation = dilation_(row);
-    c.output_padding = output_padding_(row);
-    c.is_transposed = is_transposed_;
-    c.is_last = is_last_(row);
-    c.weight = parameters_(row).first;
-    c.bias = has_bias_(row) ? parameters_(row).second : Parameter::kNone;
-    c.values = fitting_values(c.dtype, values_(row), c.length());
+void add_design(CaseList& out, const Directions& directions, const std::vector<etb_dtype>& dtypes,
+                bool is_transposed, const std::string& seed) {
+  // The bias is there or not, and the parameters are constants or inputs. Few plugins accept parameters that are known
+  // only at run time: a third of the rows has some.
+  struct Row : Convolution {
+    bool has_bias = false;
+    std::pair<Parameter, Parameter> parameters;
+  };
+  Row base;
+  base.is_transposed = is_transposed;
+  base.output_padding = directions.output_paddings[0];
+  DesignOf<Row> design(base);
+  add_window(design, directions.window);
+  design.add(&Row::output_padding,
+             is_transposed ? directions.output_paddings : std::vector<Numbers>{base.output_padding});
+  design.add(&Row::channels, kManyChannels);
+  design.add(&Row::batch, {1, 2, 3});
+  design.add(&Row::dtype, dtypes);
+  design.add(&Row::is_last, {false, true});
+  design.add(&Row::has_bias, {true, false});
+  design.add(&Row::values,
+             {Values::kExact, Values::kStatistical, Values::kSparse, Values::kPositive, Values::kSpread});
+  design.add(&Row::parameters, {{Parameter::kConstant, Parameter::kConstant},
+                                {Parameter::kConstant, Parameter::kConstant},
+                                {Parameter::kConstant, Parameter::kConstant},
+                                {Parameter::kInput, Parameter::kInput},
+                                {Parameter::kConstant, Parameter::kInput}});
+  size_t at = 0;
+  for (const Row& row : design.rows(seed)) {
+    Convolution c = row;
+    c.weight = row.parameters.first;
+    c.bias = row.has_bias ? row.parameters.second : Parameter::kNone;
+    c.values = fitting_values(c.dtype, c.values, c.length());
     fit(c);
-    return c;
+    add_row(out, c, at++);
   }
-
-  bool is_transposed_;
-  Design design_;
-  Factor<Numbers> size_, kernel_, stride_, padding_, dilation_, output_padding_;
-  Factor<Channels> channels_;
-  Factor<int64_t> batch_;
-  Factor<etb_dtype> dtype_;
-  Factor<bool> is_last_, has_bias_;
-  Factor<Values> values_;
-  Factor<std::pair<Parameter, Parameter>> parameters_;
-};
+}
 
 // One NaN and both infinities reach the windows that have them, and no other. Not for depthwise filters: kernels
 // with more taps than the filter multiply a neighbour by 0.
@@ -320,12 +302,12 @@ void add_large(CaseList& out) {
 void add_convolution_designs(CaseList& out) {
   for (const bool is_transposed : {false, true}) {
     const std::string seed = is_transposed ? "transposed" : "convolution";
-    ConvolutionDesign(kTwo, kFloat32, is_transposed).add_cases(out, seed + " of two");
-    ConvolutionDesign(kTwo, kOthers, is_transposed).add_cases(out, seed + " of two, other types");
-    ConvolutionDesign(kOne, kFloat32, is_transposed).add_cases(out, seed + " of one");
-    ConvolutionDesign(kThree, kFloat32, is_transposed).add_cases(out, seed + " of three");
-    ConvolutionDesign(kOne, kOthers, is_transposed).add_cases(out, seed + " of one, other types");
-    ConvolutionDesign(kThree, kOthers, is_transposed).add_cases(out, seed + " of three, other types");
+    add_design(out, kTwo, kFloat32, is_transposed, seed + " of two");
+    add_design(out, kTwo, kOthers, is_transposed, seed + " of two, other types");
+    add_design(out, kOne, kFloat32, is_transposed, seed + " of one");
+    add_design(out, kThree, kFloat32, is_transposed, seed + " of three");
+    add_design(out, kOne, kOthers, is_transposed, seed + " of one, other types");
+    add_design(out, kThree, kOthers, is_transposed, seed + " of three, other types");
   }
   for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
   add_non_finite(out);

@@ -2,8 +2,8 @@
 // A convolution with attributes for each direction, as a form.
 #pragma once
 
-#include "conformance/cases/design.hpp"
 #include "conformance/cases/op_form.hpp"
+#include "conformance/cases/window.hpp"
 
 namespace etb::conformance {
 
@@ -13,11 +13,11 @@ struct Channels {
 
 enum class Parameter { kNone, kConstant, kInput };
 
-struct Convolution {
+struct Convolution : Window {
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
   int64_t batch = 1;
   Channels channels{};
-  Numbers size, kernel, stride, padding, dilation, output_padding;
+  Numbers output_padding;
   bool is_transposed = false;
   bool is_last = false, is_large = false;
   Parameter weight = Parameter::kConstant, bias = Parameter::kNone;
@@ -31,6 +31,15 @@ struct Convolution {
   // Products that one element of the result adds up.
   int64_t length() const;
 };
+
+// Adds the factors of a convolution over images to a design: its channels, and the attributes of its window. `part` is
+// the member of a row that is the convolution.
+template <class Row>
+void add_image_layer(DesignOf<Row>& design, Convolution Row::*part, std::vector<Channels> channels,
+                     const WindowLevels& window) {
+  design.add([part](Row& row) -> Channels& { return (row.*part).channels; }, std::move(channels));
+  add_window(design, part, window);
+}
 
 // Returns the arguments of aten.convolution; `bias` is an argument of that name.
 std::vector<graph::ArgumentDesc> convolution_args(const Convolution& c, uint32_t input, uint32_t weight,

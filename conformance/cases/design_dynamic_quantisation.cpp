@@ -244,66 +244,45 @@ void add_row(CaseList& out, const Layer& layer, size_t at) {
 }
 
 void add_products(CaseList& out) {
-  Design design;
-  const auto scheme = design.add<Scheme>(
-      {Scheme::kTorchaoInt4, Scheme::kTorchao, Scheme::kPt2e, Scheme::kTorchaoInt4, Scheme::kPt2ePerTensor});
-  const auto leading = design.add<Numbers>({{1}, {3}, {8}, {2, 3}, {5}, {17}, {2, 1, 4}});
-  const auto inputs = design.add<int64_t>({32, 64, 96, 128, 256, 31, 65, 8}),
-             outputs = design.add<int64_t>({5, 1, 7, 8, 16, 17, 33}),
-             group = design.add<int64_t>({0, 32, 64, 128});
-  const auto zero = design.add<int64_t>({0, -128, 127, 19});
-  const auto has_bias = design.add<bool>({false, true}),
-             has_weight_zero = design.add<bool>({false, false, false, true});
-  const auto layer_of = [&](const Levels& row) {
-    Layer layer;
-    layer.scheme = scheme(row);
-    layer.leading = leading(row);
-    layer.inputs = inputs(row);
-    layer.outputs = outputs(row);
-    layer.group = group(row);
-    layer.zero = zero(row);
-    layer.has_bias = has_bias(row);
-    if (layer.scheme == Scheme::kPt2ePerTensor && has_weight_zero(row)) layer.weight_zero = 5;
-    return layer;
+  DesignOf<Layer> design;
+  design.add(&Layer::scheme, {Scheme::kTorchaoInt4, Scheme::kTorchao, Scheme::kPt2e, Scheme::kTorchaoInt4,
+                              Scheme::kPt2ePerTensor});
+  design.add(&Layer::leading, {{1}, {3}, {8}, {2, 3}, {5}, {17}, {2, 1, 4}});
+  design.add(&Layer::inputs, {32, 64, 96, 128, 256, 31, 65, 8});
+  design.add(&Layer::outputs, {5, 1, 7, 8, 16, 17, 33});
+  design.add(&Layer::group, {0, 32, 64, 128});
+  design.add(&Layer::zero, {0, -128, 127, 19});
+  design.add(&Layer::has_bias, {false, true});
+  design.add(&Layer::weight_zero, {0, 0, 0, 5});
+  const auto is_allowed = [](const Layer& layer) {
+    return layer.group == 0 || (layer.scheme == Scheme::kTorchaoInt4 && layer.inputs % layer.group == 0);
   };
   size_t at = 0;
   for (const char* seed : {"dynamic layers", "dynamic layers, again"})
-    for (const Levels& row : design.rows(seed, [&](const Levels& levels) {
-           const Layer layer = layer_of(levels);
-           return layer.group == 0 ||
-                  (layer.scheme == Scheme::kTorchaoInt4 && layer.inputs % layer.group == 0);
-         }))
-      add_row(out, layer_of(row), at++);
+    for (Layer layer : design.rows(seed, is_allowed)) {
+      if (layer.scheme != Scheme::kPt2ePerTensor) layer.weight_zero = 0;
+      add_row(out, layer, at++);
+    }
 }
 
 void add_convolutions(CaseList& out) {
-  Design design;
-  const auto scheme = design.add<Scheme>({Scheme::kPt2e, Scheme::kPt2ePerTensor});
-  const auto channels = design.add<Channels>({{3, 8, 1}, {8, 5, 1}, {6, 4, 2}, {4, 4, 4}, {17, 16, 1}});
-  const auto size = design.add<Numbers>({{5, 7}, {9, 8}, {11, 6}}),
-             kernel = design.add<Numbers>({{3, 3}, {1, 1}, {3, 2}, {2, 5}}),
-             stride = design.add<Numbers>({{1, 1}, {2, 1}, {2, 2}}),
-             padding = design.add<Numbers>({{1, 1}, {0, 0}, {2, 0}}),
-             dilation = design.add<Numbers>({{1, 1}, {1, 1}, {1, 2}});
-  const auto zero = design.add<int64_t>({0, -128, 127, 19});
-  const auto has_bias = design.add<bool>({false, true}), is_last = design.add<bool>({true, false});
+  Layer base;
+  base.is_convolution = true;
+  base.convolution.output_padding = {0, 0};
+  DesignOf<Layer> design(base);
+  design.add(&Layer::scheme, {Scheme::kPt2e, Scheme::kPt2ePerTensor});
+  add_image_layer(design, &Layer::convolution, {{3, 8, 1}, {8, 5, 1}, {6, 4, 2}, {4, 4, 4}, {17, 16, 1}},
+                  {{{5, 7}, {9, 8}, {11, 6}},
+                   {{3, 3}, {1, 1}, {3, 2}, {2, 5}},
+                   {{1, 1}, {2, 1}, {2, 2}},
+                   {{1, 1}, {0, 0}, {2, 0}},
+                   {{1, 1}, {1, 1}, {1, 2}}});
+  design.add(&Layer::zero, {0, -128, 127, 19});
+  design.add(&Layer::has_bias, {false, true});
+  design.add([](Layer& layer) -> bool& { return layer.convolution.is_last; }, {true, false});
   size_t at = 0;
-  for (const Levels& row : design.rows("dynamic convolutions")) {
-    Layer layer;
-    layer.scheme = scheme(row);
-    layer.is_convolution = true;
-    Convolution& c = layer.convolution;
-    c.channels = channels(row);
-    c.size = size(row);
-    c.kernel = kernel(row);
-    c.stride = stride(row);
-    c.padding = padding(row);
-    c.dilation = dilation(row);
-    c.output_padding = {0, 0};
-    c.is_last = is_last(row);
-    layer.zero = zero(row);
-    layer.has_bias = has_bias(row);
-    const Numbers made = c.result_size();
+  for (const Layer& layer : design.rows("dynamic convolutions")) {
+    const Numbers made = layer.convolution.result_size();
     if (*std::min_element(made.begin(), made.end()) < 1) continue;  // the kernel does not fit
     add_row(out, layer, at++);
   }

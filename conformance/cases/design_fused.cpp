@@ -107,20 +107,19 @@ OpForm fused_form(const Fused& f) {
 }  // namespace
 
 void add_fused_designs(CaseList& out) {
-  Design design;
-  const auto layer =
-      design.add<Layer>({Layer::kConvolution, Layer::kDepthwise, Layer::kGrouped, Layer::kTransposed,
-                         Layer::kOneDirection, Layer::kPointwise, Layer::kLinear});
-  const auto batch = design.add<int64_t>({1, 2, 3});
-  const auto channels = design.add<int64_t>({5, 8, 1, 17});
-  const auto has_bias = design.add<bool>({true, false}), has_affine = design.add<bool>({true, true, false}),
-             is_last = design.add<bool>({false, true}), has_reader = design.add<bool>({false, false, true});
-  const auto clamp = design.add<Clamp>({Clamp::kNone, Clamp::kRelu, Clamp::kSix});
+  DesignOf<Fused> design;
+  design.add(&Fused::layer, {Layer::kConvolution, Layer::kDepthwise, Layer::kGrouped, Layer::kTransposed,
+                             Layer::kOneDirection, Layer::kPointwise, Layer::kLinear});
+  design.add(&Fused::batch, {1, 2, 3});
+  design.add(&Fused::out, {5, 8, 1, 17});
+  design.add(&Fused::has_bias, {true, false});
+  design.add(&Fused::has_affine, {true, true, false});
+  design.add(&Fused::is_last, {false, true});
+  design.add(&Fused::has_reader, {false, false, true});
+  design.add(&Fused::clamp, {Clamp::kNone, Clamp::kRelu, Clamp::kSix});
   size_t at = 0;
   for (const char* seed : {"fused", "fused, again"})
-    for (const Levels& row : design.rows(seed)) {
-      const Fused f{layer(row),      batch(row),   channels(row),   has_bias(row),
-                    has_affine(row), is_last(row), has_reader(row), clamp(row)};
+    for (const Fused& f : design.rows(seed)) {
       add_form(out, kDtype, fused_form(f));
       const auto maker = [f](const Sizes& sizes) {
         Fused now = f;

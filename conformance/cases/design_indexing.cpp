@@ -250,22 +250,26 @@ Maker put_maker(etb_dtype dtype, const Setting& s) {
 }
 
 void add_indexed(CaseList& out, etb_dtype dtype) {
-  Design design;
-  const auto rank_of = design.add<size_t>({1, 2, 3, 4, 5, 6});
-  const auto place = design.add_all(kAllPlaces);
-  const auto is_negative = design.add<bool>({false, true});
-  const auto kind = design.add<uint32_t>({0, 1, 2});
-  const auto index_dtype = design.add<etb_dtype>({ETB_DTYPE_INT64, ETB_DTYPE_INT32});
-  const auto order = design.add<uint32_t>({0, 1, 2});
+  struct Row : Setting {
+    size_t rank = 1;
+    Place place = Place::kFirst;
+    bool is_negative = false;
+  };
+  DesignOf<Row> design;
+  design.add(&Row::rank, {1, 2, 3, 4, 5, 6});
+  design.add_all(&Row::place, kAllPlaces);
+  design.add(&Row::is_negative, {false, true});
+  design.add(&Row::kind, {0, 1, 2});
+  design.add(&Row::index_dtype, {ETB_DTYPE_INT64, ETB_DTYPE_INT32});
+  design.add(&Row::order, {0, 1, 2});
   size_t at = 0;
-  for (const Levels& l : design.rows("indices")) {
+  for (const Row& row : design.rows("indices")) {
     ++at;
-    const size_t rank = rank_of(l);
-    Setting s;
-    s.dim = dim_at(rank, place(l));
-    s.named = signed_dim(s.dim, rank, is_negative(l));
-    s.kind = kind(l);
-    s.order = order(l);
+    const size_t rank = row.rank;
+    Setting s = row;
+    s.dim = dim_at(rank, row.place);
+    s.named = signed_dim(s.dim, rank, row.is_negative);
+    s.index_dtype = ETB_DTYPE_INT64;
     const auto add = [&](const char* word, Maker (*make)(etb_dtype, const Setting&), bool may_be_dynamic) {
       if (!is_drawn(word, dtype, at)) return;
       add_form(out, dtype, make(dtype, s)(kSizes[rank]));
@@ -276,7 +280,7 @@ void add_indexed(CaseList& out, etb_dtype dtype) {
     add("gather", gather_maker, true);
     if (dtype != ETB_DTYPE_BOOL || s.kind != 2) add("scatter", scatter_maker, true);
     add("part_scatter", part_scatter_maker, true);
-    s.index_dtype = index_dtype(l);
+    s.index_dtype = row.index_dtype;
     add("index_select", select_maker, true);
     add("index", index_maker, true);
     if (dtype != ETB_DTYPE_BOOL || s.kind != 2) add("index_put", put_maker, true);

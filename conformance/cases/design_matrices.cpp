@@ -147,87 +147,75 @@ bool suits(const Term& term, Values values, etb_dtype dtype) {
   return term.beta >= 0 && term.alpha >= 0 && (values != Values::kSparse || is_whole);
 }
 
-using Flags = std::vector<bool>;
+enum class Bias { kPerColumn, kFull, kOne, kPerRow, kNone };
 
-// The attributes of one op. With `is_common` a bias has an element a column, there are no factors, and most
-// parameters are constants, as in linear layers: plugins reject the rest, and with it whole rows.
-class ProductDesign {
- public:
-  ProductDesign(Product product, std::vector<etb_dtype> dtypes, bool is_common)
-      : product_(product),
-        m_(design_.add(kRows)),
-        k_(design_.add(kInner)),
-        n_(design_.add(kColumns)),
-        dtype_(design_.add(std::move(dtypes))),
-        leading_(design_.add(batches(product))),
-        term_(design_.add(terms(product, is_common))),
-        bias_(design_.add(biases(product, is_common))),
-        is_weight_constant_(design_.add<bool>(is_common ? Flags{true, true, false} : Flags{true, false})),
-        is_bias_constant_(design_.add<bool>(!has_bias(product) ? Flags{true}
-                                            : is_common        ? Flags{true, true, true, false}
-                                                               : Flags{true, false})),
-        values_(design_.add(kSets)),
-        is_vector_(design_.add<bool>(product == Product::kLinear ? Flags{false, false, false, true}
-                                                                 : Flags{false})) {}
+bool is_sum(Product product) { return product == Product::kAddmm || product == Product::kBaddbmm; }
+bool has_bias(Product product) { return is_sum(product) || product == Product::kLinear; }
+std::vector<Numbers> batches(Product product) {
+  if (product == Product::kBmm || product == Product::kBaddbmm) return {{1}, {2}, {3}, {5}};
+  if (product == Product::kLinear) return {{}, {}, {2}, {3, 2}, {1, 2, 2}};
+  return {{}};
+}
+std::vector<Term> terms(Product product, bool is_common) {
+  if (!is_sum(product) || is_common) return {{1, 1}};
+  return {{1, 1}, {1, 1}, {1, 1}, {2, 1}, {1, 3}, {0.5, 0.75}, {-1, -2}, {0, 1}, {1, 0}};
+}
+std::vector<Bias> biases(Product product, bool is_common) {
+  if (!has_bias(product)) return {Bias::kNone};
+  if (!is_sum(product)) return {Bias::kPerColumn, Bias::kNone};
+  if (is_common) return {Bias::kPerColumn};
+  return {Bias::kPerColumn, Bias::kPerColumn, Bias::kPerColumn, Bias::kFull, Bias::kOne, Bias::kPerRow};
+}
 
-  void add_cases(CaseList& out, const std::string& seed) const {
-    size_t at = 0;
-    for (const Levels& row : design_.rows(seed)) add_row(out, matrices(row), at++);
-  }
-
- private:
-  enum class Bias { kPerColumn, kFull, kOne, kPerRow, kNone };
-
-  static bool is_sum(Product product) { return product == Product::kAddmm || product == Product::kBaddbmm; }
-  static bool has_bias(Product product) { return is_sum(product) || product == Product::kLinear; }
-  static std::vector<Numbers> batches(Product product) {
-    if (product == Product::kBmm || product == Product::kBaddbmm) return {{1}, {2}, {3}, {5}};
-    if (product == Product::kLinear) return {{}, {}, {2}, {3, 2}, {1, 2, 2}};
-    return {{}};
-  }
-  static std::vector<Term> terms(Product product, bool is_common) {
-    if (!is_sum(product) || is_common) return {{1, 1}};
-    return {{1, 1}, {1, 1}, {1, 1}, {2, 1}, {1, 3}, {0.5, 0.75}, {-1, -2}, {0, 1}, {1, 0}};
-  }
-  static std::vector<Bias> biases(Product product, bool is_common) {
-    if (!has_bias(product)) return {Bias::kNone};
-    if (!is_sum(product)) return {Bias::kPerColumn, Bias::kNone};
-    if (is_common) return {Bias::kPerColumn};
-    return {Bias::kPerColumn, Bias::kPerColumn, Bias::kPerColumn, Bias::kFull, Bias::kOne, Bias::kPerRow};
-  }
-
-  Matrices matrices(const Levels& row) const {
-    Matrices c;
-    c.product = product_;
-    c.dtype = dtype_(row);
-    c.m = m_(row);
-    c.k = k_(row);
-    c.n = n_(row);
-    c.leading = leading_(row);
-    c.is_vector = is_vector_(row) && c.leading.empty();
-    const Numbers sizes[] = {{c.n}, {c.m, c.n}, {1}, {c.m, 1}, {}};
-    c.bias = sizes[static_cast<size_t>(bias_(row))];
-    c.term = term_(row);
-    c.is_weight_constant = is_weight_constant_(row);
-    c.is_bias_constant = is_bias_constant_(row) && !c.bias.empty();
-    c.values = fitting_values(c.dtype, values_(row), c.k * 3 + 3);
-    // A row that does not suit is changed, not rejected: rejections would take most of the time of a design.
-    if (!suits(c.term, c.values, c.dtype)) c.values = fitting_values(c.dtype, Values::kExact, c.k * 3 + 3);
-    if (!suits(c.term, c.values, c.dtype)) c.term = {1, 1};
-    return c;
-  }
-
-  Product product_;
-  Design design_;
-  Factor<int64_t> m_, k_, n_;
-  Factor<etb_dtype> dtype_;
-  Factor<Numbers> leading_;
-  Factor<Term> term_;
-  Factor<Bias> bias_;
-  Factor<bool> is_weight_constant_, is_bias_constant_;
-  Factor<Values> values_;
-  Factor<bool> is_vector_;
+// A row of a design: a product whose bias has no sizes yet.
+struct ProductRow : Matrices {
+  Bias kind_of_bias = Bias::kNone;
 };
+
+// Returns the attributes of one op. With `is_common` a bias has an element a column, there are no factors, and most
+// parameters are constants, as in linear layers: plugins reject the rest, and with it whole rows.
+DesignOf<ProductRow> product_design(Product product, const std::vector<etb_dtype>& dtypes, bool is_common) {
+  using Flags = std::vector<bool>;
+  ProductRow base;
+  base.product = product;
+  DesignOf<ProductRow> design(base);
+  design.add(&ProductRow::m, kRows);
+  design.add(&ProductRow::k, kInner);
+  design.add(&ProductRow::n, kColumns);
+  design.add(&ProductRow::dtype, dtypes);
+  design.add(&ProductRow::leading, batches(product));
+  design.add(&ProductRow::term, terms(product, is_common));
+  design.add(&ProductRow::kind_of_bias, biases(product, is_common));
+  design.add(&ProductRow::is_weight_constant, is_common ? Flags{true, true, false} : Flags{true, false});
+  design.add(&ProductRow::is_bias_constant, !has_bias(product) ? Flags{true}
+                                            : is_common        ? Flags{true, true, true, false}
+                                                               : Flags{true, false});
+  design.add(&ProductRow::values, kSets);
+  design.add(&ProductRow::is_vector,
+             product == Product::kLinear ? Flags{false, false, false, true} : Flags{false});
+  return design;
+}
+
+// Returns the product of a row. A row that does not suit is changed, not rejected: rejections would take most of the
+// time of a design.
+Matrices matrices_of(const ProductRow& row) {
+  Matrices c = row;
+  c.is_vector = row.is_vector && c.leading.empty();
+  const Numbers sizes[] = {{c.n}, {c.m, c.n}, {1}, {c.m, 1}, {}};
+  c.bias = sizes[static_cast<size_t>(row.kind_of_bias)];
+  c.is_bias_constant = row.is_bias_constant && !c.bias.empty();
+  c.values = fitting_values(c.dtype, c.values, c.k * 3 + 3);
+  if (!suits(c.term, c.values, c.dtype)) c.values = fitting_values(c.dtype, Values::kExact, c.k * 3 + 3);
+  if (!suits(c.term, c.values, c.dtype)) c.term = {1, 1};
+  return c;
+}
+
+void add_design(CaseList& out, Product product, const std::vector<etb_dtype>& dtypes, bool is_common,
+                const std::string& seed) {
+  size_t at = 0;
+  for (const ProductRow& row : product_design(product, dtypes, is_common).rows(seed))
+    add_row(out, matrices_of(row), at++);
+}
 
 // Every dimension moves, with constant and with other operands.
 void add_dynamic(CaseList& out, etb_dtype dtype) {
@@ -309,13 +297,13 @@ void add_matrix_designs(CaseList& out) {
                                                            {Product::kBaddbmm, "baddbmm"},
                                                            {Product::kLinear, "linear"}};
   for (const auto& [product, word] : kProducts) {
-    ProductDesign(product, floats, false).add_cases(out, word);
-    ProductDesign(product, product == Product::kBaddbmm ? halves : others, false)
-        .add_cases(out, std::string(word) + ", other types");
+    add_design(out, product, floats, false, word);
+    add_design(out, product, product == Product::kBaddbmm ? halves : others, false,
+               std::string(word) + ", other types");
   }
   for (const Product product : {Product::kAddmm, Product::kLinear})
-    ProductDesign(product, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}, true)
-        .add_cases(out, product == Product::kAddmm ? "addmm, common" : "linear, common");
+    add_design(out, product, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}, true,
+               product == Product::kAddmm ? "addmm, common" : "linear, common");
   for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
   add_large(out);
 }

@@ -74,41 +74,55 @@ Maker maker_of(const Softmax& base) {
   };
 }
 
+// A row of a design: a softmax whose shape has parts.
+struct SoftmaxRow : Softmax {
+  int64_t size = 1;                    // of the dimension
+  std::pair<Numbers, Numbers> around;  // sizes before and after the dimension
+  bool is_negative = false, is_last = false;
+};
+
+Softmax softmax_of(const SoftmaxRow& row) {
+  Softmax s = row;
+  const auto& [before, after] = row.around;
+  s.shape = {s.dtype, before, {}};
+  s.shape.sizes.push_back(row.size);
+  s.shape.sizes.insert(s.shape.sizes.end(), after.begin(), after.end());
+  s.dim = row.is_negative ? -1 - static_cast<int64_t>(after.size()) : static_cast<int64_t>(before.size());
+  if (row.is_last && s.shape.sizes.size() == 4) s.shape.dim_order = channels_last(4);
+  if (is_half(s.dtype)) {
+    s.reach = 4;
+    s.center = 0;
+  }
+  // Elements of a row are apart by the sizes after the dimension: a masked third never fills a row.
+  int64_t apart = 1;
+  for (const int64_t size : after) apart *= size;
+  s.has_masked = row.has_masked && !s.is_log && s.length() > 2 && apart % 3 != 0;
+  return s;
+}
+
 void add_softmax_design(CaseList& out, bool is_log, const std::vector<etb_dtype>& dtypes,
                         const std::string& seed) {
-  Design design;
-  const auto dtype = design.add(dtypes);
-  const auto length =
-      design.add<int64_t>({1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 127, 255, 257, 1031});
-  // Sizes before and after the dimension.
-  const auto around = design.add<std::pair<Numbers, Numbers>>({{{}, {}},
-                                                               {{3}, {}},
-                                                               {{2, 5}, {}},
-                                                               {{}, {4}},
-                                                               {{3}, {5}},
-                                                               {{2}, {3, 4}},
-                                                               {{2, 3, 2}, {}},
-                                                               {{1, 17}, {2}}});
-  const auto is_negative = design.add<bool>({true, false}), is_last = design.add<bool>({false, false, true}),
-             has_masked = design.add<bool>({false, false, true});
-  const auto reach = design.add<double>({4, 30, 80}), center = design.add<double>({0, 0, 1000, -1000});
+  SoftmaxRow base;
+  base.is_log = is_log;
+  DesignOf<SoftmaxRow> design(base);
+  design.add(&SoftmaxRow::dtype, dtypes);
+  design.add(&SoftmaxRow::size, {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 127, 255, 257, 1031});
+  design.add(&SoftmaxRow::around, {{{}, {}},
+                                   {{3}, {}},
+                                   {{2, 5}, {}},
+                                   {{}, {4}},
+                                   {{3}, {5}},
+                                   {{2}, {3, 4}},
+                                   {{2, 3, 2}, {}},
+                                   {{1, 17}, {2}}});
+  design.add(&SoftmaxRow::is_negative, {true, false});
+  design.add(&SoftmaxRow::is_last, {false, false, true});
+  design.add(&SoftmaxRow::has_masked, {false, false, true});
+  design.add(&SoftmaxRow::reach, {4, 30, 80});
+  design.add(&SoftmaxRow::center, {0, 0, 1000, -1000});
   size_t at = 0;
-  for (const Levels& row : design.rows(seed)) {
-    Softmax s;
-    s.is_log = is_log;
-    s.dtype = dtype(row);
-    const auto [before, after] = around(row);
-    s.shape = {s.dtype, before, {}};
-    s.shape.sizes.push_back(length(row));
-    s.shape.sizes.insert(s.shape.sizes.end(), after.begin(), after.end());
-    s.dim = is_negative(row) ? -1 - static_cast<int64_t>(after.size()) : static_cast<int64_t>(before.size());
-    if (is_last(row) && s.shape.sizes.size() == 4) s.shape.dim_order = channels_last(4);
-    s.reach = is_half(s.dtype) ? 4 : reach(row);
-    s.center = is_half(s.dtype) ? 0 : center(row);
-    // Elements of a row are apart by the sizes after the dimension: a masked third never fills a row.
-    int64_t apart = 1;
-    for (const int64_t size : after) apart *= size;
-    s.has_masked = has_masked(row) && !is_log && s.length() > 2 && apart % 3 != 0;
+  for (const SoftmaxRow& row : design.rows(seed)) {
+    const Softmax s = softmax_of(row);
     add_form(out, s.dtype, softmax_form(s));
     // Elements of a moving dimension would be masked in other places.
     if (++at % 3 == 0 && !s.has_masked)
@@ -304,39 +318,32 @@ bool is_possible(const Norm& n) {
 
 void add_norm_design(CaseList& out, Kind kind, const NormFactors& factors,
                      const std::vector<etb_dtype>& dtypes, const std::string& seed) {
-  Design design;
-  const auto shape = design.add(factors.shapes);
-  const auto parts = design.add(factors.parts);
-  const auto dtype = design.add(dtypes);
-  const auto eps = design.add<double>({1e-5, 1e-12, 1e-3, 0.1, 1});
-  const auto has_weight = design.add<bool>({true, false}), has_bias = design.add<bool>({true, false}),
-             is_constant = design.add<bool>({true, true, false}),
-             is_last = design.add<bool>({false, false, true}),
-             has_statistics =
-                 design.add<bool>(kind == Kind::kBatch ? std::vector<bool>{false}
-                                                       : std::vector<bool>{false, false, false, true});
-  const auto values = design.add<Values>(
-      {Values::kStatistical, Values::kOffset, Values::kSpread, Values::kSmall, Values::kNonFinite});
-  const auto norm = [&](const Levels& row) {
-    Norm n;
-    n.kind = kind;
-    n.shape = {dtype(row), shape(row), {}};
-    n.normalised = n.groups = parts(row);
-    n.eps =
-        dtype(row) == ETB_DTYPE_FLOAT16 ? std::max(eps(row), 1e-5) : eps(row);  // above float16's smallest
-    n.has_weight = has_weight(row);
-    n.has_bias = has_bias(row);
-    n.is_constant = is_constant(row);
-    // Some plugins keep statistics in float32 at least, others in the input's dtype.
-    n.has_statistics = has_statistics(row) && !is_half(n.shape.dtype);
-    if (is_last(row) && kind != Kind::kLayer && n.shape.sizes.size() == 4)
-      n.shape.dim_order = channels_last(4);
-    n.values = values(row);
-    return n;
+  struct Row : Norm {
+    bool is_last = false;
   };
+  using Flags = std::vector<bool>;
+  Row base;
+  base.kind = kind;
+  DesignOf<Row> design(base);
+  design.add([](Row& n) -> Numbers& { return n.shape.sizes; }, factors.shapes);
+  design.add(kind == Kind::kGroup ? &Row::groups : &Row::normalised, factors.parts);
+  design.add([](Row& n) -> etb_dtype& { return n.shape.dtype; }, dtypes);
+  design.add(&Row::eps, {1e-5, 1e-12, 1e-3, 0.1, 1});
+  design.add(&Row::has_weight, {true, false});
+  design.add(&Row::has_bias, {true, false});
+  design.add(&Row::is_constant, {true, true, false});
+  design.add(&Row::is_last, {false, false, true});
+  design.add(&Row::has_statistics, kind == Kind::kBatch ? Flags{false} : Flags{false, false, false, true});
+  design.add(&Row::values,
+             {Values::kStatistical, Values::kOffset, Values::kSpread, Values::kSmall, Values::kNonFinite});
   size_t at = 0;
-  for (const Levels& row : design.rows(seed, [&](const Levels& levels) { return is_possible(norm(levels)); }))
-    add_row(out, norm(row), at++);
+  for (Row n : design.rows(seed, is_possible)) {
+    if (n.shape.dtype == ETB_DTYPE_FLOAT16) n.eps = std::max(n.eps, 1e-5);  // above float16's smallest
+    // Some plugins keep statistics in float32 at least, others in the input's dtype.
+    n.has_statistics = n.has_statistics && !is_half(n.shape.dtype);
+    if (n.is_last && kind != Kind::kLayer && n.shape.sizes.size() == 4) n.shape.dim_order = channels_last(4);
+    add_row(out, n, at++);
+  }
 }
 
 // Every dimension moves.

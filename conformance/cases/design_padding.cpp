@@ -56,17 +56,20 @@ void add_row(CaseList& out, const Padding& p, size_t at) {
 
 void add_design(CaseList& out, bool is_reflection, const std::vector<Numbers>& sizes,
                 const std::vector<Numbers>& amounts, bool is_other_dtype) {
-  Design design;
-  const auto size = design.add(sizes), amount = design.add(amounts),
-             leading = design.add<Numbers>({{2, 3}, {1, 1}, {3}, {1, 17}});
-  const auto dtype =
-      design.add(is_other_dtype ? std::vector<etb_dtype>{ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16,
-                                                         ETB_DTYPE_FLOAT64, ETB_DTYPE_INT32, ETB_DTYPE_INT8}
-                                : std::vector<etb_dtype>{ETB_DTYPE_FLOAT32});
-  const auto is_last = design.add<bool>({false, true});
+  Padding base;
+  base.is_reflection = is_reflection;
+  DesignOf<Padding> design(base);
+  design.add(&Padding::size, sizes);
+  design.add(&Padding::amounts, amounts);
+  design.add(&Padding::leading, {{2, 3}, {1, 1}, {3}, {1, 17}});
+  if (is_other_dtype)
+    design.add(&Padding::dtype,
+               {ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64, ETB_DTYPE_INT32, ETB_DTYPE_INT8});
+  else
+    design.add(&Padding::dtype, {ETB_DTYPE_FLOAT32});
+  design.add(&Padding::is_last, {false, true});
   size_t at = 0;
-  for (const Levels& row : design.rows(is_reflection ? "reflection" : "replication")) {
-    Padding p{is_reflection, dtype(row), leading(row), size(row), amount(row), is_last(row)};
+  for (Padding p : design.rows(is_reflection ? "reflection" : "replication")) {
     for (size_t i = 0; i < p.amounts.size() && is_reflection; ++i)
       p.amounts[i] = std::min(p.amounts[i], p.size[p.size.size() - 1 - i / 2] - 1);
     add_row(out, p, at++);

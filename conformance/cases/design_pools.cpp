@@ -2,9 +2,9 @@
 // Pools over one to three dimensions by designs over all attributes.
 #include <algorithm>
 
-#include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/op_form.hpp"
+#include "conformance/cases/window.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -17,11 +17,11 @@ enum class Kind { kMean, kMaximum, kMaximumOnly };
 
 constexpr int64_t kArea = -1;  // a divisor as large as the window
 
-struct Pool {
+// An empty stride is the kernel.
+struct Pool : Window {
   Kind kind = Kind::kMean;
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
-  Numbers leading;                                  // batch and channels, or channels
-  Numbers size, kernel, stride, padding, dilation;  // an empty stride is the kernel
+  Numbers leading;  // batch and channels, or channels
   bool is_ceil = false, counts_padding = true;
   int64_t divisor = 0;  // 0: none
   bool is_last = false, has_indices = false;
@@ -170,10 +170,7 @@ void add_row(CaseList& out, const Pool& p, size_t at) {
                    static_cast<Order>(at / 3 % 3));
 }
 
-struct Directions {
-  std::vector<Numbers> sizes, kernels, strides, paddings, dilations;
-};
-const Directions kDirections[] = {
+const WindowLevels kDirections[] = {
     {{{9}, {16}, {7}}, {{3}, {2}, {5}}, {{}, {1}, {2}, {3}}, {{0}, {1}, {2}}, {{1}, {2}}},
     {{{7, 9}, {10, 6}, {8, 8}, {13, 5}, {6, 17}},
      {{3, 3}, {2, 2}, {3, 2}, {1, 4}, {5, 3}, {2, 5}, {4, 1}, {1, 1}},
@@ -198,83 +195,62 @@ void fit(Pool& p) {
 // Attributes that few plugins have. A row with at most one of them is what a plugin without some of them claims.
 enum class Rare { kNone, kNoBatch, kDilation, kGaps, kCeil, kDivisor, kIndices };
 
-// `is_common`: at most one rare attribute a row.
-class PoolDesign {
- public:
-  PoolDesign(Kind kind, const Directions& directions, std::vector<etb_dtype> dtypes, bool is_common)
-      : kind_(kind),
-        directions_(directions),
-        is_common_(is_common),
-        size_(design_.add(directions.sizes)),
-        kernel_(design_.add(directions.kernels)),
-        stride_(design_.add(directions.strides)),
-        padding_(design_.add(directions.paddings)),
-        dilation_(design_.add(directions.dilations)),
-        leading_(design_.add<Numbers>({{1, 3}, {2, 1}, {3, 8}, {1, 17}, {2, 5}})),
-        dtype_(design_.add(std::move(dtypes))),
-        rare_(design_.add<Rare>({Rare::kNone, Rare::kNoBatch, Rare::kDilation, Rare::kGaps, Rare::kCeil,
-                                 Rare::kDivisor, Rare::kIndices})),
-        divisor_(design_.add<int64_t>({0, 0, 3, kArea})),
-        is_ceil_(design_.add<bool>({false, true})),
-        is_last_(design_.add<bool>({false, true})),
-        is_short_(design_.add<bool>({false, true})),
-        has_indices_(design_.add<bool>({false, true})),
-        counts_padding_(design_.add<bool>({true, false})),
-        values_(design_.add<Values>({Values::kStatistical,
-                                     kind == Kind::kMean ? Values::kPositive : Values::kExact,
-                                     Values::kSpread})) {}
-
-  void add_cases(CaseList& out, const std::string& seed) const {
-    size_t at = 0;
-    for (const Levels& row : design_.rows(seed)) add_row(out, pool(row), at++);
-  }
-
- private:
-  Pool pool(const Levels& row) const {
-    Pool p;
-    const bool is_mean = kind_ == Kind::kMean;
-    const Rare rare = rare_(row);
-    const auto may = [&](Rare one) { return !is_common_ || rare == one; };
-    p.kind = kind_;
-    p.dtype = dtype_(row);
-    p.leading = leading_(row);
-    if (rare == Rare::kNoBatch) p.leading = {4};
-    p.size = size_(row);
-    p.kernel = kernel_(row);
-    p.stride = stride_(row);
-    p.padding = padding_(row);
-    p.dilation = is_mean || !may(Rare::kDilation) ? directions_.dilations[0] : dilation_(row);
-    if (rare == Rare::kDilation && !is_mean) p.dilation = directions_.dilations.back();
-    for (size_t i = 0; i < p.stride.size(); ++i) {
-      if (!may(Rare::kGaps)) p.stride[i] = std::min(p.stride[i], p.kernel[i]);
-      if (rare == Rare::kGaps) p.stride[i] = p.kernel[i] + 1;
-    }
-    p.is_ceil = rare == Rare::kCeil || (!is_common_ && is_ceil_(row));
-    if (is_mean && p.rank() > 1 && may(Rare::kDivisor)) p.divisor = divisor_(row);
-    if (p.divisor == kArea) {
-      p.divisor = 1;
-      for (const int64_t k : p.kernel) p.divisor *= k;
-    }
-    p.has_indices = kind_ == Kind::kMaximum && may(Rare::kIndices) && has_indices_(row);
-    p.is_last = is_last_(row);
-    p.is_short = is_short_(row);
-    p.counts_padding = !is_mean || counts_padding_(row);
-    p.values = is_floating(p.dtype) ? values_(row) : Values::kStatistical;
-    fit(p);
-    return p;
-  }
-
-  Kind kind_;
-  Directions directions_;
-  bool is_common_;
-  Design design_;
-  Factor<Numbers> size_, kernel_, stride_, padding_, dilation_, leading_;
-  Factor<etb_dtype> dtype_;
-  Factor<Rare> rare_;
-  Factor<int64_t> divisor_;
-  Factor<bool> is_ceil_, is_last_, is_short_, has_indices_, counts_padding_;
-  Factor<Values> values_;
+// A row: a pool, and whether it has rare attributes.
+struct PoolRow : Pool {
+  Rare rare = Rare::kNone;
 };
+
+DesignOf<PoolRow> pool_design(Kind kind, const WindowLevels& levels, const std::vector<etb_dtype>& dtypes) {
+  PoolRow base;
+  base.kind = kind;
+  DesignOf<PoolRow> design(base);
+  add_window(design, levels);
+  design.add(&PoolRow::leading, {{1, 3}, {2, 1}, {3, 8}, {1, 17}, {2, 5}});
+  design.add(&PoolRow::dtype, dtypes);
+  design.add(&PoolRow::rare, {Rare::kNone, Rare::kNoBatch, Rare::kDilation, Rare::kGaps, Rare::kCeil,
+                              Rare::kDivisor, Rare::kIndices});
+  design.add(&PoolRow::divisor, {0, 0, 3, kArea});
+  design.add(&PoolRow::is_ceil, {false, true});
+  design.add(&PoolRow::is_last, {false, true});
+  design.add(&PoolRow::is_short, {false, true});
+  design.add(&PoolRow::has_indices, {false, true});
+  design.add(&PoolRow::counts_padding, {true, false});
+  design.add(&PoolRow::values, {Values::kStatistical,
+                                kind == Kind::kMean ? Values::kPositive : Values::kExact, Values::kSpread});
+  return design;
+}
+
+// Returns the pool of a row, without the attributes that its kind lacks. `is_common`: with at most one rare attribute.
+Pool pool_of(const PoolRow& row, const WindowLevels& levels, bool is_common) {
+  Pool p = row;
+  const bool is_mean = p.kind == Kind::kMean;
+  const auto may = [&](Rare one) { return !is_common || row.rare == one; };
+  if (row.rare == Rare::kNoBatch) p.leading = {4};
+  if (is_mean || !may(Rare::kDilation)) p.dilation = levels.dilations[0];
+  if (row.rare == Rare::kDilation && !is_mean) p.dilation = levels.dilations.back();
+  for (size_t i = 0; i < p.stride.size(); ++i) {
+    if (!may(Rare::kGaps)) p.stride[i] = std::min(p.stride[i], p.kernel[i]);
+    if (row.rare == Rare::kGaps) p.stride[i] = p.kernel[i] + 1;
+  }
+  p.is_ceil = row.rare == Rare::kCeil || (!is_common && row.is_ceil);
+  if (!is_mean || p.rank() == 1 || !may(Rare::kDivisor)) p.divisor = 0;
+  if (p.divisor == kArea) {
+    p.divisor = 1;
+    for (const int64_t k : p.kernel) p.divisor *= k;
+  }
+  p.has_indices = p.kind == Kind::kMaximum && may(Rare::kIndices) && row.has_indices;
+  p.counts_padding = !is_mean || row.counts_padding;
+  if (!is_floating(p.dtype)) p.values = Values::kStatistical;
+  fit(p);
+  return p;
+}
+
+void add_design(CaseList& out, Kind kind, const WindowLevels& levels, const std::vector<etb_dtype>& dtypes,
+                bool is_common, const std::string& seed) {
+  size_t at = 0;
+  for (const PoolRow& row : pool_design(kind, levels, dtypes).rows(seed))
+    add_row(out, pool_of(row, levels, is_common), at++);
+}
 
 // Returns a pool of images with one kernel, stride and padding for both directions.
 Pool even_pool(Kind kind, etb_dtype dtype, int64_t kernel, int64_t stride, int64_t padding) {
@@ -352,14 +328,14 @@ void add_pool_designs(CaseList& out) {
                              : kind == Kind::kMaximum ? "maximum"
                                                       : "maximum only";
     const std::vector<etb_dtype>& more = kind == Kind::kMean ? halves : others;
-    for (const Directions& directions : kDirections) {
+    for (const WindowLevels& directions : kDirections) {
       const std::string seed = word + " of " + std::to_string(directions.sizes[0].size());
       // No op of one direction returns indices.
       if (kind == Kind::kMaximum && directions.sizes[0].size() == 1) continue;
-      PoolDesign(kind, directions, floats, true).add_cases(out, seed + ", common");
-      PoolDesign(kind, directions, floats, false).add_cases(out, seed);
+      add_design(out, kind, directions, floats, true, seed + ", common");
+      add_design(out, kind, directions, floats, false, seed);
       if (directions.sizes[0].size() == 2)
-        PoolDesign(kind, directions, more, true).add_cases(out, seed + ", other types");
+        add_design(out, kind, directions, more, true, seed + ", other types");
     }
     for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}) add_non_finite(out, kind, dtype);
   }

@@ -50,9 +50,8 @@ void add_real_codes(FormNodes& nodes, uint32_t y, double scale, int64_t zero_poi
 
 namespace {
 
-const std::vector<CodeRange> kRanges = {{ETB_DTYPE_INT8, -128, 127}, {ETB_DTYPE_INT8, -128, 127},
-                                        {ETB_DTYPE_UINT8, 0, 255},   {ETB_DTYPE_INT8, -127, 127},
-                                        {ETB_DTYPE_INT8, -8, 7},     {ETB_DTYPE_INT16, -32768, 32767}};
+const std::vector<CodeRange> kRanges = {
+    kInt8, kInt8, kUint8, kWeightCodes, {ETB_DTYPE_INT8, -8, 7}, {ETB_DTYPE_INT16, -32768, 32767}};
 
 // Codes from a little below the range to a little above it. Where the scale is exact, every second number is a
 // tie; elsewhere numbers are far from one.
@@ -167,49 +166,41 @@ void add_row(CaseList& out, const Quantise& q, size_t at) {
 }
 
 void add_per_tensor(CaseList& out, bool is_dequantise) {
-  Design design;
-  const auto codes = design.add(kRanges);
-  const auto sizes = design.add<Numbers>(
-      {{1}, {7}, {63}, {65}, {3, 17}, {1031}, {2, 3, 4, 5}, {4, 33}, {1, 8, 5, 7}, {2, 1, 3, 2, 5}});
-  const auto scale = design.add<double>({0x1p-14, 0x1p-7, 0.05, 1, 0.3, 0x1p10, 0.0117});
-  const auto zero = design.add<double>({0, 0.5, 1, 0.3});
-  const auto is_last = design.add<bool>({false, true});
+  struct Row : Quantise {
+    bool is_last = false;
+  };
+  Row base;
+  base.is_dequantise = is_dequantise;
+  DesignOf<Row> design(base);
+  design.add(&Row::codes, kRanges);
+  design.add([](Row& q) -> Sizes& { return q.shape.sizes; },
+             {{1}, {7}, {63}, {65}, {3, 17}, {1031}, {2, 3, 4, 5}, {4, 33}, {1, 8, 5, 7}, {2, 1, 3, 2, 5}});
+  design.add(&Row::scale, {0x1p-14, 0x1p-7, 0.05, 1, 0.3, 0x1p10, 0.0117});
+  design.add(&Row::zero, {0, 0.5, 1, 0.3});
+  design.add(&Row::is_last, {false, true});
   size_t at = 0;
-  for (const Levels& row : design.rows(is_dequantise ? "dequantise" : "quantise")) {
-    Quantise q;
-    q.is_dequantise = is_dequantise;
-    q.codes = codes(row);
-    q.shape.sizes = sizes(row);
-    if (is_last(row) && q.shape.sizes.size() == 4) q.shape.dim_order = channels_last(4);
-    q.scale = scale(row);
-    q.zero = zero(row);
+  for (Row q : design.rows(is_dequantise ? "dequantise" : "quantise")) {
+    if (q.is_last && q.shape.sizes.size() == 4) q.shape.dim_order = channels_last(4);
     add_row(out, q, at++);
   }
 }
 
 void add_per_part(CaseList& out, By by, bool is_dequantise) {
-  Design design;
-  const auto codes = design.add(kRanges);
-  const auto sizes = design.add<Numbers>({{4, 6}, {3, 17, 5}, {5, 2, 3, 4}, {33, 9}, {1, 7}, {9}});
-  const auto axis = design.add<int64_t>(by == By::kChannel ? Numbers{0, 1, 2, 3} : Numbers{0});
-  const auto scale = design.add<double>({0x1p-5, 0.05, 0x1p3, 0.0117});
-  const auto zero = design.add<double>({0, 1, 0.5});
+  Quantise base;
+  base.by = by;
+  base.is_dequantise = is_dequantise;
+  DesignOf<Quantise> design(base);
+  design.add(&Quantise::codes, kRanges);
+  design.add([](Quantise& q) -> Sizes& { return q.shape.sizes; },
+             {{4, 6}, {3, 17, 5}, {5, 2, 3, 4}, {33, 9}, {1, 7}, {9}});
+  design.add(&Quantise::axis, by == By::kChannel ? Numbers{0, 1, 2, 3} : Numbers{0});
+  design.add(&Quantise::scale, {0x1p-5, 0.05, 0x1p3, 0.0117});
+  design.add(&Quantise::zero, {0, 1, 0.5});
+  const auto has_axis = [](const Quantise& q) { return q.axis < static_cast<int64_t>(q.shape.sizes.size()); };
   size_t at = 0;
   const std::string seed =
       std::string(by == By::kChannel ? "channels" : "tokens") + (is_dequantise ? ", real" : "");
-  for (const Levels& row : design.rows(seed, [&](const Levels& levels) {
-         return axis(levels) < static_cast<int64_t>(sizes(levels).size());
-       })) {
-    Quantise q;
-    q.by = by;
-    q.is_dequantise = is_dequantise;
-    q.codes = codes(row);
-    q.shape.sizes = sizes(row);
-    q.axis = axis(row);
-    q.scale = scale(row);
-    q.zero = zero(row);
-    add_row(out, q, at++);
-  }
+  for (const Quantise& q : design.rows(seed, has_axis)) add_row(out, q, at++);
 }
 
 }  // namespace

@@ -247,126 +247,108 @@ double result_scale(const Layer& layer, bool is_power) {
   return is_power ? std::ldexp(1.0, static_cast<int>(std::floor(std::log2(wanted)))) : wanted;
 }
 
-// Factors that all layers have.
-struct CommonFactors {
-  explicit CommonFactors(Design& design)
-      : codes(design.add<CodeRange>({kInt8, kInt8, kInt8, kUint8})),
-        input_zero(design.add<double>({0, 0.25, 1, 0.55})),
-        result_zero(design.add<double>({0.5, 0, 1, 0.3})),
-        is_power(design.add<bool>({true, false})),
-        is_per_channel(design.add<bool>({true, false})),
-        weight_zero(design.add<int64_t>({0, 0, 0, 0, 5})),  // few plugins have any, so most rows have none
-        has_bias(design.add<bool>({true, false})),
-        clamp(design.add<Clamp>({Clamp::kNone, Clamp::kRelu, Clamp::kNone, Clamp::kSix})) {}
-
-  void apply(const Levels& row, Layer& layer) const {
-    layer.codes = codes(row);
-    layer.input.dtype = layer.codes.dtype;
-    const auto zero = [&](double part) {
-      return layer.codes.low + static_cast<int64_t>(std::lround(
-                                   part * static_cast<double>(layer.codes.high - layer.codes.low)));
-    };
-    layer.input_zero = zero(input_zero(row));
-    layer.result_zero = zero(result_zero(row));
-    layer.input_scale = is_power(row) ? 0x1p-5 : 0.0173;
-    layer.weight_scale = is_power(row) ? 0x1p-6 : 0.0047;
-    layer.is_per_channel = is_per_channel(row);
-    layer.weight_zero = weight_zero(row);
-    layer.has_bias = has_bias(row);
-    layer.clamp = clamp(row);
-  }
-
-  Factor<CodeRange> codes;
-  Factor<double> input_zero, result_zero;  // position in the range, from 0 to 1
-  Factor<bool> is_power, is_per_channel;
-  Factor<int64_t> weight_zero;
-  Factor<bool> has_bias;
-  Factor<Clamp> clamp;
+// A row of a design: a layer before its codes have scales and zero points.
+struct LayerRow : Layer {
+  double input_place = 0, result_place = 0;  // of the zero points in the range of codes, from 0 to 1
+  bool is_power = false;                     // scales are powers of two
+  Numbers leading;                           // of a product: sizes before the inputs
+  int64_t inputs = 1;
 };
 
+// Returns a design with the factors that all layers have.
+DesignOf<LayerRow> layer_design(Kind kind) {
+  LayerRow base;
+  base.kind = kind;
+  base.convolution.output_padding = {0, 0};
+  DesignOf<LayerRow> design(base);
+  design.add(&LayerRow::codes, {kInt8, kInt8, kInt8, kUint8});
+  design.add(&LayerRow::input_place, {0, 0.25, 1, 0.55});
+  design.add(&LayerRow::result_place, {0.5, 0, 1, 0.3});
+  design.add(&LayerRow::is_power, {true, false});
+  design.add(&LayerRow::is_per_channel, {true, false});
+  design.add(&LayerRow::weight_zero, {0, 0, 0, 0, 5});  // few plugins have any, so most rows have none
+  design.add(&LayerRow::has_bias, {true, false});
+  design.add(&LayerRow::clamp, {Clamp::kNone, Clamp::kRelu, Clamp::kNone, Clamp::kSix});
+  return design;
+}
+
+// Returns the layer of a row, whose input has its sizes. The result has no scale yet.
+Layer layer_of(const LayerRow& row) {
+  Layer layer = row;
+  const auto zero = [&](double place) {
+    return layer.codes.low +
+           static_cast<int64_t>(std::lround(place * static_cast<double>(layer.codes.high - layer.codes.low)));
+  };
+  layer.input.dtype = layer.codes.dtype;
+  layer.input_zero = zero(row.input_place);
+  layer.result_zero = zero(row.result_place);
+  layer.input_scale = row.is_power ? 0x1p-5 : 0.0173;
+  layer.weight_scale = row.is_power ? 0x1p-6 : 0.0047;
+  return layer;
+}
+
 void add_products(CaseList& out) {
-  Design design;
-  const CommonFactors common(design);
-  const auto kind = design.add<Kind>({Kind::kLinear, Kind::kLinear, Kind::kAddmm, Kind::kMm});
-  const auto rows = design.add<Numbers>({{1}, {3}, {8}, {2, 5}, {1, 17}, {2, 2, 3}});
-  const auto inputs = design.add<int64_t>({1, 7, 8, 16, 31, 64, 65, 129}),
-             outputs = design.add<int64_t>({1, 4, 7, 8, 9, 16, 17, 33});
+  DesignOf<LayerRow> design = layer_design(Kind::kLinear);
+  design.add(&LayerRow::kind, {Kind::kLinear, Kind::kLinear, Kind::kAddmm, Kind::kMm});
+  design.add(&LayerRow::leading, {{1}, {3}, {8}, {2, 5}, {1, 17}, {2, 2, 3}});
+  design.add(&LayerRow::inputs, {1, 7, 8, 16, 31, 64, 65, 129});
+  design.add(&LayerRow::outputs, {1, 4, 7, 8, 9, 16, 17, 33});
   size_t at = 0;
   for (const char* seed : {"products of codes", "products of codes, again"})
-    for (const Levels& row : design.rows(seed)) {
-      Layer layer;
-      layer.kind = kind(row);
-      layer.input.sizes = layer.kind == Kind::kLinear ? rows(row) : Numbers{rows(row).back()};
-      layer.input.sizes.push_back(inputs(row));
-      layer.outputs = outputs(row);
-      common.apply(row, layer);
+    for (const LayerRow& row : design.rows(seed)) {
+      Layer layer = layer_of(row);
+      layer.input.sizes = layer.kind == Kind::kLinear ? row.leading : Numbers{row.leading.back()};
+      layer.input.sizes.push_back(row.inputs);
       if (layer.kind != Kind::kLinear) layer.has_bias = layer.kind == Kind::kAddmm;
-      layer.result_scale = result_scale(layer, common.is_power(row));
+      layer.result_scale = result_scale(layer, row.is_power);
       add_row(out, layer, at++);
     }
 }
 
 void add_convolutions(CaseList& out) {
-  Design design;
-  const CommonFactors common(design);
-  const auto channels = design.add<Channels>(
-      {{3, 8, 1}, {8, 5, 1}, {1, 1, 1}, {6, 4, 2}, {4, 4, 4}, {5, 10, 5}, {17, 17, 17}, {33, 16, 1}});
-  const auto size = design.add<Numbers>({{5, 7}, {9, 8}, {11, 6}});
-  const auto kernel = design.add<Numbers>({{3, 3}, {1, 1}, {3, 2}, {2, 5}, {5, 5}});
-  const auto stride = design.add<Numbers>({{1, 1}, {2, 1}, {2, 2}, {1, 3}}),
-             padding = design.add<Numbers>({{1, 1}, {0, 0}, {2, 0}, {0, 1}}),
-             dilation = design.add<Numbers>({{1, 1}, {1, 1}, {1, 2}});
-  const auto batch = design.add<int64_t>({1, 3});
-  const auto is_last = design.add<bool>({true, false});
-  const auto is_transposed = design.add<bool>({false, false, true});
-  const auto layer_of = [&](const Levels& row) {
-    Layer layer;
-    layer.kind = Kind::kConvolution;
-    Convolution& c = layer.convolution;
-    c.batch = batch(row);
-    c.channels = channels(row);
-    c.size = size(row);
-    c.kernel = kernel(row);
-    c.stride = stride(row);
-    c.padding = padding(row);
-    c.dilation = dilation(row);
-    c.output_padding = {0, 0};
-    c.is_transposed = is_transposed(row);
-    c.is_last = is_last(row);
-    layer.input = c.input_shape();
-    common.apply(row, layer);
-    layer.result_scale = result_scale(layer, common.is_power(row));
-    return layer;
+  DesignOf<LayerRow> design = layer_design(Kind::kConvolution);
+  add_image_layer<LayerRow>(
+      design, &LayerRow::convolution,
+      {{3, 8, 1}, {8, 5, 1}, {1, 1, 1}, {6, 4, 2}, {4, 4, 4}, {5, 10, 5}, {17, 17, 17}, {33, 16, 1}},
+      {{{5, 7}, {9, 8}, {11, 6}},
+       {{3, 3}, {1, 1}, {3, 2}, {2, 5}, {5, 5}},
+       {{1, 1}, {2, 1}, {2, 2}, {1, 3}},
+       {{1, 1}, {0, 0}, {2, 0}, {0, 1}},
+       {{1, 1}, {1, 1}, {1, 2}}});
+  design.add([](LayerRow& row) -> int64_t& { return row.convolution.batch; }, {1, 3});
+  design.add([](LayerRow& row) -> bool& { return row.convolution.is_last; }, {true, false});
+  design.add([](LayerRow& row) -> bool& { return row.convolution.is_transposed; }, {false, false, true});
+  const auto is_allowed = [](const LayerRow& row) {
+    const Convolution& c = row.convolution;
+    // A scale an output of a group would be shared by the groups.
+    const bool is_shared = c.is_transposed && c.channels.groups != 1 && row.is_per_channel;
+    const Numbers made = c.result_size();
+    return !is_shared && made[0] > 0 && made[1] > 0;
   };
   size_t at = 0;
   for (const char* seed : {"convolutions of codes", "convolutions of codes, again"})
-    for (const Levels& row : design.rows(seed, [&](const Levels& levels) {
-           const Convolution c = layer_of(levels).convolution;
-           // A scale an output of a group would be shared by the groups.
-           const bool is_shared = c.is_transposed && c.channels.groups != 1 && common.is_per_channel(levels);
-           const Numbers made = c.result_size();
-           return !is_shared && made[0] > 0 && made[1] > 0;
-         }))
-      add_row(out, layer_of(row), at++);
+    for (LayerRow row : design.rows(seed, is_allowed)) {
+      row.input = row.convolution.input_shape();
+      Layer layer = layer_of(row);
+      layer.result_scale = result_scale(layer, row.is_power);
+      add_row(out, layer, at++);
+    }
 }
 
 // Means have a scale of their own; maxima keep the scale. A constant that is added has a zero point.
 void add_windows(CaseList& out) {
-  Design design;
-  const CommonFactors common(design);
-  const auto kind = design.add<Kind>({Kind::kMean, Kind::kAdaptiveMean, Kind::kMaximum, Kind::kAdd});
-  const auto size = design.add<Numbers>({{1, 3, 4, 6}, {2, 8, 5, 7}, {3, 17, 2, 2}, {1, 5, 9, 3}});
-  const auto is_last = design.add<bool>({true, false});
+  DesignOf<LayerRow> design = layer_design(Kind::kMean);
+  design.add(&LayerRow::kind, {Kind::kMean, Kind::kAdaptiveMean, Kind::kMaximum, Kind::kAdd});
+  design.add([](LayerRow& row) -> Sizes& { return row.input.sizes; },
+             {{1, 3, 4, 6}, {2, 8, 5, 7}, {3, 17, 2, 2}, {1, 5, 9, 3}});
+  design.add([](LayerRow& row) -> std::vector<uint8_t>& { return row.input.dim_order; },
+             {channels_last(4), {}});
   size_t at = 0;
-  for (const Levels& row : design.rows("windows of codes")) {
-    Layer layer;
-    layer.kind = kind(row);
-    layer.input.sizes = size(row);
-    if (is_last(row)) layer.input.dim_order = channels_last(4);
-    common.apply(row, layer);
+  for (const LayerRow& row : design.rows("windows of codes")) {
+    Layer layer = layer_of(row);
     layer.has_bias = layer.is_per_channel = false;
     layer.weight_zero = layer.kind == Kind::kAdd ? 37 : 0;
-    layer.result_scale = layer.input_scale * (common.is_power(row) ? 0.25 : 0.31);
+    layer.result_scale = layer.input_scale * (row.is_power ? 0.25 : 0.31);
     if (layer.kind == Kind::kAdd) layer.input.dim_order = {};
     if (layer.kind == Kind::kMaximum) {
       layer.result_scale = layer.input_scale;

@@ -169,26 +169,33 @@ Maker reduce_maker(const ReduceOp& op, etb_dtype dtype, const Setting& s) {
   };
 }
 
-struct ReduceDesign {
-  Design design;
-  Factor<uint32_t> rank = design.add<uint32_t>({0, 1, 2, 3, 4, 5, 6});
-  Factor<DimsKind> dims =
-      design.add<DimsKind>({kFirst, kLast, kLastTwo, kFirstTwo, kEnds, kEvery, kEmptyList, kNoList, kMiddle});
-  Factor<bool> is_negative = design.add<bool>({false, true}), keeps = design.add<bool>({false, true});
-  Factor<uint32_t> order = design.add<uint32_t>({0, 1, 2});
-  Factor<Values> values = design.add<Values>(
-      {Values::kStatistical, Values::kExact, Values::kFew, Values::kNan, Values::kOffset, Values::kSpread});
-  Factor<uint32_t> correction = design.add<uint32_t>({0, 1, 2});
-  Factor<bool> has_dtype = design.add<bool>({false, true}), is_other_size = design.add<bool>({false, true});
-  std::vector<Levels> rows = design.rows("reduce", [this](const Levels& l) {
-    const DimsKind kind = dims(l);
-    const bool is_all = kind == kEmptyList || kind == kNoList;
-    return rank(l) > 1 || is_all || (rank(l) == 1 && (kind == kFirst || kind == kLast));
-  });
+// A row of the design: a setting before the op is known.
+struct ReduceRow : Setting {
+  uint32_t rank = 0;
+  DimsKind kind = kFirst;
+  bool is_negative = false, is_other_size = false;
 };
-const ReduceDesign& reduce_design() {
-  static const ReduceDesign design;
-  return design;
+
+const std::vector<ReduceRow>& reduce_rows() {
+  static const std::vector<ReduceRow> rows = [] {
+    DesignOf<ReduceRow> design;
+    design.add(&ReduceRow::rank, {0, 1, 2, 3, 4, 5, 6});
+    design.add(&ReduceRow::kind,
+               {kFirst, kLast, kLastTwo, kFirstTwo, kEnds, kEvery, kEmptyList, kNoList, kMiddle});
+    design.add(&ReduceRow::is_negative, {false, true});
+    design.add(&ReduceRow::keeps, {false, true});
+    design.add(&ReduceRow::order, {0, 1, 2});
+    design.add(&ReduceRow::data, {Values::kStatistical, Values::kExact, Values::kFew, Values::kNan,
+                                  Values::kOffset, Values::kSpread});
+    design.add(&ReduceRow::correction, {0, 1, 2});
+    design.add(&ReduceRow::has_dtype, {false, true});
+    design.add(&ReduceRow::is_other_size, {false, true});
+    return design.rows("reduce", [](const ReduceRow& row) {
+      const bool is_all = row.kind == kEmptyList || row.kind == kNoList;
+      return row.rank > 1 || is_all || (row.rank == 1 && (row.kind == kFirst || row.kind == kLast));
+    });
+  }();
+  return rows;
 }
 
 Values values_for(const ReduceOp& op, etb_dtype dtype, Values data) {
@@ -208,20 +215,16 @@ void add_reduction(CaseList& out, const ReduceOp& op, etb_dtype dtype) {
       {{}, {65}, {33, 7}, {4, 9, 17}, {2, 3, 7, 5}, {2, 3, 2, 4, 5}, {2, 3, 2, 2, 3, 4}},
       {{}, {1023}, {3, 128}, {5, 2, 64}, {3, 4, 1, 31}, {2, 1, 3, 3, 8}, {1, 2, 3, 2, 4, 2}}};
   size_t at = 0;
-  const ReduceDesign& design = reduce_design();
-  for (const Levels& l : design.rows) {
+  for (const ReduceRow& row : reduce_rows()) {
     ++at;
-    const uint32_t rank = design.rank(l);
-    Setting s;
-    s.dims = dims_of(rank, design.dims(l), design.is_negative(l));
-    s.has_no_list = design.dims(l) == kNoList;
-    s.keeps = design.keeps(l);
-    s.order = design.order(l);
-    s.data = values_for(op, dtype, design.values(l));
-    s.correction = design.correction(l);
-    if (std::string_view(op.op) == "aten.var.dim") s.correction = design.correction(l) % 2;
+    const uint32_t rank = row.rank;
+    Setting s = row;
+    s.dims = dims_of(rank, row.kind, row.is_negative);
+    s.has_no_list = row.kind == kNoList;
+    s.data = values_for(op, dtype, row.data);
+    if (std::string_view(op.op) == "aten.var.dim" && s.correction == 2) s.correction = 0;
     s.has_dtype =
-        design.has_dtype(l) && op.kind == Kind::kSum && (dtype == ETB_DTYPE_FLOAT32 || !is_floating(dtype));
+        row.has_dtype && op.kind == Kind::kSum && (dtype == ETB_DTYPE_FLOAT32 || !is_floating(dtype));
     if (!op.has_list && s.dims.size() > 1) s.dims.resize(1);
     if (op.needs_dim && s.dims.empty()) {
       if (rank == 0) continue;
@@ -234,7 +237,7 @@ void add_reduction(CaseList& out, const ReduceOp& op, etb_dtype dtype) {
       s.has_no_list = false;
     if (!is_drawn(op.op, dtype, at)) continue;
     const Maker maker = reduce_maker(op, dtype, s);
-    const Sizes& chosen = sizes[design.is_other_size(l) ? 1 : 0][rank];
+    const Sizes& chosen = sizes[row.is_other_size ? 1 : 0][rank];
     add_form(out, dtype, maker(chosen));
     // The variance of one element is 0 / 0.
     const bool may_be_dynamic = op.kind != Kind::kVariance;

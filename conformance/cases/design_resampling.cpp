@@ -20,12 +20,17 @@ using graph::value_arg;
 
 enum class Method { kNearest, kBilinear, kAntialias };
 
-struct Resize {
+// The size of a result: numbers, or factors of the image's.
+struct Target {
+  Numbers result;
+  std::vector<double> factors;  // empty: the result's size is the argument
+};
+
+struct Resize : Target {
   Method method = Method::kNearest;
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
   int64_t batch = 1, channels = 3;
-  Numbers size, result;         // one of the two decides about the other
-  std::vector<double> factors;  // empty: the result's size is the argument
+  Numbers size;
   bool has_aligned_corners = false, is_last = false;
   Values values = Values::kStatistical;
 };
@@ -39,9 +44,9 @@ ErrorModel resize_model(const Resize& r) {
 }
 
 OpForm resize_form(Resize r) {
-  if (!r.factors.empty())
-    for (size_t i = 0; i < 2; ++i)
-      r.result[i] = static_cast<int64_t>(static_cast<double>(r.size[i]) * r.factors[i]);
+  if (!r.factors.empty()) r.result.clear();
+  for (size_t i = 0; i < r.factors.size(); ++i)
+    r.result.push_back(static_cast<int64_t>(static_cast<double>(r.size[i]) * r.factors[i]));
   const auto shape = [&](const Numbers& size) {
     Shape out{r.dtype, {r.batch, r.channels, size[0], size[1]}, {}};
     if (r.is_last) out.dim_order = channels_last(4);
@@ -83,11 +88,6 @@ void add_row(CaseList& out, const Resize& r, size_t at) {
                      static_cast<Order>(at / 2 % 3));
 }
 
-struct Target {
-  Numbers result;
-  std::vector<double> factors;
-};
-
 void add_resize_design(CaseList& out, Method method, const std::vector<etb_dtype>& dtypes,
                        const std::string& seed) {
   // Quotients of these sizes and powers of two are exact.
@@ -95,29 +95,20 @@ void add_resize_design(CaseList& out, Method method, const std::vector<etb_dtype
                                      {{4, 8}, {}}, {{8, 16}, {}}, {{16, 4}, {}}};
   std::vector<Target> all = exact;
   all.insert(all.end(), {{{5, 7}, {}}, {{13, 3}, {}}, {{1, 1}, {}}, {{}, {3, 1.5}}, {{17, 33}, {}}});
-  Design design;
-  const auto target = design.add(method == Method::kNearest ? exact : all);
-  const auto size = design.add<Numbers>({{4, 6}, {5, 7}, {8, 8}, {2, 9}, {12, 3}});
-  const auto dtype = design.add(dtypes);
-  const auto batch = design.add<int64_t>({1, 2, 3}), channels = design.add<int64_t>({3, 1, 8, 17});
-  const auto has_aligned_corners = design.add<bool>({false, true}), is_last = design.add<bool>({false, true});
-  const auto values = design.add<Values>(
-      {Values::kStatistical, Values::kSpread, method == Method::kNearest ? Values::kNan : Values::kOffset});
+  Resize base;
+  base.method = method;
+  DesignOf<Resize> design(base);
+  design.add([](Resize& r) -> Target& { return r; }, method == Method::kNearest ? exact : all);
+  design.add(&Resize::size, {{4, 6}, {5, 7}, {8, 8}, {2, 9}, {12, 3}});
+  design.add(&Resize::dtype, dtypes);
+  design.add(&Resize::batch, {1, 2, 3});
+  design.add(&Resize::channels, {3, 1, 8, 17});
+  design.add(&Resize::has_aligned_corners, {false, true});
+  design.add(&Resize::is_last, {false, true});
+  design.add(&Resize::values, {Values::kStatistical, Values::kSpread,
+                               method == Method::kNearest ? Values::kNan : Values::kOffset});
   size_t at = 0;
-  for (const Levels& row : design.rows(seed)) {
-    Resize r;
-    r.method = method;
-    r.dtype = dtype(row);
-    r.batch = batch(row);
-    r.channels = channels(row);
-    r.size = size(row);
-    r.result = target(row).result.empty() ? Numbers{1, 1} : target(row).result;
-    r.factors = target(row).factors;
-    r.has_aligned_corners = has_aligned_corners(row);
-    r.is_last = is_last(row);
-    r.values = values(row);
-    add_row(out, r, at++);
-  }
+  for (const Resize& r : design.rows(seed)) add_row(out, r, at++);
 }
 
 // ---- grid_sampler
@@ -152,22 +143,20 @@ OpForm grid_form(const Grid& g) {
 }
 
 void add_grids(CaseList& out, size_t axes) {
-  Design design;
-  const auto input =
-      design.add(axes == 2 ? std::vector<Sizes>{{1, 3, 5, 7}, {2, 1, 4, 4}, {3, 8, 2, 9}, {1, 17, 6, 1}}
-                           : std::vector<Sizes>{{1, 2, 3, 4, 5}, {2, 3, 4, 2, 3}});
-  const auto result = design.add(axes == 2 ? std::vector<Sizes>{{4, 5}, {1, 1}, {7, 3}, {9, 16}}
-                                           : std::vector<Sizes>{{2, 3, 4}, {1, 5, 2}});
-  const auto dtype =
-      design.add<etb_dtype>({ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64});
-  const auto interpolation =
-      design.add(axes == 2 ? Numbers{kBilinear, kNearest, kBicubic} : Numbers{kBilinear, kNearest});
-  const auto padding = design.add<int64_t>({0, 1, 2});
-  const auto has_aligned_corners = design.add<bool>({false, true});
+  const std::vector<Sizes> images = {{1, 3, 5, 7}, {2, 1, 4, 4}, {3, 8, 2, 9}, {1, 17, 6, 1}},
+                           volumes = {{1, 2, 3, 4, 5}, {2, 3, 4, 2, 3}},
+                           positions_of_images = {{4, 5}, {1, 1}, {7, 3}, {9, 16}},
+                           positions_of_volumes = {{2, 3, 4}, {1, 5, 2}};
+  DesignOf<Grid> design;
+  design.add(&Grid::input, axes == 2 ? images : volumes);
+  design.add(&Grid::result, axes == 2 ? positions_of_images : positions_of_volumes);
+  design.add(&Grid::dtype, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64});
+  design.add(&Grid::interpolation,
+             axes == 2 ? Numbers{kBilinear, kNearest, kBicubic} : Numbers{kBilinear, kNearest});
+  design.add(&Grid::padding, {0, 1, 2});
+  design.add(&Grid::has_aligned_corners, {false, true});
   size_t at = 0;
-  for (const Levels& row : design.rows("grids of " + std::to_string(axes))) {
-    const Grid g{dtype(row),         input(row),   result(row),
-                 interpolation(row), padding(row), has_aligned_corners(row)};
+  for (const Grid& g : design.rows("grids of " + std::to_string(axes))) {
     add_form(out, g.dtype, grid_form(g));
     const auto maker = [g](const Sizes& sizes) {
       Grid now = g;
@@ -195,7 +184,6 @@ void add_resampling_designs(CaseList& out) {
     Resize twice;
     twice.dtype = dtype;
     twice.factors = {2, 2};
-    twice.result = {1, 1};
     add_all_dynamic_forms(
         out, dtype,
         [twice](const Sizes& sizes) {

@@ -138,24 +138,26 @@ Maker argsort_maker(etb_dtype dtype, const Setting& s) {
 }
 
 void add_rows(CaseList& out, etb_dtype dtype) {
-  Design design;
-  const auto sizes = design.add<Sizes>(
-      {{}, {17}, {5, 9}, {9, 5}, {3, 4, 7}, {2, 3, 5, 4}, {2, 1, 3, 2, 4}, {2, 3, 1, 2, 3, 2}});
-  const auto dim = design.add_all(kAllPlaces);
-  const auto flag = design.add<bool>({false, true}), other_flag = design.add<bool>({false, true}),
-             has_ties = design.add<bool>({false, true});
-  const auto order = design.add<uint32_t>({0, 1, 2});
+  struct Row : Setting {
+    Sizes sizes;
+    Place place = Place::kFirst;
+  };
+  DesignOf<Row> design;
+  design.add(&Row::sizes,
+             {{}, {17}, {5, 9}, {9, 5}, {3, 4, 7}, {2, 3, 5, 4}, {2, 1, 3, 2, 4}, {2, 3, 1, 2, 3, 2}});
+  design.add_all(&Row::place, kAllPlaces);
+  design.add(&Row::flag, {false, true});
+  design.add(&Row::other_flag, {false, true});
+  design.add(&Row::has_ties, {false, true});
+  design.add(&Row::order, {0, 1, 2});
   size_t at = 0;
-  for (const Levels& l : design.rows("sorting")) {
+  for (const Row& row : design.rows("sorting")) {
     ++at;
-    const Sizes& chosen = sizes(l);
+    const Sizes& chosen = row.sizes;
     const auto rank = static_cast<int64_t>(chosen.size());
-    Setting s;
-    s.dim = rank == 0 || dim(l) == Place::kFirst ? 0 : dim(l) == Place::kLast ? -1 : rank / 2;
-    s.flag = flag(l);
-    s.other_flag = other_flag(l);
-    s.has_ties = has_ties(l);
-    s.order = order(l);
+    const Place place = row.place;
+    Setting s = row;
+    s.dim = rank == 0 || place == Place::kFirst ? 0 : place == Place::kLast ? -1 : rank / 2;
     const auto add = [&](const Maker& maker, size_t salt, bool may_be_empty) {
       if (!is_drawn("sorting", dtype, at + salt)) return;
       add_form(out, dtype, maker(chosen));
@@ -166,8 +168,8 @@ void add_rows(CaseList& out, etb_dtype dtype) {
         add_dynamic_form(out, dtype, maker, chosen, static_cast<Moving>(at % 4),
                          static_cast<Order>(at / 4 % 3));
     };
-    const int64_t row = rank == 0 ? 1 : chosen[wrapped(s.dim, chosen.size())];
-    s.k = at % 3 == 0 ? 1 : at % 3 == 1 ? row : std::min<int64_t>(row, 2);
+    const int64_t length = rank == 0 ? 1 : chosen[wrapped(s.dim, chosen.size())];
+    s.k = at % 3 == 0 ? 1 : at % 3 == 1 ? length : std::min<int64_t>(length, 2);
     if (rank > 0) add_form(out, dtype, topk_maker(dtype, s)(chosen));
     add(sort_maker(dtype, s), 1, true);
     add(extreme_maker("aten.max.dim", dtype, s), 2, false);

@@ -18,6 +18,23 @@ using graph::ints_arg;
 using graph::none_arg;
 using graph::value_arg;
 
+// Returns a maker of a norm's form at other sizes of its input.
+template <class Norm>
+Maker maker_of(const Norm& base, OpForm (*form)(const Norm&)) {
+  return [base, form](const Sizes& sizes) {
+    Norm norm = base;
+    norm.shape.sizes = sizes;
+    return form(norm);
+  };
+}
+
+// Adds the case, and for every second row a dynamic one.
+void add_row(CaseList& out, const Shape& shape, const Maker& maker, size_t at, Moving moving) {
+  add_form(out, shape.dtype, maker(shape.sizes));
+  if (at % 2 == 0)
+    add_dynamic_form(out, shape.dtype, maker, shape.sizes, moving, static_cast<Order>(at / 2 % 3));
+}
+
 // ---- rms norm
 
 struct RmsNorm {
@@ -76,45 +93,33 @@ OpForm rms_form(const RmsNorm& n) {
 }
 
 void add_rms_norms(CaseList& out, const std::vector<etb_dtype>& dtypes, const std::string& seed) {
-  Design design;
-  const auto sizes = design.add<Sizes>({{7},
-                                        {3, 8},
-                                        {2, 17},
-                                        {5, 64},
-                                        {2, 3, 31},
-                                        {4, 1, 65},
-                                        {2, 3, 4, 5},
-                                        {2, 257},
-                                        {3, 1031},
-                                        {1, 2, 3, 33},
-                                        {17, 2}});
-  const auto normalised = design.add<int64_t>({1, 1, 2, 3});
-  const auto dtype = design.add(dtypes);
-  const auto eps = design.add<double>({1e-5, 1e-6, 1e-3, 0.1});
-  const auto has_eps = design.add<bool>({true, true, false}), has_weight = design.add<bool>({true, false}),
-             is_constant = design.add<bool>({true, true, false});
-  const auto values =
-      design.add<Values>({Values::kStatistical, Values::kOffset, Values::kSpread, Values::kSmall});
+  DesignOf<RmsNorm> design;
+  design.add([](RmsNorm& n) -> Sizes& { return n.shape.sizes; },
+             {{7},
+              {3, 8},
+              {2, 17},
+              {5, 64},
+              {2, 3, 31},
+              {4, 1, 65},
+              {2, 3, 4, 5},
+              {2, 257},
+              {3, 1031},
+              {1, 2, 3, 33},
+              {17, 2}});
+  design.add(&RmsNorm::normalised, {1, 1, 2, 3});
+  design.add([](RmsNorm& n) -> etb_dtype& { return n.shape.dtype; }, dtypes);
+  design.add(&RmsNorm::eps, {1e-5, 1e-6, 1e-3, 0.1});
+  design.add(&RmsNorm::has_eps, {true, true, false});
+  design.add(&RmsNorm::has_weight, {true, false});
+  design.add(&RmsNorm::is_constant, {true, true, false});
+  design.add(&RmsNorm::values, {Values::kStatistical, Values::kOffset, Values::kSpread, Values::kSmall});
   size_t at = 0;
-  for (const Levels& row : design.rows(seed)) {
-    RmsNorm n;
-    n.shape = {dtype(row), sizes(row), {}};
-    n.normalised = std::min<int64_t>(normalised(row), static_cast<int64_t>(sizes(row).size()));
-    n.eps = eps(row);
+  for (RmsNorm n : design.rows(seed)) {
+    n.normalised = std::min<int64_t>(n.normalised, static_cast<int64_t>(n.shape.sizes.size()));
     // The default of 16-bit floats is not the same everywhere.
-    n.has_eps = has_eps(row) || is_half(dtype(row));
-    n.has_weight = has_weight(row);
-    n.is_constant = is_constant(row);
-    n.values = values(row);
-    add_form(out, n.shape.dtype, rms_form(n));
-    const auto maker = [n](const Sizes& now) {
-      RmsNorm moved = n;
-      moved.shape.sizes = now;
-      return rms_form(moved);
-    };
-    if (++at % 2 == 0)
-      add_dynamic_form(out, n.shape.dtype, maker, n.shape.sizes,
-                       at % 4 == 0 ? Moving::kFirst : Moving::kMiddle, static_cast<Order>(at / 2 % 3));
+    n.has_eps = n.has_eps || is_half(n.shape.dtype);
+    ++at;
+    add_row(out, n.shape, maker_of(n, rms_form), at, at % 4 == 0 ? Moving::kFirst : Moving::kMiddle);
   }
 }
 
@@ -201,34 +206,31 @@ OpForm training_form(const TrainingNorm& n) {
 }
 
 void add_training_norms(CaseList& out) {
-  Design design;
-  const auto sizes = design.add<Sizes>(
+  struct Row : TrainingNorm {
+    bool is_last = false;
+  };
+  DesignOf<Row> design;
+  design.add(
+      [](Row& n) -> Sizes& { return n.shape.sizes; },
       {{8, 6}, {4, 3, 5}, {2, 17, 9}, {2, 3, 4, 5}, {3, 8, 7, 3}, {1, 5, 5, 4}, {2, 4, 2, 3, 5}, {33, 2}});
-  const auto dtype = design.add<etb_dtype>({ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64});
-  const auto eps = design.add<double>({1e-5, 1e-3, 0.1}), momentum = design.add<double>({0.1, 0.5});
-  const auto has_affine = design.add<bool>({true, false}), is_functional = design.add<bool>({false, true}),
-             is_last = design.add<bool>({false, true});
-  const auto values = design.add<Values>({Values::kStatistical, Values::kOffset, Values::kSmall});
+  design.add([](Row& n) -> etb_dtype& { return n.shape.dtype; },
+             {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64});
+  design.add(&Row::eps, {1e-5, 1e-3, 0.1});
+  design.add(&Row::momentum, {0.1, 0.5});
+  design.add(&Row::has_affine, {true, false});
+  design.add(&Row::is_functional, {false, true});
+  design.add(&Row::is_last, {false, true});
+  design.add(&Row::values, {Values::kStatistical, Values::kOffset, Values::kSmall});
   size_t at = 0;
-  for (const Levels& row : design.rows("batch norm in training")) {
-    TrainingNorm n;
-    n.shape = {dtype(row), sizes(row), {}};
-    if (is_last(row) && sizes(row).size() == 4) n.shape.dim_order = channels_last(4);
-    n.eps = eps(row);
-    n.momentum = momentum(row);
-    n.has_affine = has_affine(row);
-    n.is_functional = is_functional(row);
-    n.values = values(row);
-    add_form(out, n.shape.dtype, training_form(n));
-    const auto maker = [n](const Sizes& now) {
-      TrainingNorm moved = n;
-      moved.shape.sizes = now;
-      return training_form(moved);
-    };
-    // One element has no unbiased variance.
-    if (++at % 2 == 0 && n.shape.sizes.size() > 2)
-      add_dynamic_form(out, n.shape.dtype, maker, n.shape.sizes, Moving::kFirst,
-                       static_cast<Order>(at / 2 % 3));
+  for (Row n : design.rows("batch norm in training")) {
+    if (n.is_last && n.shape.sizes.size() == 4) n.shape.dim_order = channels_last(4);
+    ++at;
+    const Maker maker = maker_of<TrainingNorm>(n, training_form);
+    // A batch of one element has no unbiased variance.
+    if (n.shape.sizes.size() > 2)
+      add_row(out, n.shape, maker, at, Moving::kFirst);
+    else
+      add_form(out, n.shape.dtype, maker(n.shape.sizes));
   }
 }
 

@@ -116,25 +116,31 @@ Maker scalar_maker(const ScalarRow& row, etb_dtype dtype, double value, uint32_t
   };
 }
 
-struct ScalarDesign {
-  Design design;
-  Factor<double> number = design.add<double>({-3, 1, 2, 0.5, -2.25, 0});
-  Factor<Sizes> sizes =
-      design.add<Sizes>({{}, {65}, {3, 5}, {2, 3, 4}, {2, 3, 4, 5}, {2, 1, 3, 2, 2}, {2, 3, 1, 2, 2, 2}});
-  Factor<Values> values = design.add_all(kData);
-  Factor<uint32_t> order = design.add<uint32_t>({0, 1, 2});
-  std::vector<Levels> rows = design.rows("scalar");
+// Attributes of an op with a number.
+struct Scaled {
+  double number = 0;
+  Sizes sizes;
+  Values values = Values::kStatistical;
+  uint32_t order = 0;
 };
-const ScalarDesign& scalar_design() {
-  static const ScalarDesign design;
-  return design;
+
+const std::vector<Scaled>& scalar_rows_of_design() {
+  static const std::vector<Scaled> rows = [] {
+    DesignOf<Scaled> design;
+    design.add(&Scaled::number, {-3, 1, 2, 0.5, -2.25, 0});
+    design.add(&Scaled::sizes,
+               {{}, {65}, {3, 5}, {2, 3, 4}, {2, 3, 4, 5}, {2, 1, 3, 2, 2}, {2, 3, 1, 2, 2, 2}});
+    design.add_all(&Scaled::values, kData);
+    design.add(&Scaled::order, {0, 1, 2});
+    return design.rows("scalar");
+  }();
+  return rows;
 }
 
 void add_scalar_row(CaseList& out, const ScalarRow& row, etb_dtype dtype) {
-  const ScalarDesign& design = scalar_design();
   size_t at = 0;
-  for (const Levels& levels : design.rows) {
-    const double number = design.number(levels);
+  for (const Scaled& scaled : scalar_rows_of_design()) {
+    const double number = scaled.number;
     const bool is_whole = number == std::floor(number);
     const bool divides = row.gives == Gives::kReal ||
                          std::string_view(row.op).find("mod") != std::string::npos ||
@@ -142,10 +148,10 @@ void add_scalar_row(CaseList& out, const ScalarRow& row, etb_dtype dtype) {
     if (!is_drawn(row.op, dtype, at++) || (!is_floating(dtype) && !is_whole) || (divides && number == 0))
       continue;
     if ((dtype == ETB_DTYPE_UINT8 || dtype == ETB_DTYPE_BOOL) && number < 0) continue;
-    const Values data = dtype == ETB_DTYPE_BOOL || divides ? Values::kStatistical : design.values(levels);
-    const Maker maker = scalar_maker(row, dtype, number, design.order(levels), data);
-    add_form(out, dtype, maker(design.sizes(levels)));
-    if (at % 12 == 1 && is_floating(dtype)) add_dynamic_forms(out, dtype, maker, design.sizes(levels), at);
+    const Values data = dtype == ETB_DTYPE_BOOL || divides ? Values::kStatistical : scaled.values;
+    const Maker maker = scalar_maker(row, dtype, number, scaled.order, data);
+    add_form(out, dtype, maker(scaled.sizes));
+    if (at % 12 == 1 && is_floating(dtype)) add_dynamic_forms(out, dtype, maker, scaled.sizes, at);
   }
 }
 

@@ -61,26 +61,26 @@ OpForm windows_form(Convolution c, bool is_back) {
 }  // namespace
 
 void add_window_designs(CaseList& out) {
-  Design design;
-  const auto size = design.add<Numbers>({{5, 7}, {8, 8}, {11, 6}});
-  const auto kernel = design.add<Numbers>({{3, 3}, {1, 1}, {2, 3}, {4, 2}});
-  const auto stride = design.add<Numbers>({{1, 1}, {2, 1}, {2, 2}, {1, 3}}),
-             padding = design.add<Numbers>({{0, 0}, {1, 1}, {1, 0}, {0, 2}}),
-             dilation = design.add<Numbers>({{1, 1}, {1, 2}});
-  const auto channels = design.add<int64_t>({3, 1, 8});
-  const auto batch = design.add<int64_t>({1, 2});
-  const auto is_back = design.add<bool>({false, true});
-  const auto dtype =
-      design.add<etb_dtype>({ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_FLOAT64});
-  for (const Levels& row : design.rows("windows")) {
-    Convolution c = even_convolution(dtype(row), {channels(row), 1, 1}, size(row), 1);
-    c.batch = batch(row);
-    c.kernel = kernel(row);
-    c.stride = stride(row);
-    c.padding = padding(row);
-    c.dilation = dilation(row);
-    add_form(out, c.dtype, windows_form(c, is_back(row)));
-  }
+  struct Row {
+    Convolution convolution;
+    bool is_back = false;
+  };
+  const auto batch = [](Row & row) -> auto& { return row.convolution.batch; };
+  const auto channels = [](Row & row) -> auto& { return row.convolution.channels; };
+  const auto dtype = [](Row & row) -> auto& { return row.convolution.dtype; };
+  DesignOf<Row> design({even_convolution(ETB_DTYPE_FLOAT32, {}, {1, 1}, 1)});
+  add_window(design, &Row::convolution,
+             {{{5, 7}, {8, 8}, {11, 6}},
+              {{3, 3}, {1, 1}, {2, 3}, {4, 2}},
+              {{1, 1}, {2, 1}, {2, 2}, {1, 3}},
+              {{0, 0}, {1, 1}, {1, 0}, {0, 2}},
+              {{1, 1}, {1, 2}}});
+  design.add(channels, {{3, 1, 1}, {1, 1, 1}, {8, 1, 1}});
+  design.add(batch, {1, 2});
+  design.add(&Row::is_back, {false, true});
+  design.add(dtype, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_FLOAT64});
+  for (const Row& row : design.rows("windows"))
+    add_form(out, row.convolution.dtype, windows_form(row.convolution, row.is_back));
 }
 
 }  // namespace etb::conformance

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "conformance/cases/case_builder.hpp"
+#include "conformance/cases/design_quantisation.hpp"
 #include "conformance/cases/generators.hpp"
 
 namespace etb::conformance {
@@ -13,30 +14,13 @@ using graph::float_arg;
 using graph::int_arg;
 using graph::value_arg;
 
-struct Codes {
-  etb_dtype dtype;
-  int64_t low, high;
-};
-const Codes kCodes[] = {{ETB_DTYPE_INT8, -128, 127},
-                        {ETB_DTYPE_UINT8, 0, 255},
-                        {ETB_DTYPE_INT8, -127, 127},
-                        {ETB_DTYPE_INT16, -32768, 32767}};
+const CodeRange kRanges[] = {kInt8, kUint8, kWeightCodes, {ETB_DTYPE_INT16, -32768, 32767}};
 
 std::string scale_text(double scale) {
   int exponent = 0;
   if (std::frexp(scale, &exponent) == 0.5)
     return exponent > 0 ? "2p" + std::to_string(exponent - 1) : "2m" + std::to_string(1 - exponent);
   return "0p05";
-}
-
-std::vector<graph::ArgumentDesc> quant_args(uint32_t x, double scale, int64_t zero_point,
-                                            const Codes& codes) {
-  return {value_arg(x, "input"),
-          float_arg(scale, "scale"),
-          int_arg(zero_point, "zero_point"),
-          int_arg(codes.low, "quant_min"),
-          int_arg(codes.high, "quant_max"),
-          graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, codes.dtype, "dtype")};
 }
 
 // Ties at .5 of both signs, values between codes, values far outside.
@@ -51,35 +35,30 @@ TensorData reals(const Shape& shape, double scale, bool has_ties, Random& random
   return out;
 }
 
-void add_quantize(CaseList& out, const Codes& codes, double scale, int64_t zero_point) {
+void add_quantize(CaseList& out, const CodeRange& codes, double scale, int64_t zero_point) {
   const bool is_power = scale_text(scale)[0] == '2';
   const std::string word = std::string(".f32.64.") + short_name(codes.dtype) + "_" +
                            std::to_string(codes.high) + (codes.low == -127 ? "_narrow" : "") + ".s" +
                            scale_text(scale) + ".z" +
                            (zero_point < 0 ? "m" + std::to_string(-zero_point) : std::to_string(zero_point));
   const Shape real{ETB_DTYPE_FLOAT32, {64}, {}}, code{codes.dtype, {64}, {}};
-  out.add({"quant.quantize_per_tensor" + word + (is_power ? ".ties" : ".between"),
-           "quantized_decomposed.quantize_per_tensor.default", ETB_DTYPE_FLOAT32,
-           [=, &codes](std::string_view name) {
+  out.add({"quant.quantize_per_tensor" + word + (is_power ? ".ties" : ".between"), kQuantise,
+           ETB_DTYPE_FLOAT32, [=, &codes](std::string_view name) {
              CaseBuilder builder(name);
              const uint32_t x = builder.input(reals(real, scale, is_power, builder.random()));
-             builder.output(builder.node("quantized_decomposed.quantize_per_tensor.default",
-                                         quant_args(x, scale, zero_point, codes), code));
+             builder.output(builder.node(kQuantise, tensor_quant_args(x, scale, zero_point, codes), code));
              return builder.finish({});
            }});
-  out.add(
-      {"quant.dequantize_per_tensor" + word + ".stat", "quantized_decomposed.dequantize_per_tensor.default",
-       codes.dtype, [=, &codes](std::string_view name) {
-         CaseBuilder builder(name);
-         const uint32_t x = builder.input(code, Values::kStatistical,
-                                          {static_cast<double>(codes.low), static_cast<double>(codes.high)});
-         builder.output(builder.node("quantized_decomposed.dequantize_per_tensor.default",
-                                     quant_args(x, scale, zero_point, codes), real));
-         ErrorModel error_model;
-         error_model.rule = Rule::kRounded;
-         error_model.ulps = is_power ? 0.5 : 1.5;  // the scale itself is rounded to float32
-         return builder.finish(std::move(error_model));
-       }});
+  out.add({"quant.dequantize_per_tensor" + word + ".stat", kDequantise, codes.dtype,
+           [=, &codes](std::string_view name) {
+             CaseBuilder builder(name);
+             const uint32_t x = builder.input(code, Values::kStatistical, codes.domain());
+             builder.output(builder.node(kDequantise, tensor_quant_args(x, scale, zero_point, codes), real));
+             ErrorModel error_model;
+             error_model.rule = Rule::kRounded;
+             error_model.ulps = is_power ? 0.5 : 1.5;  // the scale itself is rounded to float32
+             return builder.finish(std::move(error_model));
+           }});
 }
 
 // All codes are at one end of the range: the sum needs more bits than a code.
@@ -121,8 +100,7 @@ const Pattern kPatterns[] = {
 };
 
 uint32_t to_reals(CaseBuilder& builder, uint32_t x, double scale, int64_t zero, const Shape& real) {
-  return builder.node("quantized_decomposed.dequantize_per_tensor.default",
-                      quant_args(x, scale, zero, kCodes[0]), real);
+  return builder.node(kDequantise, tensor_quant_args(x, scale, zero, kInt8), real);
 }
 
 // Adds the nodes of a case. With `is_reference` the codes stay reals, so that the judge knows how near to a
@@ -145,9 +123,7 @@ uint32_t between_codes(CaseBuilder& builder, const std::string& op, const Patter
         value_arg(to_reals(builder, b, p.scale_b, p.zero_b, second_real), is_product ? "mat2" : "other"));
   const uint32_t y = builder.node(op, args, real_result);
   const double scale = is_product ? p.scale_out * 32 : p.scale_out;
-  if (!is_reference)
-    return builder.node("quantized_decomposed.quantize_per_tensor.default",
-                        quant_args(y, scale, p.zero_out, kCodes[0]), result);
+  if (!is_reference) return builder.node(kQuantise, tensor_quant_args(y, scale, p.zero_out, kInt8), result);
   const uint32_t scaled =
       builder.node("aten.div.Scalar", {value_arg(y, "self"), float_arg(scale, "other")}, real_result);
   const uint32_t moved =
@@ -226,7 +202,7 @@ void add_per_channel(CaseList& out) {
 }  // namespace
 
 void add_quantized(CaseList& out) {
-  for (const Codes& codes : kCodes)
+  for (const CodeRange& codes : kRanges)
     for (const double scale : {0x1p-14, 0x1p-7, 0.05, 0.5, 1.0, 0x1p3, 0x1p10})
       for (const int64_t zero_point : {codes.low, int64_t{0}, int64_t{3}, codes.high}) {
         if (zero_point == 0 && codes.low == 0) continue;

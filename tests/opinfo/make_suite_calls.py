@@ -199,7 +199,8 @@ def row_of(edge, base, schema, scale, arguments):
             largest = max(largest, float(np.abs(data).max()))
     for tensor in tensors:
         if has_diagonal and is_matrix(tensor):
-            largest = max(largest, float(np.ptp(tensor[4])) * max(tensor[2][-2:]) * (1 + max(tensor[2][-2:])))
+            rows, columns = tensor[2][-2:]  # the last element of the diagonal is the largest
+            largest = max(largest, float(np.ptp(tensor[4])) * max(rows, columns) * (1 + min(rows, columns)))
     name = base.strip("_")
     is_exact = any(name == e or name.startswith(e + "_") or (len(e) > 4 and name.startswith(e)) for e in EXACT)
     is_exact |= name == "embedding" or not any(code in FLOATS for _, code, _, _, _ in outputs)
