@@ -115,6 +115,57 @@ TEST(GpuShapes, FollowTheInputsWithinTheBounds) {
   EXPECT_FALSE(solver.set_input(0, larger));
 }
 
+// Returns a convolution and a batch norm with `reads` readers of the convolution's result.
+GpuGraph norm_graph(uint32_t reads) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({1, 4, 6, 6})),
+                 weight = add_constant(graph, shape_of({8, 4, 1, 1}), "w"),
+                 numbers = add_constant(graph, shape_of({8}), "n");
+  const uint32_t made =
+      add_node(graph, Operator::kConvolution, {x, weight}, {1, 1, 0, 0, 1, 1, 1}, {-kInfinity, kInfinity});
+  const uint32_t normal =
+      add_node(graph, Operator::kBatchNorm, {made, numbers, numbers, numbers, numbers}, {}, {1e-5f});
+  graph.outputs.push_back(
+      add_node(graph, Operator::kUnary, {normal}, {static_cast<int32_t>(UnaryFunction::kClamp)}, {0, 6}));
+  if (reads > 1) graph.outputs.push_back(add_unary(graph, UnaryFunction::kAbs, made));
+  return graph;
+}
+
+TEST(GpuBatchNorms, BecomePartOfTheConvolutionThatOnlyTheyRead) {
+  const auto folded = make_execution_plan(norm_graph(1));
+  ASSERT_TRUE(folded) << folded.error().message;
+  ASSERT_EQ(folded->graph.nodes.size(), 1u);
+  EXPECT_THAT(folded->graph.nodes[0].floats, ElementsAre(0, 6));
+  EXPECT_EQ(folded->graph.nodes[0].inputs.size(), 3u);
+  const auto shared = make_execution_plan(norm_graph(2));
+  ASSERT_TRUE(shared) << shared.error().message;
+  EXPECT_EQ(shared->graph.nodes.size(), 4u);
+}
+
+TEST(GpuBatchNorms, FoldIntoFiltersAndBias) {
+  const float weight[] = {2, 3}, bias[] = {10, 20}, mean[] = {1, 2}, variance[] = {3, 8};
+  const BatchNormNumbers numbers{weight, bias, mean, variance, 1};
+  std::vector<float> filters = {1, 2, 3, 4}, convolution_bias = {5, 8};
+  fold_filters(numbers, filters);
+  fold_bias(numbers, convolution_bias);
+  EXPECT_THAT(filters, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(convolution_bias, ElementsAre(14, 26));
+}
+
+TEST(GpuDispatches, TilesAreChosenBySizes) {
+  for (const uint32_t columns : {32u, 33u}) {
+    GpuGraph graph;
+    const uint32_t a = add_input(graph, shape_of({17, 8})), b = add_input(graph, shape_of({8, columns}));
+    graph.outputs.push_back(add_node(graph, Operator::kMatmul, {a, b}, {0}, {1, 1, -1, 1}));
+    const auto plan = make_execution_plan(graph, KernelFamily::kTiles);
+    ASSERT_TRUE(plan) << plan.error().message;
+    const bool is_whole = columns == 32;
+    EXPECT_EQ(plan->dispatches[0].kernel, is_whole ? Kernel::kTileMatmul : Kernel::kTileMatmulEdge);
+    EXPECT_THAT(plan->dispatches[0].items, ElementsAre(is_whole ? 8u : 24u, 2u, 1u));
+  }
+}
+
 // Lavapipe ends long loops without a word.
 TEST(GpuDispatches, LoopsOfTooManyTurnsAreRejected) {
   GpuGraph graph;

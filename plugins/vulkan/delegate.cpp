@@ -35,6 +35,44 @@ DelegateInfo VulkanDelegate::info() const {
   return info;
 }
 
+Result<std::vector<float>> VulkanDelegate::numbers_of(const gpu::GpuValue& value, const NamedData& data) {
+  if (value.role == gpu::ValueRole::kInline) return value.floats;
+  std::vector<float> numbers(value.shape.numel());
+  ETB_ASSIGN(const Payload bytes, data.get(value.key.c_str()));
+  const size_t expected = numbers.size() * sizeof(float);
+  if (bytes.bytes().size() < expected)
+    return make_error(Code::INVALID_DATA, "named data '" + value.key + "' of " +
+                                              std::to_string(bytes.bytes().size()) + " bytes, expected " +
+                                              std::to_string(expected));
+  if (expected != 0) std::memcpy(numbers.data(), bytes.bytes().data(), expected);
+  return numbers;
+}
+
+Result<std::vector<float>> VulkanDelegate::folded_numbers(const gpu::ExecutionPlan& plan, uint32_t value,
+                                                          const NamedData& data) {
+  for (const gpu::BatchNormFold& fold : plan.folds) {
+    if (fold.filters != value && fold.new_bias != value) continue;
+    const auto numbers = [&](uint32_t id) { return numbers_of(plan.graph.value(id), data); };
+    ETB_ASSIGN(const std::vector<float> weight, numbers(fold.weight));
+    ETB_ASSIGN(const std::vector<float> bias, numbers(fold.bias));
+    ETB_ASSIGN(const std::vector<float> mean, numbers(fold.mean));
+    ETB_ASSIGN(const std::vector<float> variance, numbers(fold.variance));
+    const gpu::BatchNormNumbers norm{weight, bias, mean, variance, fold.eps};
+    std::vector<float> made(weight.size(), 0.0f);
+    if (fold.filters == value) {
+      ETB_ASSIGN(made, numbers(value));
+      gpu::fold_filters(norm, made);
+      return made;
+    }
+    if (fold.convolution_bias != gpu::kNoValue) {
+      ETB_ASSIGN(made, numbers(fold.convolution_bias));
+    }
+    gpu::fold_bias(norm, made);
+    return made;
+  }
+  return std::vector<float>();
+}
+
 // Packs constants into device memory, through a second buffer where the host cannot write it.
 Status VulkanDelegate::upload(SharedState& state, const NamedData& data) {
   const gpu::ExecutionPlan& plan = state.plan;
@@ -49,6 +87,11 @@ Status VulkanDelegate::upload(SharedState& state, const NamedData& data) {
   for (const gpu::PackedConstant& constant : plan.constants) {
     const gpu::GpuValue& value = plan.graph.value(constant.value);
     std::byte* at = to + plan.memory.locations[constant.value].offset;
+    ETB_ASSIGN(const std::vector<float> folded, folded_numbers(plan, constant.value, data));
+    if (!folded.empty()) {
+      gpu::pack(constant, value.shape, std::as_bytes(std::span(folded)).data(), reinterpret_cast<float*>(at));
+      continue;
+    }
     if (value.role == gpu::ValueRole::kInline) {
       std::memcpy(at, value.floats.data(), value.floats.size() * sizeof(float));
       continue;

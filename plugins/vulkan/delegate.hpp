@@ -33,6 +33,11 @@ class VulkanDelegate {
     Buffer constants;
   };
 
+  // Returns the numbers of a constant, as the program stores them.
+  static Result<std::vector<float>> numbers_of(const gpu::GpuValue& value, const NamedData& data);
+  // Returns the numbers of a value that a batch norm is folded into; nothing for other values.
+  static Result<std::vector<float>> folded_numbers(const gpu::ExecutionPlan& plan, uint32_t value,
+                                                   const NamedData& data);
   static Status upload(SharedState& state, const NamedData& data);
 
   std::unique_ptr<SharedState> state_;

@@ -49,6 +49,7 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family) {
     inferred.error().code = Code::INVALID_DATA;
     return tl::make_unexpected(with_context(std::move(inferred).error(), "payload"));
   }
+  plan.folds = fold_batch_norms(plan.graph);
   plan.constants = plan_packing(plan.graph);
   for (size_t i = bounds.size(); i < plan.graph.values.size(); ++i)
     bounds.push_back(plan.graph.values[i].shape);

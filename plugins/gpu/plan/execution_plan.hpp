@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plugins/gpu/plan/dispatch.hpp"
+#include "plugins/gpu/plan/fold_batch_norm.hpp"
 #include "plugins/gpu/plan/memory_plan.hpp"
 
 namespace etb::gpu {
@@ -15,6 +16,7 @@ struct ExecutionPlan {
   GpuGraph graph;             // with a value for each packing
   std::vector<Shape> bounds;  // by value
   std::vector<uint32_t> aliases;
+  std::vector<BatchNormFold> folds;
   std::vector<PackedConstant> constants;
   MemoryPlan memory;
   std::vector<Dispatch> dispatches;  // for the bounds

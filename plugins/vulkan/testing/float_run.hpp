@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs graphs of floats on the machine's device through the plugin's table, for a test and for the benchmark. Constants and
+// inputs are pseudo-random numbers from -1 to 1.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "etb/static_plugins.h"
+#include "plugins/gpu/graph/payload.hpp"
+
+extern "C" {
+ETB_DECLARE_STATIC_PLUGIN(vulkan);
+}
+
+namespace etb::vulkan {
+
+inline std::vector<float> random_floats(size_t count) {
+  std::vector<float> made(count);
+  uint32_t state = 12345;
+  for (float& each : made) {
+    state = state * 1664525u + 1013904223u;
+    each = static_cast<float>(state >> 8) / 8388608.0f - 1.0f;
+  }
+  return made;
+}
+
+class FloatRun {
+ public:
+  // `kernels`: value of that option of the delegate. `graph`: static sizes, one output. A constant's key is its number of
+  // elements.
+  FloatRun(const gpu::GpuGraph& graph, const gpu::Shape& output, const char* kernels) {
+    if (table_->init(&kHost, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
+    for (const uint32_t id : graph.inputs)
+      add_tensor(graph.value(id).shape, random_floats(graph.value(id).shape.numel()));
+    add_tensor(output, std::vector<float>(output.numel()));
+    const std::vector<std::byte> payload = gpu::write_payload(graph);
+    etb_payload_view view{};
+    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    view.data = payload.data();
+    view.nbytes = payload.size();
+    const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, &constants_, get_constant};
+    const etb_option option = {ETB_INIT_SIZE(etb_option),
+                               0,
+                               "kernels",
+                               ETB_OPTION_TEXT,
+                               0,
+                               0,
+                               0,
+                               kernels,
+                               {nullptr, 0},
+                               nullptr,
+                               nullptr};
+    etb_delegate_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+    args.payload = &view;
+    args.named_data = &named;
+    args.options = &option;
+    args.option_count = 1;
+    if (table_->delegate->create(plugin_, &args, &delegate_, &error_) != ETB_OK) return;
+    if (table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_) != ETB_OK)
+      context_ = nullptr;
+  }
+  ~FloatRun() {
+    if (context_ != nullptr) (void)table_->delegate->context_destroy(context_, &error_);
+    if (delegate_ != nullptr) (void)table_->delegate->destroy(delegate_, &error_);
+    if (plugin_ != nullptr) (void)table_->deinit(plugin_, &error_);
+  }
+  FloatRun(const FloatRun&) = delete;
+  FloatRun& operator=(const FloatRun&) = delete;
+
+  // False if there is no device, or after an error: see error().
+  bool run() {
+    if (context_ == nullptr) return false;
+    std::vector<etb_tensor> tensors;
+    for (Tensor& each : tensors_) {
+      etb_tensor& raw = tensors.emplace_back();
+      raw.struct_size = ETB_INIT_SIZE(etb_tensor);
+      raw.dtype = ETB_DTYPE_FLOAT32;
+      raw.rank = static_cast<uint32_t>(each.sizes.size());
+      raw.sizes = each.sizes.data();
+      raw.upper_sizes = each.sizes.data();
+      raw.data = each.data.data();
+      raw.capacity_bytes = each.data.size() * sizeof(float);
+    }
+    etb_exec_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_exec_args);
+    args.inputs = tensors.data();
+    args.input_count = static_cast<uint32_t>(tensors.size() - 1);
+    args.outputs = &tensors.back();
+    args.output_count = 1;
+    return table_->delegate->execute(context_, &args, &error_) == ETB_OK;
+  }
+  const std::vector<float>& output() const { return tensors_.back().data; }
+  const char* error() const { return error_.text; }
+
+ private:
+  struct Tensor {
+    std::vector<int64_t> sizes;
+    std::vector<float> data;
+  };
+  using Constants = std::map<std::string, std::vector<float>>;
+
+  void add_tensor(const gpu::Shape& shape, std::vector<float> data) {
+    tensors_.push_back({{shape.sizes.begin(), shape.sizes.begin() + shape.rank}, std::move(data)});
+  }
+  static etb_status ETB_CALL get_constant(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
+    std::vector<float>& data = (*static_cast<Constants*>(ctx))[key];
+    if (data.empty()) data = random_floats(std::stoul(key));
+    out->data = data.data();
+    out->nbytes = data.size() * sizeof(float);
+    return ETB_OK;
+  }
+  static const void* ETB_CALL find_service(const etb_host*, const char*) { return nullptr; }
+  static constexpr etb_host kHost = {
+      ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, find_service, nullptr};
+
+  const etb_plugin_table* table_ = etb_plugin_query_vulkan(&kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+  etb_error error_ = ETB_ERROR_INIT;
+  etb_plugin* plugin_ = nullptr;
+  etb_delegate* delegate_ = nullptr;
+  etb_context* context_ = nullptr;
+  std::vector<Tensor> tensors_;
+  Constants constants_;
+};
+
+}  // namespace etb::vulkan

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processor time of products and convolutions on the machine's device. The column CPU counts all threads, those of a CPU
+// driver included. Argument 0: the kernels for GPUs ("registers"); 1: those that suit the device ("auto").
+#include <benchmark/benchmark.h>
+
+#include "plugins/gpu/testing/graphs.hpp"
+#include "plugins/vulkan/testing/float_run.hpp"
+
+namespace etb::vulkan {
+namespace {
+
+using gpu::shape_of;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+void measure(benchmark::State& state, const gpu::GpuGraph& graph, const gpu::Shape& output) {
+  FloatRun run(graph, output, state.range(0) == 0 ? "registers" : "auto");
+  if (!run.run()) return state.SkipWithError(run.error());  // drivers compile at the first run
+  for (auto _ : state)
+    if (!run.run()) return state.SkipWithError(run.error());
+}
+
+void product(benchmark::State& state) {
+  gpu::GpuGraph graph;
+  const uint32_t a = add_input(graph, shape_of({1024, 1024})), b = add_input(graph, shape_of({1024, 1024}));
+  graph.outputs.push_back(
+      add_node(graph, gpu::Operator::kMatmul, {a, b}, {0}, {1, 1, -kInfinity, kInfinity}));
+  measure(state, graph, shape_of({1024, 1024}));
+}
+
+void convolve(benchmark::State& state, uint32_t inputs, uint32_t channels, uint32_t groups, uint32_t size,
+              uint32_t kernel, int32_t stride) {
+  const int32_t padding = static_cast<int32_t>(kernel / 2);
+  const uint32_t out = (size - 1) / static_cast<uint32_t>(stride) + 1;
+  const gpu::Shape filters = shape_of({channels, inputs / groups, kernel, kernel});
+  gpu::GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({1, inputs, size, size})),
+                 weight = add_constant(graph, filters, std::to_string(filters.numel()));
+  graph.outputs.push_back(add_node(graph, gpu::Operator::kConvolution, {x, weight},
+                                   {stride, stride, padding, padding, 1, 1, static_cast<int32_t>(groups)},
+                                   {0, 6}));
+  measure(state, graph, shape_of({1, channels, out, out}));
+}
+
+// Layers of MobileNetV2.
+void first_layer(benchmark::State& state) { convolve(state, 3, 32, 1, 224, 3, 2); }
+void pointwise(benchmark::State& state) { convolve(state, 24, 144, 1, 56, 1, 1); }
+void pointwise_7(benchmark::State& state) { convolve(state, 160, 960, 1, 7, 1, 1); }
+void depthwise(benchmark::State& state) { convolve(state, 144, 144, 144, 56, 3, 1); }
+void depthwise_2(benchmark::State& state) { convolve(state, 96, 96, 96, 112, 3, 2); }
+
+#define ETB_MEASURE(name) \
+  BENCHMARK(name)->Arg(0)->Arg(1)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond)
+ETB_MEASURE(product);
+ETB_MEASURE(first_layer);
+ETB_MEASURE(pointwise);
+ETB_MEASURE(pointwise_7);
+ETB_MEASURE(depthwise);
+ETB_MEASURE(depthwise_2);
+
+}  // namespace
+}  // namespace etb::vulkan
