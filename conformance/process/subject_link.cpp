@@ -16,6 +16,7 @@
 #include <new>
 
 #include "conformance/process/cleanup_process.hpp"
+#include "conformance/process/watched_time.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -24,6 +25,7 @@ constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTimeForStacks = 300 * kMillisecond;
 constexpr uint64_t kTimeForEnd = 20000 * kMillisecond;
 constexpr int kLongestWaitMs = 50;
+constexpr uint64_t kMostStepNs = 4 * kLongestWaitMs * kMillisecond;
 constexpr unsigned char kPattern = 0x5e;
 
 // Moves a descriptor above the standard streams, which the plugin's process replaces.
@@ -183,8 +185,7 @@ bool SubjectLink::take_frame(const Limits& limits, std::vector<std::byte>& out_a
 }
 
 LinkState SubjectLink::receive(const Limits& limits, std::vector<std::byte>& out_answer) {
-  const uint64_t first_ns = monotonic_ns();
-  uint64_t begin_ns = first_ns;
+  WatchedTime time(monotonic_ns(), kMostStepNs);
   uint32_t restarts = page_->restarts.load();
   for (;;) {
     const bool has_ended = report_.has_value();
@@ -192,12 +193,12 @@ LinkState SubjectLink::receive(const Limits& limits, std::vector<std::byte>& out
     if (!tampering_.empty()) return give_up(LinkState::kTampered);
     if (has_ended) return LinkState::kEnded;
     pump(kLongestWaitMs);
-    const uint64_t now = monotonic_ns();
+    time.observe(monotonic_ns());
     if (const uint32_t more = page_->restarts.load(); more != restarts) {
       restarts = more;
-      begin_ns = now;
+      time.restart();
     }
-    const bool is_late = now - begin_ns > limits.time_ns || now - first_ns > limits.whole_time_ns;
+    const bool is_late = time.part_ns() > limits.time_ns || time.whole_ns() > limits.whole_time_ns;
     if (!is_late || report_) continue;
     pump(0);  // this process may have been the slow one
     if (take_frame(limits, out_answer)) return LinkState::kAnswered;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// WatchedTime: time that counts for a limit.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace etb::conformance {
+
+// Adds up the time between observations. Of each distance at most `most_step_ns` counts: an observer that comes
+// later was itself stopped or starved (a suspended or overloaded machine), and so was the process that it
+// watches. Not thread-safe.
+class WatchedTime {
+ public:
+  WatchedTime(uint64_t now_ns, uint64_t most_step_ns) : last_ns_(now_ns), most_step_ns_(most_step_ns) {}
+
+  void observe(uint64_t now_ns) {
+    const uint64_t step = std::min(now_ns - last_ns_, most_step_ns_);
+    last_ns_ = now_ns;
+    whole_ns_ += step;
+    part_ns_ += step;
+  }
+  // Begins a new part.
+  void restart() { part_ns_ = 0; }
+
+  uint64_t whole_ns() const { return whole_ns_; }  // since the construction
+  uint64_t part_ns() const { return part_ns_; }    // since the last restart
+
+ private:
+  uint64_t last_ns_, most_step_ns_;
+  uint64_t whole_ns_ = 0, part_ns_ = 0;
+};
+
+}  // namespace etb::conformance
