@@ -7,9 +7,9 @@
 
 namespace etb::conformance {
 
-// Adds up the time between observations. Of each distance at most `most_step_ns` counts: an observer that comes
-// later was itself stopped or starved (a suspended or overloaded machine), and so was the process that it
-// watches. Not thread-safe.
+// Adds up the time between observations, at most `most_step_ns` for each distance: an observer that comes
+// later was itself stopped (a suspended or overloaded machine), and so was the process that it watches. Not
+// thread-safe.
 class WatchedTime {
  public:
   WatchedTime(uint64_t now_ns, uint64_t most_step_ns) : last_ns_(now_ns), most_step_ns_(most_step_ns) {}

@@ -1,4 +1,4 @@
-# SPD**{**SMALL, **more})), pick, **fixed), tokens()-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0
 """Rows of transformers: language models and encoders of text, in configurations of two layers."""
 from network import Network, Picked, tokens
 
@@ -22,7 +22,7 @@ DECODERS = (
     ("gemma3", "Gemma3ForCausalLM", "Gemma3TextConfig", {"num_key_value_heads": 1, **HEAD}, "local and global layers"),
     ("phi", "PhiForCausalLM", "PhiConfig", {}, "attention and perceptron in parallel"),
     ("phi3", "Phi3ForCausalLM", "Phi3Config", {"pad_token_id": 0, **GROUPED}, "fused projections"),
-    ("gpt_neox", "GPTNeo**{**SMALL, **more})), pick, **fixed), tokens()ForCausalLM", "GPTNeo**{**SMALL, **more})), pick, **fixed), tokens()Config", {}, "rotary part of a head"),
+    ("gpt_neox", "GPTNeoXForCausalLM", "GPTNeoXConfig", {}, "rotary part of a head"),
     ("gpt_neo", "GPTNeoForCausalLM", "GPTNeoConfig", dict(num_layers=2, num_heads=4, attention_types=[[["global", "local"], 1]]), "local attention by a mask"),
     ("gptj", "GPTJForCausalLM", "GPTJConfig", dict(n_embd=32, n_layer=2, n_head=4, rotary_dim=4), "interleaved rotation"),
     ("codegen", "CodeGenForCausalLM", "CodeGenConfig", dict(n_embd=32, n_layer=2, n_head=4, rotary_dim=4), "projections split by devices"),
@@ -44,7 +44,7 @@ DECODERS = (
     ("recurrent_gemma", "RecurrentGemmaForCausalLM", "RecurrentGemmaConfig", dict(num_key_value_heads=1, lru_width=32, head_dim=8), "linear recurrent unit"),
     ("jamba", "JambaForCausalLM", "JambaConfig", {**GROUPED, "num_experts": 2, "use_mamba_kernels": False, "attn_layer_period": 2, "attn_layer_offset": 1},
      "scans beside attention"),
-    ("xglm", "**{**SMALL, **more})), pick, **fixed), tokens()GLMForCausalLM", "**{**SMALL, **more})), pick, **fixed), tokens()GLMConfig", dict(d_model=32, ffn_dim=64, num_layers=2, attention_heads=4), "sinusoidal positions"),
+    ("xglm", "XGLMForCausalLM", "XGLMConfig", dict(d_model=32, ffn_dim=64, num_layers=2, attention_heads=4), "sinusoidal positions"),
     ("lfm2", "Lfm2ForCausalLM", "Lfm2Config", GROUPED, "short convolutions with gates"),
     ("bitnet", "BitNetForCausalLM", "BitNetConfig", GROUPED, "squared ReLU, inner norms"),
     ("nemotron", "NemotronForCausalLM", "NemotronConfig", GROUPED, "norm with shifted weight"),
@@ -70,7 +70,7 @@ ENCODERS = (
     ("fnet", "FNetModel", "FNetConfig", {}, "Fourier transform of tokens"),
     ("yoso", "YosoModel", "YosoConfig", dict(use_expectation=True), "expected hash collisions (arc cosine)"),
     ("ibert", "IBertModel", "IBertConfig", {}, "integer arithmetic simulated in floats"),
-    ("xlm", "**{**SMALL, **more})), pick, **fixed), tokens()LMModel", "**{**SMALL, **more})), pick, **fixed), tokens()LMConfig", dict(emb_dim=32, n_layers=2, n_heads=4), "masks from lengths"),
+    ("xlm", "XLMModel", "XLMConfig", dict(emb_dim=32, n_layers=2, n_heads=4), "masks from lengths"),
     ("modernbert", "ModernBertModel", "ModernBertConfig", dict(pad_token_id=0, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2),
      "alternating local attention"),
     ("esm", "EsmModel", "EsmConfig", dict(pad_token_id=0, mask_token_id=1, position_embedding_type="rotary"), "a model of proteins"),
