@@ -123,11 +123,15 @@ template <class Body>
 void with_payload(CheckContext& context, Body body) {
   const auto subject = context.open();
   if (!subject) return;
+  // The limit is short, because it is for one damage. Opening, claims and drivers' compilers have it each.
+  context.progress().restart();
   std::vector<ClaimedCase> items = context.find_claimed_like(*subject, "model.*");
   if (items.empty()) items = context.claimed(*subject);
   const Resigner resigner(context, *subject);
   for (const ClaimedCase& item : items) {
     if (item.payload.bytes.empty()) continue;
+    context.progress().restart();
+    context.progress().at("the undamaged payload");
     run_undamaged(*subject, item);
     Offering offer(context, *subject, resigner, item);
     body(offer, item, row_of(context));
