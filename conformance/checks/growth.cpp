@@ -20,6 +20,9 @@ constexpr int kSamplesOfAWindow = 3;
 // The passes that confirm are longer: a cache of a few thousand entries is full at their end.
 constexpr int kTimesLonger = 4;
 constexpr int kConfirmations = 2;
+// A busy machine makes few repetitions in its time. A suspicion waits for so many, or for so long.
+constexpr size_t kLeastRepetitions = 1000;
+constexpr double kMostMsOfRepetitions = 5000;
 
 // A growth by so many objects of a kind that the system limits is no cache. At the limit it would stop.
 constexpr size_t kMostObjects = 256;
@@ -106,6 +109,8 @@ class Growth {
   // threads of their own allocate for them at any time.
   std::vector<Values> confirm(size_t account) {
     std::vector<Values> windows;
+    const uint64_t begin = monotonic_ns();
+    while (done_ < kLeastRepetitions && elapsed_ms(begin) < kMostMsOfRepetitions) repeat(done_ % count_);
     for (int i = 0; i < kConfirmations; ++i) {
       windows = run_windows(longer_window());
       if (!rises(windows, account)) return {};
