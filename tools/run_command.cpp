@@ -9,25 +9,26 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
 #include "tools/command.hpp"
+#include "tools/file_kind.hpp"
+#include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_program.hpp"
+#include "tools/run/delegate_choice.hpp"
 #include "tools/run/describe_value.hpp"
 #include "tools/run/method_inputs.hpp"
 #include "tools/run/serve.hpp"
 #include "tools/run/timing.hpp"
 #include "tools/run/write_outputs.hpp"
 #include "tools/session_layers.hpp"
+#include "tools/standard_files.hpp"
 
 namespace etb::tools {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-enum class PrintOutput : uint8_t { kNone, kSummary, kAll };
 
 struct Options {
   std::string file;
@@ -39,14 +40,12 @@ struct Options {
   bool ones = false;
   std::string output_dir;
   std::string output_file;
-  PrintOutput print_output = PrintOutput::kSummary;
+  std::string print_output = "summary";
   std::vector<std::string> data_files;
   uint32_t repeat = 1;
   uint32_t warmup = 0;
   int32_t threads = 1;
-  std::vector<std::string> backend_pins;
-  std::vector<std::string> devices;
-  std::vector<std::string> backend_options;
+  DelegateTexts delegates;
   std::vector<std::string> layers;
   std::vector<std::string> kernel_libraries;
   std::string load_mode;  // empty: mmap, or file with --serve
@@ -58,6 +57,7 @@ struct Options {
 
 // The time of each run is stored: 80 MB at this limit.
 constexpr uint32_t kMaxRuns = 10'000'000;
+constexpr uint64_t kMaxTimeoutMs = uint64_t{1000} * 3600 * 24 * 365;
 
 struct Times {
   double load_us = 0;
@@ -78,8 +78,7 @@ host::LoadMode load_mode_of(const Options& options) {
 Status fill_inputs(const Options& options, MethodInputs& inputs) {
   if (!options.input_shapes.empty()) ETB_TRY(inputs.set_shapes(options.input_shapes));
   if (options.random_seed) return inputs.fill_random(*options.random_seed);
-  std::vector<std::string> texts = options.inputs;
-  if (!options.input_list.empty()) texts = split_commas(options.input_list);
+  const std::vector<std::string>& texts = options.inputs;
   if (options.ones || texts.empty()) return inputs.fill_ones();
   if (texts.size() != inputs.count()) {
     return make_error(
@@ -122,98 +121,9 @@ Result<Times> run_times(const Options& options, host::Module& module, const Meth
   return times;
 }
 
-// Parses "id=device", or "device" for the delegates of all ids.
-Result<std::map<std::string, std::string>> parse_devices(const std::vector<std::string>& texts) {
-  std::map<std::string, std::string> devices;
-  for (const std::string& text : texts) {
-    const size_t at = text.find('=');
-    const std::string id = at == std::string::npos ? "" : text.substr(0, at);
-    const std::string device = at == std::string::npos ? text : text.substr(at + 1);
-    if (device.empty() || at == 0 || !devices.emplace(id, device).second)
-      return make_error(Code::INVALID_ARGUMENT,
-                        fmt::format("--device '{}', expected DEVICE or id=DEVICE, once for an id", text));
-  }
-  return devices;
-}
-
-// Parses "id=plugin" pairs.
-Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::string>& texts) {
-  std::map<std::string, std::string> pins;
-  for (const std::string& text : texts) {
-    const size_t at = text.find('=');
-    if (at == 0 || at == std::string::npos || at + 1 == text.size()) {
-      return make_error(Code::INVALID_ARGUMENT, fmt::format("--backend-pin '{}', expected id=plugin", text));
-    }
-    pins[text.substr(0, at)] = text.substr(at + 1);
-  }
-  return pins;
-}
-
-struct BackendOption {
-  std::string backend_id, key, value;
-};
-
-// Parses "id:key=value" texts.
-Result<std::vector<BackendOption>> parse_backend_options(const std::vector<std::string>& texts) {
-  std::vector<BackendOption> found;
-  for (const std::string& text : texts) {
-    const size_t colon = text.find(':'), equals = text.find('=', colon + 1);
-    if (colon == 0 || colon == std::string::npos || equals == std::string::npos || equals == colon + 1) {
-      return make_error(Code::INVALID_ARGUMENT,
-                        fmt::format("--backend-option '{}', expected id:key=value", text));
-    }
-    found.push_back(
-        {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)});
-  }
-  return found;
-}
-
-// Searches for plugins when a program first names one, so that other programs do not wait for the search.
-class SearchedDelegates final : public host::DelegateResolver {
- public:
-  SearchedDelegates(host::RegistryOptions options, std::map<std::string, std::string> pins,
-                    std::map<std::string, std::string> devices, std::vector<BackendOption> backend_options)
-      : options_(std::move(options)),
-        pins_(std::move(pins)),
-        devices_(std::move(devices)),
-        backend_options_(std::move(backend_options)) {}
-
-  etb_status create(const host::DelegateRequest& request, host::MethodDelegate** out,
-                    etb_error* error) noexcept override {
-    if (delegates_ == nullptr) {
-      registry_ = std::make_unique<host::Registry>(options_);
-      delegates_ = std::make_unique<host::PluginDelegates>(*registry_);
-      for (const auto& [id, plugin] : pins_) delegates_->pin(id, plugin);
-      for (const auto& [id, device] : devices_) delegates_->set_device(id, device);
-      for (const auto& [id, key, value] : backend_options_) delegates_->set_option(id, key, value);
-    }
-    return delegates_->create(request, out, error);
-  }
-
-  Json to_json() const {
-    Json list = Json::array();
-    if (delegates_ == nullptr) return list;
-    for (const auto& decision : delegates_->decisions()) {
-      const host::Candidate* winner = decision->winner();
-      list.push_back({{"id", decision->name},
-                      {"plugin", winner == nullptr ? "" : winner->id},
-                      {"decision", Json::parse(host::to_json(*decision), nullptr, false)}});
-    }
-    return list;
-  }
-
- private:
-  host::RegistryOptions options_;
-  std::map<std::string, std::string> pins_;
-  std::map<std::string, std::string> devices_;  // by delegate id, "" for all others
-  std::vector<BackendOption> backend_options_;
-  std::unique_ptr<host::Registry> registry_;
-  std::unique_ptr<host::PluginDelegates> delegates_;
-};
-
 Json to_json(const Options& options, const Times& times, const SearchedDelegates& delegates,
-             const std::vector<host::EValue>& outputs, const MethodInputs& inputs) {
-  Json report{{"file", options.file},
+             const std::vector<host::EValue>& outputs, const MethodInputs& inputs, const Session& session) {
+  Json report{{"file", with_input_named(options.file, session)},
               {"method", options.method},
               {"load_us", times.load_us},
               {"init_us", times.init_us},
@@ -242,8 +152,8 @@ Json to_json(const Options& options, const Times& times, const SearchedDelegates
 void print_text(const Options& options, const Times& times, const std::vector<host::EValue>& outputs,
                 const MethodInputs& inputs, std::ostream& out) {
   for (const std::string& note : inputs.notes()) out << note << '\n';
-  if (options.print_output != PrintOutput::kNone) {
-    const bool shows_all = options.print_output == PrintOutput::kAll;
+  if (options.print_output != "none") {
+    const bool shows_all = options.print_output == "all";
     for (size_t i = 0; i < outputs.size(); ++i)
       out << fmt::format("output {}: {}\n", i, describe_value(outputs[i], shows_all));
   }
@@ -278,6 +188,18 @@ Result<host::Module> open_module(const std::string& file, const host::ModuleOpti
   return module;
 }
 
+// Replaces "-" by the path of standard input.
+Status open_inputs(Options& options, Session& session) {
+  if (options.serve && session.input != nullptr)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--serve reads requests from standard input, expected other files");
+  if (!options.input_list.empty()) options.inputs = split_commas(options.input_list);
+  for (std::string& input : options.inputs) {
+    ETB_ASSIGN(input, input_path(input, session));
+  }
+  return {};
+}
+
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
   host::ModuleOptions module_options;
   module_options.load_mode = load_mode_of(options);
@@ -285,20 +207,26 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.kernel_libraries = options.kernel_libraries;
   module_options.secure = session.secure;
   module_options.limits = options.limits;
-  ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
-  ETB_ASSIGN(auto devices, parse_devices(options.devices));
-  ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
+  ETB_ASSIGN(options.file, input_path(options.file, session));
+  ETB_TRY(expect_kind(options.file, {FileKind::kProgram, FileKind::kArchive},
+                      "a program (.pte) or an archive (.pt2)"));
+  for (std::string& data : module_options.data_files) {
+    ETB_ASSIGN(data, input_path(data, session));
+    ETB_TRY(expect_kind(data, {FileKind::kExternalData}, "external weights (.ptd)"));
+  }
+  ETB_TRY(open_inputs(options, session));
+  ETB_ASSIGN(DelegateChoice choice, DelegateChoice::parse(options.delegates));
   // Shared by kernels and plugins.
   host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
   module_options.pool = &pool;
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
   registry.services.pool = &pool;
-  SearchedDelegates delegates(std::move(registry), std::move(pins), std::move(devices),
-                              std::move(backend_options));
+  SearchedDelegates delegates(std::move(registry), std::move(choice));
   module_options.delegates = &delegates;
   Times times;
   ETB_ASSIGN(host::Module module, open_module(options.file, module_options, times));
+  ETB_TRY(delegates.check_choice(module));
   if (options.method.empty()) options.method = choose_method(module);
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(options.method));
   if (options.serve) {
@@ -315,7 +243,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   if (!options.output_dir.empty()) ETB_TRY(write_npy_files(options.output_dir, outputs));
   if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
   if (options.json) {
-    session.out << to_json(options, times, delegates, outputs, inputs)
+    session.out << to_json(options, times, delegates, outputs, inputs, session)
                        .dump(2, ' ', true, Json::error_handler_t::replace)
                 << '\n';
   } else {
@@ -332,15 +260,17 @@ Result<ExitCode> run(const Options& options, Session& session) {
 }
 
 void add_input_options(CLI::App& command, Options& options) {
-  auto* inputs = command
-                     .add_option("--input", options.inputs,
-                                 "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a "
-                                 "number, true, false or none")
-                     ->type_name("FILE")
-                     ->allow_extra_args(false);
+  auto* inputs =
+      command
+          .add_option("--input", options.inputs,
+                      "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a "
+                      "number, true, false or none; - for an array or raw bytes from standard input")
+          ->type_name("FILE")
+          ->allow_extra_args(false);
   auto* random =
       command
           .add_option("--random", options.random_seed, "Fill all inputs with random numbers from this seed")
+          ->check(whole_number(0, UINT64_MAX))
           ->type_name("SEED");
   auto* ones = command.add_flag("--ones", options.ones, "Fill all inputs with ones (default)");
   auto* list =
@@ -364,11 +294,7 @@ void add_output_options(CLI::App& command, Options& options) {
                   "Write raw outputs to BASE-0.bin, BASE-1.bin, ...")
       ->type_name("BASE");
   command.add_option("--print-output,--print_output", options.print_output, "Amount of output data to print")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, PrintOutput>{{"none", PrintOutput::kNone},
-                                                                     {"summary", PrintOutput::kSummary},
-                                                                     {"all", PrintOutput::kAll}})
-              .description("{none,summary,all}"));
+      ->check(one_of({"none", "summary", "all"}));
 }
 
 void add_plugin_options(CLI::App& command, Options& options) {
@@ -377,51 +303,44 @@ void add_plugin_options(CLI::App& command, Options& options) {
                   "Shared library with custom kernels, LIB or LIB@sha256:HEX; repeatable")
       ->type_name("LIB")
       ->allow_extra_args(false);
-  command
-      .add_option("--backend-pin", options.backend_pins, "Use this plugin for this delegate id; repeatable")
-      ->type_name("ID=PLUGIN")
-      ->allow_extra_args(false);
-  command
-      .add_option(
-          "--device", options.devices,
-          "Run delegates, or only those with this id, on the device with this uuid or name, as listed by "
-          "`etbackend list --devices`; repeatable")
-      ->type_name("[ID=]DEVICE")
-      ->allow_extra_args(false);
-  command
-      .add_option("--backend-option", options.backend_options,
-                  "Set an option of the delegates with this id, as listed by `etbackend info ID`; repeatable")
-      ->type_name("ID:KEY=VALUE")
-      ->allow_extra_args(false);
+  add_delegate_options(command, options.delegates);
   add_layer_option(command, options.layers);
 }
 
 void add_limit_options(CLI::App& command, Options& options) {
   command.add_option("--repeat,--num_executions", options.repeat, "Number of timed runs")
-      ->check(CLI::Range(1u, kMaxRuns).description(""))
+      ->check(whole_number(1, kMaxRuns))
       ->capture_default_str();
   command.add_option("--warmup", options.warmup, "Number of runs before the timed ones")
-      ->check(CLI::Range(0u, kMaxRuns).description(""))
+      ->check(whole_number(0, kMaxRuns))
       ->capture_default_str();
+  auto* threads = command.add_option("--threads", options.threads, "Threads for kernels; 0: all processors")
+                      ->check(whole_number(0, host::ThreadPool::kMaxWorkers, "0: all processors"))
+                      ->capture_default_str();
   command
-      .add_option("--threads,--cpu_threads", options.threads,
-                  "Threads for kernels; 0, or -1 as in the official runner: all processors")
-      ->check(CLI::Range(-1, static_cast<int32_t>(host::ThreadPool::kMaxWorkers)).description(""))
-      ->capture_default_str();
+      .add_option("--cpu_threads", options.threads,
+                  "As --threads; -1, as in the official runner, also means all processors")
+      ->check(
+          CLI::Validator([check = whole_number(0, host::ThreadPool::kMaxWorkers, "0 or -1: all processors")](
+                             std::string& text) { return text == "-1" ? "" : check(text); },
+                         ""))
+      ->excludes(threads);
   command
       .add_option("--timeout-ms", options.timeout_ms,
                   "Stop a run after this time and report an error; 0: no limit")
+      ->check(whole_number(0, kMaxTimeoutMs))
       ->capture_default_str();
   command
       .add_option("--max-memory", options.limits.max_memory_bytes,
                   "Reject a program that needs more memory, such as 512MiB or 8GiB (default: 16 GiB, or "
                   "the memory of the machine if less)")
       ->transform(CLI::AsSizeValue(false))
+      ->check(whole_number(1, UINT64_MAX))
       ->type_name("SIZE");
   command
       .add_option("--max-instructions", options.limits.max_run_instructions,
                   "Stop a run that executes more instructions in loops")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1, UINT64_MAX))
       ->capture_default_str();
 }
 
@@ -432,8 +351,10 @@ void register_run(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "run", "Run a method of a program (.pte), or the graph of an archive (.pt2) on portable kernels");
   command
-      ->add_option("FILE,--model_path", options->file,
-                   "Program, or archive of torch.export, whose graph runs node by node without plugins")
+      ->add_option(
+          "FILE,--model_path", options->file,
+          "Program, or archive of torch.export, whose graph runs node by node without plugins; - for "
+          "standard input")
       ->required();
   command
       ->add_option("--method,--method_name", options->method,
@@ -449,7 +370,7 @@ void register_run(CLI::App& app, Session& session) {
           "--load-mode", options->load_mode,
           "Map the file (mmap, the default), map and lock it (mlock), or read it (file, the default with "
           "--serve, where the file may change)")
-      ->check(CLI::IsMember({"mmap", "file", "mlock"}));
+      ->check(one_of({"mmap", "file", "mlock"}));
   add_plugin_options(*command, *options);
   add_limit_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object");
