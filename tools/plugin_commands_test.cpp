@@ -66,6 +66,58 @@ TEST(ListCommand, DevicesSurvivesCrashAndHang) {
   EXPECT_EQ(hung["problem"]["reason"], "child.deadline");
 }
 
+TEST(ListCommand, DevicesHaveEveryFieldInOneOrder) {
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  const CliRun run = cli({"list", "--devices", "--plugin-path", fixture.path("a")});
+  EXPECT_THAT(run.out,
+              HasSubstr("    device npu 'Broken One'  memory 1 KiB  free 512 bytes  driver 1.0  uuid "
+                        "07000000000000000000000000000000\n"));
+  const json plugin =
+      own_plugin(cli({"list", "--devices", "--json", "--plugin-path", fixture.path("a")}).out);
+  EXPECT_EQ(plugin["devices"][0]["memory_free_bytes"], 512);
+}
+
+// A machine without the driver of a plugin is no failure. The list says what to install.
+TEST(ListCommand, APluginWithoutADeviceHasAReasonAndAHint) {
+  PluginFixture fixture;
+  fixture.add("a", library("no_device"));
+  const CliRun run = cli({"list", "--devices", "--plugin-path", fixture.path("a")});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("    no device: no driver\\x1b[31m\n    hint: install one\n"));
+  const json plugin =
+      own_plugin(cli({"list", "--devices", "--json", "--plugin-path", fixture.path("a")}).out);
+  EXPECT_EQ(plugin["no_device"]["hint"], "install one");
+}
+
+TEST(ListCommand, HasTheNamesThatAUserTypes) {
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  const std::string out = cli({"list", "--plugin-path", fixture.path("a")}).out;
+  EXPECT_THAT(out.substr(0, out.find('\n')), HasSubstr("ALIAS"));
+  EXPECT_THAT(out, testing::ContainsRegex("com.example.broken +broken +1.2.3 "));
+}
+
+// Refused plugins and errors end in a remedy.
+TEST(PluginCommands, ReasonsHaveHints) {
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  fixture.add("b", library("good"), {{"version", "9.9.9"}});
+  const std::string path = fixture.path("b");
+  const std::string hint = "hint: install library and manifest of one version";
+  EXPECT_THAT(cli({"list", "--plugin-path", path}).out, HasSubstr("    " + hint));
+  EXPECT_THAT(cli({"info", "broken", "--plugin-path", path}).out, HasSubstr("\n" + hint));
+  const CliRun explain = cli({"explain", "broken", "--plugin-path", path});
+  EXPECT_THAT(explain.out, HasSubstr("   " + hint));
+  EXPECT_THAT(explain.err, HasSubstr("  " + hint));
+  EXPECT_EQ(own_plugin(cli({"list", "--json", "--plugin-path", path}).out)["problem"]["hint"],
+            hint.substr(hint.find(' ') + 1));
+  EXPECT_THAT(cli({"explain", "no-such-plugin"}).err, HasSubstr("  hint: `etbackend list --places`"));
+  EXPECT_THAT(
+      cli({"explain", "BrokenBackend", "--payload-version", "9", "--plugin-path", fixture.path("a")}).err,
+      HasSubstr("hint: compile the program again"));
+}
+
 TEST(ListCommand, DigestsAreCheckedOnRequest) {
   PluginFixture fixture;
   fixture.add("a", library("good"));

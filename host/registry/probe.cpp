@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/format/hex.hpp"
+#include "host/layers/start_plugin.hpp"
 #include "host/plugin/device.hpp"
 #include "host/registry/child_process.hpp"
 #include "host/registry/diagnostic.hpp"
@@ -51,13 +52,15 @@ json from_device(const etb_device_info& info) {
           {"memory_free_bytes", info.memory_free_bytes}};
 }
 
-// Asks a plugin without devices to open one. Its error names what the machine lacks.
-void add_reason(const PluginContext& context, json& report) {
+// Stores why a plugin has no device, and the remedy: its latest warning, or its error when asked to open one.
+void add_reason(const PluginContext& context, std::string message, json& report) {
   constexpr std::string_view kHint = "\nhint: ";
   const uint8_t any[16] = {};
-  const Result<Device> device = context.open_device(any);
-  if (device || device.error().code != Code::UNAVAILABLE) return;
-  const std::string& message = device.error().message;
+  if (message.empty())
+    if (const Result<Device> device = context.open_device(any);
+        !device && device.error().code == Code::UNAVAILABLE)
+      message = device.error().message;
+  if (message.empty()) return;
   const size_t end = std::min(message.find(kHint), message.size());
   report["no_device_reason"] = message.substr(0, end);
   if (end < message.size()) report["no_device_hint"] = message.substr(end + kHint.size());
@@ -86,13 +89,20 @@ Result<json> try_plugin(const PluginEntry& entry, const LoadOptions& options, Ch
       report["libraries"].push_back(object);
   if (plugin->is_layer()) return report;
   channel.at("in init");
-  ETB_ASSIGN(const PluginContext context, PluginContext::make(plugin, plugin->table(), plugin->host()));
+  std::string warning;
+  LogSink log(ETB_LOG_WARNING, [&](const LogLine& line) { warning = line.text; });
+  StartArgs args;
+  args.services.log = &log;
+  args.application = options.host;
+  args.plugin_dir = plugin->host().plugin_dir;
+  args.host_flags = plugin->host().flags;
+  ETB_ASSIGN(const PluginContext context, start_plugin(plugin, plugin->table(), args));
   if ((plugin->ident().profiles & ETB_PROFILE_RUNTIME) != 0) {
     channel.at("enumerating devices");
     ETB_TRY(context.each_device([&](const etb_device_info& info) {
       if (report["devices"].size() < 1024) report["devices"].push_back(from_device(info));
     }));
-    if (report["devices"].empty()) add_reason(context, report);
+    if (report["devices"].empty()) add_reason(context, warning, report);
   }
   channel.at("in deinit");
   return report;

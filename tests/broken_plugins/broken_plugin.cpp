@@ -125,10 +125,15 @@ etb_status ETB_CALL enumerate(etb_plugin*, const etb_device_sink* sink, etb_erro
 #if defined(ETB_BROKEN_CRASHES_IN_ENUMERATE)
   raise(SIGSEGV);
 #endif
+#if defined(ETB_BROKEN_NO_DEVICE)
+  (void)sink;
+  return ETB_OK;
+#endif
   etb_device_info info = {};
   info.struct_size = sizeof(info);
   info.uuid[0] = 7;
   info.memory_total_bytes = 1024;
+  info.memory_free_bytes = 512;
   info.kind = "npu";
   info.name = "Broken One";
   info.driver_version = "1.0";
@@ -139,7 +144,15 @@ etb_status ETB_CALL enumerate(etb_plugin*, const etb_device_sink* sink, etb_erro
 }
 
 etb_status ETB_CALL open_device(etb_plugin*, const uint8_t*, const etb_option*, uint64_t, etb_device** out,
-                                etb_error*) {
+                                etb_error* error) {
+#if defined(ETB_BROKEN_NO_DEVICE)
+  if (error != nullptr) {
+    error->code = ETB_UNAVAILABLE;
+    std::strcpy(error->text, "no driver\x1b[31m\nhint: install one");
+  }
+  return ETB_UNAVAILABLE;
+#endif
+  (void)error;
   *out = reinterpret_cast<etb_device*>(&device_object);
   return ETB_OK;
 }

@@ -333,6 +333,7 @@ const std::vector<Row>& rows() {
       {"exits_in_init", Seen::kInChild, "child.crashed", "exited with code 0 while in init"},
       {"crashes_in_enumerate", Seen::kInChild, "child.crashed", "while enumerating devices"},
       {"hostile_device_name", Seen::kNever, "", ""},
+      {"no_device", Seen::kNever, "", ""},
   };
   return kRows;
 }
@@ -399,6 +400,17 @@ TEST(BrokenPlugins, HostileDeviceTextDoesNotReachTheCaller) {
   ASSERT_TRUE(probed);
   ASSERT_EQ(probed->devices.size(), 1u);
   EXPECT_TRUE(is_printable(probed->devices[0].name)) << probed->devices[0].name;
+}
+
+TEST(BrokenPlugins, APluginWithoutADeviceGivesItsReasonAndRemedy) {
+  PluginFixture fixture;
+  fixture.add("plugins", library_file("no_device"));
+  const Registry registry(fixture.options());
+  const auto probed = probe_plugin(registry.plugins()[0], {}, std::chrono::seconds(20));
+  ASSERT_TRUE(probed);
+  EXPECT_TRUE(probed->devices.empty());
+  EXPECT_EQ(probed->no_device_reason, "no driver\\x1b[31m");
+  EXPECT_EQ(probed->no_device_hint, "install one");
 }
 
 // In a child only: with its library in this process, the loader would find it, and none could be missing.

@@ -9,7 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # FILE#ANCHOR of each heading, as the usual renderers make it: lower case, punctuation dropped, spaces as hyphens.
-mapfile -t pages < <(printf '%s\n' README.md SECURITY.md; find docs host -name '*.md' | LC_ALL=C sort)
+folders=(docs)
+if [ -d host ]; then folders+=(host); fi  # not in the installed tree
+mapfile -t pages < <(printf '%s\n' README.md SECURITY.md; find "${folders[@]}" -name '*.md' | LC_ALL=C sort)
 LC_ALL=C awk '
   FNR == 1 { fenced = 0 }
   /^ *```/ { fenced = !fenced; next }

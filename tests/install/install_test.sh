@@ -78,6 +78,15 @@ step "an application, with pkg-config"
   $(pkg-config --cflags --libs etbackend-host) -ldl
 "$work/by_hand" "$work/plugin/plugins.d/consumer_npu.so"
 
+step "a C application, with pkg-config --static and a C compiler"
+# shellcheck disable=SC2046
+"$CC" -std=c11 "${sanitize[@]}" -o "$work/run_program" "$source/docs/examples/run_program.c" \
+  $(pkg-config --static --cflags --libs etbackend-host)
+"$work/run_program" "$source/tests/fixtures/programs/add.pte"
+
+step "no link of the installed pages is dead"
+"$source/tests/docs/links.sh" "$(dirname "$(find "$prefix" -path '*doc*' -name README.md)")"
+
 step "a component that does not exist is refused by name"
 mkdir -p "$work/unknown"
 cat >"$work/unknown/CMakeLists.txt" <<'END'

@@ -9,6 +9,7 @@
 #   lib/pkgconfig/etbackend-{api,host}.pc
 #   lib/etbackend/plugins.d/                plugins, each with its manifest
 #   share/etbackend/schema/                 FlatBuffers schemas
+#   share/doc/etbackend/                    README.md, SECURITY.md, docs/
 #   bin/etbackend
 #
 # A library belongs to the component of its top folder: formats (api/), host, partitioner_sdk, conformance.
@@ -34,7 +35,9 @@ function(etb_install_package)
     install(TARGETS etbackend RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
   install(DIRECTORY api/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/etbackend OPTIONAL FILES_MATCHING PATTERN "*.fbs")
-  install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  install(CODE "execute_process(COMMAND \${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
+    -DDESTINATION=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}
+    -P ${PROJECT_SOURCE_DIR}/tools/cmake/EtbInstallDocs.cmake COMMAND_ERROR_IS_FATAL ANY)")
   etb_install_cmake_package()
   etb_install_pkg_config()
 endfunction()
