@@ -48,6 +48,8 @@ struct ModuleOptions {
   bool shares_arenas = false;
   // The module allocates outputs that the program leaves to the caller. False: the caller calls set_output.
   bool brings_outputs = true;
+  // Memory of arenas, state, scratch and outputs. NULL: the C library's.
+  const etb_alloc_service* allocator = nullptr;
   LoadLimits limits = {};  // rejects programs that ask for more: a file is not trusted
   uint64_t random_seed = 0;
 };
@@ -88,6 +90,8 @@ class Module {
   // input's memory to the caller.
   [[nodiscard]] Status set_input(std::string_view method, uint32_t index, const EValue& value);
   [[nodiscard]] Status set_inputs(std::string_view method, std::span<const EValue> values);
+  // Returns INVALID_STATE with the first input that was never set. Loads the method.
+  [[nodiscard]] Status check_inputs(std::string_view method);
   // Sets the memory of an output that the program leaves to the caller. By default the module allocates it.
   [[nodiscard]] Status set_output(std::string_view method, uint32_t index, std::span<std::byte> memory);
 
@@ -102,6 +106,7 @@ class Module {
   // Like execute, but returns no vector: allocates nothing from the heap once the method has run.
   [[nodiscard]] Status run(std::string_view method, const RunLimits& limits = {});
 
+  // Outputs of the latest run. INVALID_STATE before the first.
   [[nodiscard]] Result<EValue> get_output(std::string_view method, uint32_t index) const;
   [[nodiscard]] Result<std::vector<EValue>> get_outputs(std::string_view method) const;
 
