@@ -161,12 +161,12 @@ struct Module::State {
     for (const std::string& path : options.kernel_libraries) {
       ETB_ASSIGN(std::shared_ptr<const KernelLibrary> library, KernelLibrary::open(path, options.secure));
       const Kernel* duplicate = nullptr;
-      const etb_status status = own_kernels->add(library->rows(), &duplicate);
+      const etb_status status = own_kernels->add_over(library->rows(), &duplicate);
       if (status != ETB_OK) {
         return make_error(static_cast<Code>(status),
                           "kernel library '" + path + "': " +
                               (duplicate == nullptr ? "too many tables"
-                                                    : std::string(duplicate->name) + " is there already"));
+                                                    : std::string(duplicate->name) + " is there twice"));
       }
       libraries.push_back(std::move(library));
     }

@@ -35,7 +35,8 @@ enum class LoadMode : uint8_t {
 struct ModuleOptions {
   LoadMode load_mode = LoadMode::kMmap;
   std::vector<std::string> data_files = {};  // external weights (.ptd)
-  // Shared libraries with kernels (kernel_library.hpp), in addition to `kernels`: PATH or PATH@sha256:HEX.
+  // Shared libraries with kernels (kernel_library.hpp): PATH or PATH@sha256:HEX. A kernel of a library replaces one
+  // of `kernels` of the same name and key; among libraries, the last in this list has precedence.
   std::vector<std::string> kernel_libraries = {};
   bool secure = false;                      // accepts such libraries only with a digest and owned by root
   const KernelRegistry* kernels = nullptr;  // null: the portable kernels
