@@ -72,7 +72,8 @@ TEST_F(Application, CallsAMethodByDefault) {
   ASSERT_EQ(open("add.pte"), ETB_OK) << error_.text;
   const etb_value inputs[] = {matrix(), matrix()};
   etb_value output = ETB_VALUE_INIT;
-  ASSERT_EQ(etb_module_call(module_, nullptr, inputs, 2, nullptr, &output, 1, &error_), ETB_OK) << error_.text;
+  ASSERT_EQ(etb_module_call(module_, nullptr, inputs, 2, nullptr, &output, 1, &error_), ETB_OK)
+      << error_.text;
   EXPECT_EQ(output.tensor.rank, 2U);
   EXPECT_EQ(static_cast<const float*>(output.tensor.data)[5], 12);
   EXPECT_EQ(etb_module_call(module_, nullptr, inputs, 1, nullptr, nullptr, 0, &error_), ETB_INVALID_ARGUMENT);
@@ -85,7 +86,8 @@ TEST_F(Application, RunsADelegateOnAPluginAndReportsTheDecision) {
   const etb_value input = vector();
   etb_value output = ETB_VALUE_INIT;
   EXPECT_EQ(etb_module_decision_count(module_), 0U);
-  ASSERT_EQ(etb_module_call(module_, nullptr, &input, 1, nullptr, &output, 1, &error_), ETB_OK) << error_.text;
+  ASSERT_EQ(etb_module_call(module_, nullptr, &input, 1, nullptr, &output, 1, &error_), ETB_OK)
+      << error_.text;
   EXPECT_EQ(static_cast<const float*>(output.tensor.data)[3], 5);
   ASSERT_EQ(etb_module_decision_count(module_), 1U);
   etb_decision decision = ETB_DECISION_INIT;
@@ -104,7 +106,8 @@ TEST_F(Application, PassesSettingsToThePluginTheDeviceAndTheRun) {
   ASSERT_EQ(etb_registry_open(&linked, &registry_, &error_), ETB_OK) << error_.text;
   const etb_setting bias = {ETB_INIT_SIZE(etb_setting), 0, "ToyBackend", "bias", "0.5"};
   const etb_setting share = {ETB_INIT_SIZE(etb_setting), 0, "ToyBackend", "share", "true"};
-  const etb_backend_choice choice = {ETB_INIT_SIZE(etb_backend_choice), 0, "ToyBackend", toy_plugin_id(), "toy"};
+  const etb_backend_choice choice = {ETB_INIT_SIZE(etb_backend_choice), 0, "ToyBackend", toy_plugin_id(),
+                                     "toy"};
   const etb_setting settings[] = {bias, share};
   etb_module_options options = ETB_MODULE_OPTIONS_INIT;
   options.settings = settings;
@@ -114,7 +117,8 @@ TEST_F(Application, PassesSettingsToThePluginTheDeviceAndTheRun) {
   ASSERT_EQ(open_toy(options), ETB_OK) << error_.text;
   const etb_value input = vector();
   etb_value output = ETB_VALUE_INIT;
-  ASSERT_EQ(etb_module_call(module_, nullptr, &input, 1, nullptr, &output, 1, &error_), ETB_OK) << error_.text;
+  ASSERT_EQ(etb_module_call(module_, nullptr, &input, 1, nullptr, &output, 1, &error_), ETB_OK)
+      << error_.text;
   EXPECT_EQ(static_cast<const float*>(output.tensor.data)[0], 1 + 10 + 0.5F);
   EXPECT_TRUE(toy_device_was_shared());
 }
@@ -155,7 +159,8 @@ TEST_F(Application, TracesKernelsAndDelegates) {
   options.trace = &sink;
   ASSERT_EQ(open_toy(options), ETB_OK) << error_.text;
   const etb_value input = vector();
-  ASSERT_EQ(etb_module_call(module_, nullptr, &input, 1, nullptr, nullptr, 0, &error_), ETB_OK) << error_.text;
+  ASSERT_EQ(etb_module_call(module_, nullptr, &input, 1, nullptr, nullptr, 0, &error_), ETB_OK)
+      << error_.text;
   EXPECT_THAT(kinds, testing::ElementsAre(ETB_TRACE_LOAD_METHOD, ETB_TRACE_DELEGATE, ETB_TRACE_EXECUTE));
 }
 
@@ -205,10 +210,12 @@ TEST_F(Application, OpensAPartOfAFile) {
   std::ofstream(path, std::ios::binary) << std::string(4096, 'x') << from.rdbuf() << "tail";
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_GE(descriptor, 0);
-  EXPECT_EQ(etb_module_open_descriptor(descriptor, 4096, 0, nullptr, &module_, &error_), ETB_OK) << error_.text;
+  EXPECT_EQ(etb_module_open_descriptor(descriptor, 4096, 0, nullptr, &module_, &error_), ETB_OK)
+      << error_.text;
   ::close(descriptor);
   const etb_value inputs[] = {matrix(), matrix()};
-  EXPECT_EQ(etb_module_call(module_, nullptr, inputs, 2, nullptr, nullptr, 0, &error_), ETB_OK) << error_.text;
+  EXPECT_EQ(etb_module_call(module_, nullptr, inputs, 2, nullptr, nullptr, 0, &error_), ETB_OK)
+      << error_.text;
   etb_module* second = nullptr;
   EXPECT_EQ(etb_module_open_descriptor(-1, 0, 0, nullptr, &second, &error_), ETB_ACCESS_FAILED);
   EXPECT_EQ(second, nullptr);
@@ -221,7 +228,8 @@ TEST_F(Application, OpensAProgramAgainForASecondThread) {
   etb_module_close(module_);
   module_ = second;
   const etb_value inputs[] = {matrix(), matrix()};
-  EXPECT_EQ(etb_module_call(module_, nullptr, inputs, 2, nullptr, nullptr, 0, &error_), ETB_OK) << error_.text;
+  EXPECT_EQ(etb_module_call(module_, nullptr, inputs, 2, nullptr, nullptr, 0, &error_), ETB_OK)
+      << error_.text;
 }
 
 // ---- Runs on a thread
@@ -242,7 +250,8 @@ TEST_F(Application, RunsOnItsThread) {
   EXPECT_EQ(etb_module_start(module_, nullptr, nullptr, &End::put, &end, &error_), ETB_INVALID_STATE);
   EXPECT_STREQ(error_.text, "input 0 was never set");
   const etb_value value = matrix();
-  for (uint32_t i = 0; i < 2; ++i) ASSERT_EQ(etb_module_set_input(module_, nullptr, i, &value, &error_), ETB_OK);
+  for (uint32_t i = 0; i < 2; ++i)
+    ASSERT_EQ(etb_module_set_input(module_, nullptr, i, &value, &error_), ETB_OK);
   for (int run = 1; run <= 3; ++run) {
     ASSERT_EQ(etb_module_start(module_, nullptr, nullptr, &End::put, &end, &error_), ETB_OK) << error_.text;
     ASSERT_EQ(etb_module_wait(module_, UINT64_MAX, &error_), ETB_OK) << error_.text;
@@ -339,8 +348,10 @@ TEST(ApplicationThreads, LoadRunAndUnloadOnEight) {
         options.registry = registry;
         if (status == ETB_OK) status = etb_module_open_bytes(program.view(), &options, &module, &error);
         etb_registry_close(registry);  // the module keeps what it needs
-        if (status == ETB_OK) status = etb_module_call(module, nullptr, &input, 1, nullptr, &output, 1, &error);
-        if (status == ETB_OK && static_cast<const float*>(output.tensor.data)[3] != static_cast<float>(t) + 1) ++failed;
+        if (status == ETB_OK)
+          status = etb_module_call(module, nullptr, &input, 1, nullptr, &output, 1, &error);
+        if (status == ETB_OK && static_cast<const float*>(output.tensor.data)[3] != static_cast<float>(t) + 1)
+          ++failed;
         if (status == ETB_OK) status = etb_module_open(fixture("add.pte").c_str(), nullptr, &own, &error);
         if (status != ETB_OK) ++failed;
         etb_module_close(own);

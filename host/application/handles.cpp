@@ -55,10 +55,10 @@ Status check_handle(const void* handle, HandleKind kind) {
   const std::lock_guard lock(all.mutex);
   const auto found = all.kinds.find(handle);
   if (found != all.kinds.end() && found->second == kind) return {};
-  return make_error(Code::INVALID_HANDLE,
-                    std::string(to_text(kind)) +
-                        (found == all.kinds.end() ? ": the handle was ended, or never made"
-                                                  : ": the handle is one of another kind"));
+  return make_error(
+      Code::INVALID_HANDLE,
+      std::string(to_text(kind)) + (found == all.kinds.end() ? ": the handle was ended, or never made"
+                                                             : ": the handle is one of another kind"));
 }
 
 bool is_checked() noexcept { return checked_flag().load(std::memory_order_relaxed); }

@@ -18,7 +18,9 @@ const char* ETB_CALL etb_version(void) {
 
 uint32_t ETB_CALL etb_abi_version(void) { return ETB_ABI_VERSION; }
 
-const char* ETB_CALL etb_status_text(etb_status status) { return etb::to_text(static_cast<etb::Code>(status)); }
+const char* ETB_CALL etb_status_text(etb_status status) {
+  return etb::to_text(static_cast<etb::Code>(status));
+}
 
 const char* ETB_CALL etb_last_error(void) { return etb::host::last_error(); }
 

@@ -48,7 +48,8 @@ TEST_F(Misuse, NullIsNamed) {
   EXPECT_EQ(etb_module_execute(nullptr, "forward", nullptr, &error_), ETB_INVALID_ARGUMENT);
   EXPECT_STREQ(error_.text, "module is NULL");
   EXPECT_EQ(etb_module_execute(nullptr, "forward", nullptr, nullptr), ETB_INVALID_ARGUMENT);
-  EXPECT_EQ(etb_module_call(module_, nullptr, nullptr, 2, nullptr, nullptr, 0, &error_), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(etb_module_call(module_, nullptr, nullptr, 2, nullptr, nullptr, 0, &error_),
+            ETB_INVALID_ARGUMENT);
   EXPECT_EQ(etb_module_set_input(module_, nullptr, 0, nullptr, &error_), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(etb_module_get_output(module_, nullptr, 0, nullptr, &error_), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(etb_module_input_spec(module_, nullptr, 0, nullptr, &error_), ETB_INVALID_ARGUMENT);

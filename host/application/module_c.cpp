@@ -85,7 +85,8 @@ etb_status ETB_CALL etb_module_open_bytes(etb_bytes bytes, const etb_module_opti
                                           etb_module** out, etb_error* error) {
   return open_module(options, out, error, [bytes](const ModuleOptions& read) -> Result<Module> {
     ETB_TRY(etb::host::check_array(static_cast<const std::byte*>(bytes.data), bytes.nbytes, "bytes"));
-    return Module::from_bytes({static_cast<const std::byte*>(bytes.data), static_cast<size_t>(bytes.nbytes)}, read);
+    return Module::from_bytes({static_cast<const std::byte*>(bytes.data), static_cast<size_t>(bytes.nbytes)},
+                              read);
   });
 }
 

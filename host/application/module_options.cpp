@@ -17,8 +17,8 @@ Status read_choices(const etb_module_options& given, EngineDelegates::Choices& o
     ETB_TRY(ETB_ACCEPT(etb_backend_choice, choice, device));
     const std::string id = text_of(choice->backend_id);
     if (choice->plugin_id != nullptr && id.empty())
-      return make_error(Code::INVALID_ARGUMENT, "options: choice " + std::to_string(i) +
-                                                    ": a plugin without a delegate id");
+      return make_error(Code::INVALID_ARGUMENT,
+                        "options: choice " + std::to_string(i) + ": a plugin without a delegate id");
     if (choice->plugin_id != nullptr) out.pins[id] = choice->plugin_id;
     if (choice->device != nullptr) out.devices[id] = choice->device;
   }
@@ -29,7 +29,8 @@ Status read_texts(const char* const* texts, uint64_t count, const char* name, st
   ETB_TRY(check_array(texts, count, name));
   for (uint64_t i = 0; i < count; ++i) {
     if (texts[i] == nullptr)
-      return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": element " + std::to_string(i) + " is NULL");
+      return make_error(Code::INVALID_ARGUMENT,
+                        std::string(name) + ": element " + std::to_string(i) + " is NULL");
     out.emplace_back(texts[i]);
   }
   return {};
@@ -50,7 +51,8 @@ Status read_plain_fields(const etb_module_options& given, ModuleOptions& out) {
   out.random_seed = given.random_seed;
   if (given.allocator != nullptr) {
     ETB_TRY(ETB_ACCEPT(etb_alloc_service, given.allocator, free));
-    ETB_TRY(check_pointer(reinterpret_cast<const void*>(given.allocator->allocate), "options: allocator.allocate"));
+    ETB_TRY(check_pointer(reinterpret_cast<const void*>(given.allocator->allocate),
+                          "options: allocator.allocate"));
     ETB_TRY(check_pointer(reinterpret_cast<const void*>(given.allocator->free), "options: allocator.free"));
     out.allocator = given.allocator;
   }

@@ -26,7 +26,8 @@ Status read_paths(const etb_registry_options& given, RegistryOptions& out) {
   for (uint64_t i = 0; i < given.search_path_count; ++i) {
     const char* const path = given.search_paths[i];
     if (path == nullptr || path[0] != '/')
-      return make_error(Code::INVALID_ARGUMENT, "options: search path '" + std::string(path == nullptr ? "" : path) +
+      return make_error(Code::INVALID_ARGUMENT, "options: search path '" +
+                                                    std::string(path == nullptr ? "" : path) +
                                                     "', expected an absolute folder");
     std::error_code failed;
     if (!std::filesystem::is_directory(path, failed))
@@ -42,7 +43,8 @@ Result<RegistryOptions> read_options(const etb_registry_options& given) {
     options = etb::host::installed_plugins();
   else
     options.admin_path.clear();
-  if ((given.flags & (ETB_REGISTRY_NO_ENVIRONMENT | ETB_REGISTRY_ONLY_PATHS)) != 0) options.environment = nullptr;
+  if ((given.flags & (ETB_REGISTRY_NO_ENVIRONMENT | ETB_REGISTRY_ONLY_PATHS)) != 0)
+    options.environment = nullptr;
   options.secure = options.secure || (given.flags & ETB_REGISTRY_SECURE) != 0;
   options.no_shadow = (given.flags & ETB_REGISTRY_NO_SHADOW) != 0;
   options.check_digests = (given.flags & ETB_REGISTRY_CHECK_DIGESTS) != 0;
@@ -94,7 +96,8 @@ etb_status ETB_CALL etb_registry_open(const etb_registry_options* options, etb_r
     ETB_TRY(etb::host::check_pointer(out, "out"));
     etb_registry_options given = ETB_REGISTRY_OPTIONS_INIT;
     if (options != nullptr) {
-      ETB_TRY(etb::accept_struct(options, ETB_SIZE_THROUGH(etb_registry_options, reserved), kFlags, "options"));
+      ETB_TRY(
+          etb::accept_struct(options, ETB_SIZE_THROUGH(etb_registry_options, reserved), kFlags, "options"));
       given = etb::copy_struct(*options);
     }
     if (given.thread_count > etb::host::ThreadPool::kMaxWorkers)
@@ -104,7 +107,8 @@ etb_status ETB_CALL etb_registry_open(const etb_registry_options* options, etb_r
     ETB_ASSIGN(RegistryOptions read, read_options(given));
     auto made = std::make_unique<etb_registry>();
     made->engine = std::make_shared<etb::host::Engine>(std::move(read), given.thread_count);
-    for (const PluginEntry& entry : made->engine->registry().plugins()) made->texts.push_back(texts_of(entry));
+    for (const PluginEntry& entry : made->engine->registry().plugins())
+      made->texts.push_back(texts_of(entry));
     add_handle(made.get(), HandleKind::kRegistry);
     *out = made.release();
     return {};

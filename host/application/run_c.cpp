@@ -16,7 +16,8 @@ using etb::host::use;
 Result<RunLimits> read_limits(etb_module& module, const etb_run_limits* limits) {
   RunLimits read;
   if (limits == nullptr) return read;
-  ETB_TRY(etb::accept_struct(limits, ETB_SIZE_THROUGH(etb_run_limits, timeout_ns), ETB_RUN_CANCELLABLE, "limits"));
+  ETB_TRY(etb::accept_struct(limits, ETB_SIZE_THROUGH(etb_run_limits, timeout_ns), ETB_RUN_CANCELLABLE,
+                             "limits"));
   if ((limits->flags & ETB_RUN_CANCELLABLE) != 0) {
     module.is_cancelled.store(false, std::memory_order_relaxed);
     read.cancel = &module.is_cancelled;

@@ -23,8 +23,9 @@ etb_status RunThread::start(AsyncRun run, etb_error* error) {
     try {
       thread_ = std::thread([this] { work(); });
     } catch (const std::system_error& failed) {
-      return report(Error{Code::OUT_OF_RESOURCES, std::string("no thread for the run: ") + failed.what(), {}, 0},
-                    error);
+      return report(
+          Error{Code::OUT_OF_RESOURCES, std::string("no thread for the run: ") + failed.what(), {}, 0},
+          error);
     }
   }
   next_ = std::move(run);

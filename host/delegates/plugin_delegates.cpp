@@ -72,9 +72,10 @@ Result<std::shared_ptr<const Device>> PluginDelegates::device_of(const std::stri
   if (named == device_names_.end()) named = device_names_.find("");
   if (named == device_names_.end()) {
     if (options.empty()) return nullptr;
-    return make_error(Code::INVALID_ARGUMENT,
-                      "delegate '" + backend_id + "': option '" + options[0].key +
-                          "' belongs to a device\nhint: choose a device, too; the plugin's default takes none");
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        "delegate '" + backend_id + "': option '" + options[0].key +
+            "' belongs to a device\nhint: choose a device, too; the plugin's default takes none");
   }
   auto device = devices_.open(plugin, named->second, options);
   if (!device)

@@ -14,12 +14,13 @@ struct TypeName {
   const char* text;
   etb_option_type type;
 };
-constexpr TypeName kTypes[] = {{"bool", ETB_OPTION_BOOL}, {"i64", ETB_OPTION_I64},     {"f64", ETB_OPTION_F64},
-                               {"text", ETB_OPTION_TEXT}, {"bytes", ETB_OPTION_BYTES}, {"list", ETB_OPTION_LIST}};
+constexpr TypeName kTypes[] = {{"bool", ETB_OPTION_BOOL},   {"i64", ETB_OPTION_I64},
+                               {"f64", ETB_OPTION_F64},     {"text", ETB_OPTION_TEXT},
+                               {"bytes", ETB_OPTION_BYTES}, {"list", ETB_OPTION_LIST}};
 
 const char* name_of(etb_option_type type) {
-  const auto* const found =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeName& row) { return row.type == type; });
+  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                         [&](const TypeName& row) { return row.type == type; });
   return found == std::end(kTypes) ? "unknown" : found->text;
 }
 

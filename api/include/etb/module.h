@@ -101,17 +101,19 @@ static inline etb_value etb_value_tensor(etb_dtype dtype, uint32_t rank, int64_t
 #define ETB_LOAD_MMAP_TRY_LOCK 3u  // mapped, and locked in memory where the system's limit allows it
 
 // Flags of etb_module_options.
-#define ETB_MODULE_NO_PLUGINS 0x1u     // programs with delegates are rejected
-#define ETB_MODULE_SHARED_ARENAS 0x2u  // all methods use one set of arenas; they must not depend on each other's
-#define ETB_MODULE_SECURE 0x4u         // kernel libraries need a digest and belong to root
+#define ETB_MODULE_NO_PLUGINS 0x1u  // programs with delegates are rejected
+#define ETB_MODULE_SHARED_ARENAS \
+  0x2u                          // all methods use one set of arenas; they must not depend on each other's
+#define ETB_MODULE_SECURE 0x4u  // kernel libraries need a digest and belong to root
 
 // Choice of a plugin, a device, or both, for the delegates of one id.
 typedef struct etb_backend_choice {
   uint32_t struct_size;
-  uint32_t flags;          // must be zero
-  const char* backend_id;  // delegate id in the program, such as "XnnpackBackend"; "" for the device of all ids
-  const char* plugin_id;   // the plugin that is preferred when it is a candidate; NULL: by the usual rules
-  const char* device;      // uuid or name of the plugin's device; NULL: the plugin's default
+  uint32_t flags;  // must be zero
+  const char*
+      backend_id;  // delegate id in the program, such as "XnnpackBackend"; "" for the device of all ids
+  const char* plugin_id;  // the plugin that is preferred when it is a candidate; NULL: by the usual rules
+  const char* device;     // uuid or name of the plugin's device; NULL: the plugin's default
 } etb_backend_choice;
 
 // Kind of a trace event.
@@ -169,15 +171,15 @@ typedef struct etb_module_options {
   // The registry that finds plugins, and whose threads the module uses. NULL: the installed plugins. Modules
   // without a registry and with equal thread_count share threads and plugins.
   etb_registry* registry;
-  const etb_backend_choice* choices;    // choice_count of them
+  const etb_backend_choice* choices;  // choice_count of them
   uint64_t choice_count;
-  const etb_setting* settings;          // setting_count options for devices, delegates, contexts and runs
+  const etb_setting* settings;  // setting_count options for devices, delegates, contexts and runs
   uint64_t setting_count;
   const char* const* kernel_libraries;  // kernel_library_count libraries: PATH or PATH@sha256:HEX
   uint64_t kernel_library_count;
-  const etb_alloc_service* allocator;   // memory of arenas, state, scratch and outputs; NULL: the C library's
-  const etb_trace_sink* trace;          // NULL: nothing is traced, and no clock is read
-  uint64_t random_seed;                 // of operators that draw random numbers
+  const etb_alloc_service* allocator;  // memory of arenas, state, scratch and outputs; NULL: the C library's
+  const etb_trace_sink* trace;         // NULL: nothing is traced, and no clock is read
+  uint64_t random_seed;                // of operators that draw random numbers
 } etb_module_options;
 
 // Initialiser of an etb_module_options: mapped file, one thread for each processor, installed plugins.
@@ -250,8 +252,8 @@ ETB_EXPORT etb_status ETB_CALL etb_module_open_bytes(etb_bytes bytes, const etb_
 // threads     [any]   may block: yes
 // since       1.0
 ETB_EXPORT etb_status ETB_CALL etb_module_open_descriptor(int descriptor, uint64_t offset, uint64_t nbytes,
-                                                          const etb_module_options* options,
-                                                          etb_module** out, etb_error* error);
+                                                          const etb_module_options* options, etb_module** out,
+                                                          etb_error* error);
 
 // Opens a second module on the program of a first one: the file is mapped once, methods, memory and state are
 // its own. So two threads can run one program.
@@ -388,9 +390,10 @@ ETB_EXPORT etb_status ETB_CALL etb_module_get_output(etb_module* module, const c
 // returns  the errors of the three functions; ETB_INVALID_ARGUMENT (input_count or output_count does not suit).
 // threads  [serial:module]   may block: yes
 // since    1.0     mirrors  ExecuTorch extension/module/module.h, Module::forward
-ETB_EXPORT etb_status ETB_CALL etb_module_call(etb_module* module, const char* method, const etb_value* inputs,
-                                               uint32_t input_count, const etb_run_limits* limits,
-                                               etb_value* outputs, uint32_t output_count, etb_error* error);
+ETB_EXPORT etb_status ETB_CALL etb_module_call(etb_module* module, const char* method,
+                                               const etb_value* inputs, uint32_t input_count,
+                                               const etb_run_limits* limits, etb_value* outputs,
+                                               uint32_t output_count, etb_error* error);
 
 // Receives the end of a run that etb_module_start began.
 //
@@ -415,8 +418,8 @@ typedef void(ETB_CALL* etb_run_done_fn)(void* ctx, etb_status status, const etb_
 // threads  [serial:module]
 // since    1.0
 ETB_EXPORT etb_status ETB_CALL etb_module_start(etb_module* module, const char* method,
-                                                const etb_run_limits* limits, etb_run_done_fn done,
-                                                void* ctx, etb_error* error);
+                                                const etb_run_limits* limits, etb_run_done_fn done, void* ctx,
+                                                etb_error* error);
 
 // Waits until the run that etb_module_start began has ended, and returns its status.
 //

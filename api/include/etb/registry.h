@@ -39,7 +39,7 @@ extern "C" {
 typedef struct etb_registry etb_registry;
 
 // Flags of etb_registry_options.
-#define ETB_REGISTRY_SECURE 0x1u          // trusts only files of root; requires digests; ignores the environment
+#define ETB_REGISTRY_SECURE 0x1u  // trusts only files of root; requires digests; ignores the environment
 #define ETB_REGISTRY_NO_ENVIRONMENT 0x2u  // ignores ETBACKEND_PATH and the like, and the user's folder
 #define ETB_REGISTRY_NO_SHADOW 0x4u       // a user's plugin may not replace a certified one of the system
 #define ETB_REGISTRY_CHECK_DIGESTS 0x8u   // hashes every library during the search
@@ -58,16 +58,16 @@ typedef struct etb_setting {
 // Options of etb_registry_open. All pointers are borrowed-for-call.
 typedef struct etb_registry_options {
   uint32_t struct_size;
-  uint32_t flags;                           // ETB_REGISTRY_*
-  const char* const* search_paths;          // search_path_count absolute folders, searched first
+  uint32_t flags;                   // ETB_REGISTRY_*
+  const char* const* search_paths;  // search_path_count absolute folders, searched first
   uint64_t search_path_count;
   const etb_static_plugin* static_plugins;  // static_plugin_count plugins that are linked into the program
   uint64_t static_plugin_count;
-  const etb_setting* settings;              // setting_count options for the init call of plugins
+  const etb_setting* settings;  // setting_count options for the init call of plugins
   uint64_t setting_count;
-  uint64_t max_plugin_bytes;                // limit of alloc/1 for each plugin; 0: none
-  uint32_t thread_count;                    // threads that modules and plugins share; 0: one for each processor
-  uint32_t reserved;                        // must be zero
+  uint64_t max_plugin_bytes;  // limit of alloc/1 for each plugin; 0: none
+  uint32_t thread_count;      // threads that modules and plugins share; 0: one for each processor
+  uint32_t reserved;          // must be zero
 } etb_registry_options;
 
 // Initialiser of an etb_registry_options: the whole search, one thread for each processor.
@@ -77,22 +77,23 @@ typedef struct etb_registry_options {
 // One plugin that the search found. Its texts are borrowed from the registry.
 typedef struct etb_plugin_info {
   uint32_t struct_size;
-  uint32_t flags;               // must be zero
-  const char* id;               // "" when the manifest has no valid id
-  const char* version;          // "" when unknown, as of a static plugin before it is loaded
-  const char* vendor;           // "" when unknown
-  const char* description;      // "" when unknown
-  const char* manifest_path;    // "" for a static plugin
-  const char* library_path;     // "" for a static plugin
-  const char* tier;             // part of the search that found it: "application", "environment", "user", ...
-  const char* problem;          // why it would not load; "" for a usable plugin
-  const char* problem_reason;   // stable id of the problem, such as "library.digest"; docs/registry.md lists them
+  uint32_t flags;             // must be zero
+  const char* id;             // "" when the manifest has no valid id
+  const char* version;        // "" when unknown, as of a static plugin before it is loaded
+  const char* vendor;         // "" when unknown
+  const char* description;    // "" when unknown
+  const char* manifest_path;  // "" for a static plugin
+  const char* library_path;   // "" for a static plugin
+  const char* tier;           // part of the search that found it: "application", "environment", "user", ...
+  const char* problem;        // why it would not load; "" for a usable plugin
+  const char*
+      problem_reason;  // stable id of the problem, such as "library.digest"; docs/registry.md lists them
   const char* const* provides;  // provides_count delegate ids, as programs name them
   uint64_t provides_count;
-  const char* const* aliases;   // alias_count short names for people
+  const char* const* aliases;  // alias_count short names for people
   uint64_t alias_count;
-  uint32_t profiles;            // ETB_PROFILE_*
-  uint32_t is_usable;           // 1: it would load, as far as can be told without running its code
+  uint32_t profiles;   // ETB_PROFILE_*
+  uint32_t is_usable;  // 1: it would load, as far as can be told without running its code
 } etb_plugin_info;
 
 // Initialiser of an etb_plugin_info.
