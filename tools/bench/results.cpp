@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/bench/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace etb::bench {
+namespace {
+
+// Above these the warning is printed. Idle machines stay below 3 % with turns of tens of milliseconds.
+constexpr double kNoisyVariation = 0.10;
+constexpr double kBusyProcessors = 0.25;
+
+void evaluate_turns(const Options& options, VariantResult& result) {
+  std::vector<double> all;
+  double cpu = 0;
+  for (const Turn& turn : result.turns) {
+    all.insert(all.end(), turn.wall_us.begin(), turn.wall_us.end());
+    cpu += turn.cpu_us;
+  }
+  result.summary = summarise(std::move(all), options.percents);
+  const Summary& summary = result.summary;
+  if (summary.count > 0) result.cpu_us = cpu / static_cast<double>(summary.count);
+  if (summary.mean > 0) result.runs_per_second = 1e6 / summary.mean;
+}
+
+std::vector<double> turn_times(const VariantResult& result) {
+  std::vector<double> out;
+  for (const Turn& turn : result.turns) out.push_back(turn.mean_us());
+  return out;
+}
+
+double median_of(const std::vector<Start>& starts, double Start::*member) {
+  std::vector<double> values;
+  for (const Start& start : starts) values.push_back(start.*member);
+  return summarise(std::move(values), {}).median;
+}
+
+}  // namespace
+
+double Turn::mean_us() const {
+  if (wall_us.empty()) return 0;
+  return std::accumulate(wall_us.begin(), wall_us.end(), 0.0) / static_cast<double>(wall_us.size());
+}
+
+Start VariantResult::median_start() const {
+  return {median_of(starts, &Start::load_us), median_of(starts, &Start::init_us),
+          median_of(starts, &Start::first_us)};
+}
+
+void evaluate(const Options& options, Results& results) {
+  for (VariantResult& result : results.variants) {
+    evaluate_turns(options, result);
+    if (result.summary.variation > kNoisyVariation)
+      results.warnings.push_back(fmt::format("noisy: the runs of '{}' vary by {:.0f} % of their mean (sd)",
+                                             result.label, result.summary.variation * 100));
+  }
+  for (size_t i = 0; i < results.variants.size(); ++i) {
+    VariantResult& result = results.variants[i];
+    if (!results.list.baselines[i] || result.turns.empty()) continue;
+    const VariantResult& baseline = results.variants[*results.list.baselines[i]];
+    if (!baseline.turns.empty())
+      result.ratio = compare(turn_times(result), turn_times(baseline), options.seed);
+  }
+  if (results.other_processors > kBusyProcessors)
+    results.warnings.push_back(
+        fmt::format("other processes used {:.1f} of {} processors during the timed runs",
+                    results.other_processors, results.machine.processors));
+  if (results.is_cut_by_time)
+    results.warnings.push_back("stopped at --max-time before all samples were measured");
+  if (results.is_interrupted)
+    results.warnings.push_back("interrupted: the figures are those of the samples measured so far");
+}
+
+}  // namespace etb::bench
