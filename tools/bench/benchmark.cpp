@@ -150,7 +150,8 @@ void Benchmark::start_workers() {
 void Benchmark::warm_up() {
   for_each([&](size_t index) {
     progress_.show("warming up " + result(index).label);
-    const Result<Turn> turn = runs_[index].worker->run(options_.warmup, 0, result(index));
+    const uint32_t timed = std::min(options_.warmup, 3u);
+    const Result<Turn> turn = runs_[index].worker->run(timed, options_.warmup - timed, &result(index));
     if (!turn) return void(keep_error(index, turn.error()));
     double us = result(index).starts.back().first_us;
     for (const double run_us : turn->wall_us) us = std::min(us, run_us);
@@ -184,7 +185,7 @@ bool Benchmark::take_turn(size_t index) {
   Run& run = runs_[index];
   // The other variants have filled the caches meanwhile. With a single run a turn would take twice as long.
   const uint32_t settling = run.repeat > 1 ? 1 : 0;
-  Result<Turn> turn = run.worker->run(run.repeat, settling, result(index));
+  Result<Turn> turn = run.worker->run(run.repeat, settling);
   if (!turn) return keep_error(index, turn.error());
   result(index).turns.push_back(*std::move(turn));
   return true;

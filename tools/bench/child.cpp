@@ -97,7 +97,7 @@ Result<Child> Child::start(const std::function<void(Channel&)>& body) {
     prepare_child(parent);
     ::close(ours.release());
     Channel channel(std::move(theirs));
-    body(channel);
+    body(channel);  // throws nothing: the caller's frames belong to the parent
     ::_exit(0);
   }
   ::setpgid(pid, pid);  // both sides call it, so that neither has to wait for the other

@@ -24,6 +24,15 @@ void add_variant_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false)
       ->capture_default_str();
   command
+      .add_option(
+          "--parallel", options.parallel,
+          "Numbers of simultaneous runs, each on a thread and a copy of the method of its own, such as 1,2")
+      ->delimiter(',')
+      ->check(CLI::Range(1u, 1024u).description(""))
+      ->type_name("N,...")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command
       .add_option("--input-shapes", options.input_shapes,
                   "Sizes of dynamic inputs, one entry per input, such as 1x98,,2x3; repeat the option to "
                   "measure several sizes")
@@ -93,9 +102,10 @@ void add_report_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false)
       ->default_str("50,90,95,99");
   command
-      .add_option("--against", options.against,
-                  "Compare with this: a file, a backend of the list, threads=N, shapes=SHAPE,... or "
-                  "load-mode=MODE; it is added where it is missing")
+      .add_option(
+          "--against", options.against,
+          "Compare with this: a file, a backend of the list, threads=N, parallel=N, shapes=SHAPE,... or "
+          "load-mode=MODE; it is added where it is missing")
       ->type_name("OTHER");
   command
       .add_option(

@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::string> files;
   std::vector<std::string> backends;  // "portable,xnnpack" or "ID=PLUGIN,PLUGIN"
   std::vector<uint32_t> threads = {1};
+  std::vector<uint32_t> parallel = {1};
   std::vector<std::string> input_shapes;
   std::vector<std::string> load_modes;
   bool lists = false;

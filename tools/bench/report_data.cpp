@@ -93,6 +93,7 @@ Json variant_json(const Options& options, const Results& results, size_t index) 
            {"file_bytes", result.file_nbytes},
            {"backend", variant.backend},
            {"threads", variant.threads},
+           {"parallel", variant.parallel},
            {"input_shapes", variant.shapes},
            {"load_mode", variant.load_mode},
            {"method", result.method},
@@ -172,9 +173,9 @@ std::string to_jsonl(const Options& options, const Results& results) {
 }
 
 std::string to_csv(const Options& options, const Results& results) {
-  std::vector<std::string> columns = {"date",      "version", "machine", "cpu",     "processors",
-                                      "label",     "file",    "backend", "threads", "input_shapes",
-                                      "load_mode", "method",  "status",  "error"};
+  std::vector<std::string> columns = {"date",         "version",   "machine", "cpu",     "processors",
+                                      "label",        "file",      "backend", "threads", "parallel",
+                                      "input_shapes", "load_mode", "method",  "status",  "error"};
   const std::vector<const char*> numbers = {
       "file_bytes", "compile_us", "load_us", "init_us",   "first_us", "peak_memory_bytes", "samples",
       "runs",       "mean_us",    "sd_us",   "variation", "min_us",   "median_us",         "max_us"};
@@ -194,7 +195,7 @@ std::string to_csv(const Options& options, const Results& results) {
     std::vector<std::string> cells = {results.date, results.version, results.machine.name,
                                       results.machine.cpu, std::to_string(results.machine.processors)};
     for (const char* key : {"label", "file", "backend"}) cells.push_back(json[key].get<std::string>());
-    cells.push_back(number(json, "threads"));
+    for (const char* key : {"threads", "parallel"}) cells.push_back(number(json, key));
     for (const char* key : {"input_shapes", "load_mode", "method", "status"})
       cells.push_back(json[key].get<std::string>());
     cells.push_back(json.contains("error") ? json["error"]["message"].get<std::string>() : "");

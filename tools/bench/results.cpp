@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace etb::bench {
 namespace {
@@ -15,15 +14,16 @@ constexpr double kBusyProcessors = 0.25;
 
 void evaluate_turns(const Options& options, VariantResult& result) {
   std::vector<double> all;
-  double cpu = 0;
+  double cpu = 0, elapsed = 0;
   for (const Turn& turn : result.turns) {
     all.insert(all.end(), turn.wall_us.begin(), turn.wall_us.end());
     cpu += turn.cpu_us;
+    elapsed += turn.elapsed_us;
   }
   result.summary = summarise(std::move(all), options.percents);
   const Summary& summary = result.summary;
   if (summary.count > 0) result.cpu_us = cpu / static_cast<double>(summary.count);
-  if (summary.mean > 0) result.runs_per_second = 1e6 / summary.mean;
+  if (elapsed > 0) result.runs_per_second = 1e6 * static_cast<double>(summary.count) / elapsed;
 }
 
 std::vector<double> turn_times(const VariantResult& result) {
@@ -41,8 +41,7 @@ double median_of(const std::vector<Start>& starts, double Start::*member) {
 }  // namespace
 
 double Turn::mean_us() const {
-  if (wall_us.empty()) return 0;
-  return std::accumulate(wall_us.begin(), wall_us.end(), 0.0) / static_cast<double>(wall_us.size());
+  return wall_us.empty() ? 0 : elapsed_us / static_cast<double>(wall_us.size());
 }
 
 Start VariantResult::median_start() const {

@@ -24,7 +24,8 @@ struct Start {
 struct Turn {
   std::vector<double> wall_us;  // of each run
   double cpu_us = 0;            // of all runs and all threads together
-  double mean_us() const;
+  double elapsed_us = 0;        // the sum of wall_us, or less if runs are simultaneous
+  double mean_us() const;       // elapsed time for each run
 };
 
 struct DelegateUse {

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <barrier>
 #include <ctime>
+#include <numeric>
+#include <thread>
 
 #include "tools/run/load_mode.hpp"
 #include "tools/run/timing.hpp"
@@ -27,7 +30,7 @@ Result<std::unique_ptr<Subject>> Subject::start(const Setup& setup, host::EventT
   std::unique_ptr<Subject> out(new Subject(setup));
   ETB_TRY(out->load(setup, tracer));
   ETB_TRY(out->check_pin(setup.variant));
-  ETB_ASSIGN(out->times_.first_us, out->run_once());
+  ETB_ASSIGN(out->times_.first_us, out->run_once(*out->module_));
   return out;
 }
 
@@ -56,6 +59,12 @@ Status Subject::load(const Setup& setup, host::EventTracer* tracer) {
   const tools::Stopwatch init_watch;
   ETB_TRY(module_->load_method(method_));
   times_.init_us = init_watch.us();
+  // A tracer sees the runs of one thread only.
+  for (uint32_t i = 1; i < variant.parallel && tracer == nullptr; ++i) {
+    ETB_ASSIGN(host::Module other, host::Module::from_program(module_->program(), options));
+    ETB_TRY(other.load_method(method_));
+    others_.push_back(std::move(other));
+  }
   inputs_.emplace(meta);
   return tools::fill_inputs(options_.inputs, variant.shapes, method_, *inputs_);
 }
@@ -95,25 +104,66 @@ std::vector<DelegateUse> Subject::delegates() const {
 }
 
 // Sets inputs before each run, as an application does, and because a run may reuse their memory.
-Result<double> Subject::run_once() {
+Result<double> Subject::run_once(host::Module& module) const {
   const host::RunLimits limits = tools::limits_from_now(options_.limits.timeout_ms);
-  if (options_.excludes_inputs) ETB_TRY(module_->set_inputs(method_, inputs_->values()));
+  if (options_.excludes_inputs) ETB_TRY(module.set_inputs(method_, inputs_->values()));
   const tools::Stopwatch watch;
-  if (!options_.excludes_inputs) ETB_TRY(module_->set_inputs(method_, inputs_->values()));
-  ETB_TRY(module_->run(method_, limits));
+  if (!options_.excludes_inputs) ETB_TRY(module.set_inputs(method_, inputs_->values()));
+  ETB_TRY(module.run(method_, limits));
   return watch.us();
 }
 
-Result<Turn> Subject::run(uint32_t count, uint32_t settling) {
-  for (uint32_t i = 0; i < settling; ++i) ETB_TRY(run_once());
-  Turn turn;
-  turn.wall_us.reserve(count);
-  const double begin_us = cpu_us();
+Status Subject::run_turn(host::Module& module, uint32_t count, uint32_t settling,
+                         std::vector<double>& wall_us, const std::function<void()>& begin) const {
+  Status settled;
+  for (uint32_t i = 0; i < settling && settled; ++i)
+    if (const auto us = run_once(module); !us) settled = tl::make_unexpected(us.error());
+  wall_us.reserve(count);
+  begin();
+  ETB_TRY(settled);
   for (uint32_t i = 0; i < count; ++i) {
-    ETB_ASSIGN(const double us, run_once());
-    turn.wall_us.push_back(us);
+    ETB_ASSIGN(const double us, run_once(module));
+    wall_us.push_back(us);
   }
+  return {};
+}
+
+Result<Turn> Subject::run(uint32_t count, uint32_t settling) {
+  if (!others_.empty()) return run_parallel(count, settling);
+  Turn turn;
+  double begin_us = 0;
+  ETB_TRY(run_turn(*module_, count, settling, turn.wall_us, [&] { begin_us = cpu_us(); }));
   turn.cpu_us = cpu_us() - begin_us;
+  turn.elapsed_us = std::accumulate(turn.wall_us.begin(), turn.wall_us.end(), 0.0);
+  return turn;
+}
+
+Result<Turn> Subject::run_parallel(uint32_t count, uint32_t settling) {
+  std::vector<host::Module*> modules = {&*module_};
+  for (host::Module& other : others_) modules.push_back(&other);
+  std::vector<std::vector<double>> times(modules.size());
+  std::vector<Status> statuses(modules.size());
+  double begin_us = 0;
+  std::optional<tools::Stopwatch> watch;
+  // The last thread that has settled starts the clocks; then all go on together.
+  std::barrier start(static_cast<ptrdiff_t>(modules.size()), [&]() noexcept {
+    begin_us = cpu_us();
+    watch.emplace();
+  });
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < modules.size(); ++i)
+      threads.emplace_back([&, i] {
+        statuses[i] = run_turn(*modules[i], count, settling, times[i], [&] { start.arrive_and_wait(); });
+      });
+  }
+  Turn turn;
+  turn.elapsed_us = watch->us();
+  turn.cpu_us = cpu_us() - begin_us;
+  for (size_t i = 0; i < modules.size(); ++i) {
+    ETB_TRY(statuses[i]);
+    turn.wall_us.insert(turn.wall_us.end(), times[i].begin(), times[i].end());
+  }
   return turn;
 }
 

@@ -2,6 +2,7 @@
 // Subject: one variant, loaded and ready to run, in its own process.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "host/module/module.hpp"
@@ -29,20 +30,25 @@ class Subject {
   const std::vector<std::string>& notes() const { return inputs_->notes(); }
   std::vector<DelegateUse> delegates() const;
 
-  // Runs the method `count` times, after `settling` runs that are not measured.
+  // Runs the method `count` times, after `settling` runs that are not measured. Simultaneous runs: as often
+  // on each thread.
   [[nodiscard]] Result<Turn> run(uint32_t count, uint32_t settling);
 
  private:
   explicit Subject(const Setup& setup);
   [[nodiscard]] Status load(const Setup& setup, host::EventTracer* tracer);
   [[nodiscard]] Status check_pin(const Variant& variant) const;
-  [[nodiscard]] Result<double> run_once();
+  [[nodiscard]] Result<double> run_once(host::Module& module) const;
+  [[nodiscard]] Status run_turn(host::Module& module, uint32_t count, uint32_t settling,
+                                std::vector<double>& wall_us, const std::function<void()>& begin) const;
+  [[nodiscard]] Result<Turn> run_parallel(uint32_t count, uint32_t settling);
 
   const Options& options_;
   // Members in order of life.
   host::ThreadPool pool_;
   std::unique_ptr<tools::SearchedDelegates> delegates_;
   std::optional<host::Module> module_;
+  std::vector<host::Module> others_;  // of simultaneous runs; they share the program
   std::optional<tools::MethodInputs> inputs_;
   std::string method_;
   Start times_;

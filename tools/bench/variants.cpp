@@ -14,6 +14,8 @@
 namespace etb::bench {
 namespace {
 
+constexpr uint32_t kMostThreads = 1024;
+
 // One value of --backend, for archives or for programs.
 struct Backend {
   std::string text;
@@ -59,7 +61,15 @@ Status add_backends(const std::string& text, Backends& out) {
 
 // Member of Variant in which a variant differs from its baseline, and the baseline's value.
 struct Baseline {
-  enum class Dimension { kNone, kFile, kBackend, kThreads, kShapes, kLoadMode } dimension = Dimension::kNone;
+  enum class Dimension {
+    kNone,
+    kFile,
+    kBackend,
+    kThreads,
+    kParallel,
+    kShapes,
+    kLoadMode
+  } dimension = Dimension::kNone;
   std::string value;
 };
 using Dimension = Baseline::Dimension;
@@ -72,6 +82,8 @@ std::string value_of(const Variant& variant, Dimension dimension) {
       return variant.backend;
     case Dimension::kThreads:
       return std::to_string(variant.threads);
+    case Dimension::kParallel:
+      return std::to_string(variant.parallel);
     case Dimension::kShapes:
       return variant.shapes;
     case Dimension::kLoadMode:
@@ -102,13 +114,18 @@ Result<Baseline> add_baseline(const std::string& text, Options& options) {
     return Baseline{Dimension::kFile, text};
   }
   const std::string value = text.substr(std::min(text.find('=') + 1, text.size()));
-  if (text.starts_with("threads=")) {
-    uint32_t threads = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), threads);
-    if (error != std::errc() || end != value.data() + value.size())
-      return make_error(Code::INVALID_ARGUMENT, fmt::format("--against '{}', expected threads=N", text));
-    add(options.threads, threads);
-    return Baseline{Dimension::kThreads, std::to_string(threads)};
+  for (const bool is_threads : {true, false}) {
+    if (!text.starts_with(is_threads ? "threads=" : "parallel=")) continue;
+    uint32_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const uint32_t smallest = is_threads ? 0 : 1;
+    if (error != std::errc() || end != value.data() + value.size() || number < smallest ||
+        number > kMostThreads)
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--against '{}', expected {}=N, from {} to {}", text,
+                                    is_threads ? "threads" : "parallel", smallest, kMostThreads));
+    add(is_threads ? options.threads : options.parallel, number);
+    return Baseline{is_threads ? Dimension::kThreads : Dimension::kParallel, std::to_string(number)};
   }
   if (text.starts_with("shapes=")) {
     add(options.input_shapes, value);
@@ -139,7 +156,7 @@ std::optional<size_t> find_baseline(const std::vector<Variant>& variants, size_t
       if (value_of(variants[i], baseline.dimension) != baseline.value) continue;
       bool is_equal = true;
       for (const Dimension dimension : {Dimension::kFile, Dimension::kBackend, Dimension::kThreads,
-                                        Dimension::kShapes, Dimension::kLoadMode}) {
+                                        Dimension::kParallel, Dimension::kShapes, Dimension::kLoadMode}) {
         const bool is_program = dimension == Dimension::kFile || dimension == Dimension::kBackend;
         if (dimension == baseline.dimension || (ignores_program && is_program)) continue;
         is_equal = is_equal && value_of(variants[i], dimension) == value_of(self, dimension);
@@ -164,11 +181,14 @@ void add_variants(const Options& options, const Variant& program, std::vector<Va
   const std::vector<std::string> none = {""};
   for (const std::string& shapes : options.input_shapes.empty() ? none : options.input_shapes) {
     for (const std::string& mode : options.load_modes) {
-      for (const uint32_t threads : options.threads) {
-        Variant& made = out.emplace_back(program);
-        made.shapes = shapes;
-        made.load_mode = mode;
-        made.threads = threads;
+      for (const uint32_t parallel : options.parallel) {
+        for (const uint32_t threads : options.threads) {
+          Variant& made = out.emplace_back(program);
+          made.shapes = shapes;
+          made.load_mode = mode;
+          made.parallel = parallel;
+          made.threads = threads;
+        }
       }
     }
   }
@@ -203,12 +223,14 @@ std::vector<std::string> VariantList::labels() const {
   const auto name = [](const Variant& v) { return std::filesystem::path(v.file).filename().string(); };
   const bool has_full_path = count(name) < count([](const Variant& v) { return v.file; });
   const bool has_threads = count([](const Variant& v) { return std::to_string(v.threads); }) > 1;
+  const bool has_parallel = count([](const Variant& v) { return std::to_string(v.parallel); }) > 1;
   const bool has_mode = count([](const Variant& v) { return v.load_mode; }) > 1;
   std::vector<std::string> out;
   for (const Variant& variant : variants) {
     std::string& label = out.emplace_back(has_full_path ? variant.file : name(variant));
     if (!variant.backend.empty()) label += " " + variant.backend;
     if (has_threads) label += fmt::format(" threads={}", variant.threads);
+    if (has_parallel) label += fmt::format(" parallel={}", variant.parallel);
     if (!variant.shapes.empty()) label += " " + variant.shapes;
     if (has_mode) label += " " + variant.load_mode;
   }
@@ -247,7 +269,7 @@ Result<VariantList> make_variants(const Options& given) {
   if (!options.against.empty() && !has_baseline)
     return make_error(Code::INVALID_ARGUMENT,
                       fmt::format("--against '{}': no other variant can be compared with it\n"
-                                  "hint: name a file, a backend, threads=N, shapes=SHAPE,... or "
+                                  "hint: name a file, a backend, threads=N, parallel=N, shapes=SHAPE,... or "
                                   "load-mode=MODE that differs from another variant",
                                   options.against));
   return list;

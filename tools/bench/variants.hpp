@@ -18,6 +18,7 @@ struct Variant {
   std::vector<std::string> plugins;  // of the compilation, in order; none for portable kernels
   std::optional<std::pair<std::string, std::string>> pin;  // delegate id and plugin
   uint32_t threads = 1;
+  uint32_t parallel = 1;
   std::string shapes;  // "" for the largest
   std::string load_mode = "mmap";
 

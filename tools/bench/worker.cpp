@@ -7,7 +7,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <fstream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -81,12 +83,27 @@ void serve_runs(Channel& channel, Subject& subject, uint64_t before) {
     const auto count = static_cast<uint32_t>(std::strtoul(question->c_str(), &end, 10));
     const auto settling = static_cast<uint32_t>(std::strtoul(end, nullptr, 10));
     const Result<Turn> turn = subject.run(count, settling);
-    const bool is_sent = channel.send(
-        turn ? to_message(
-                   Json{{"us", turn->wall_us}, {"cpu_us", turn->cpu_us}, {"memory", peak_growth(before)}})
-             : to_message(turn.error()));
+    const bool is_sent = channel.send(turn ? to_message(Json{{"us", turn->wall_us},
+                                                             {"cpu_us", turn->cpu_us},
+                                                             {"elapsed_us", turn->elapsed_us},
+                                                             {"memory", peak_growth(before)}})
+                                           : to_message(turn.error()));
     if (!is_sent) return;
   }
+}
+
+// Starts a process whose exceptions become its answer. They must not unwind into the caller's copy of the
+// parent's stack.
+Result<Child> start_child(const std::function<void(Channel&)>& body) {
+  return Child::start([&body](Channel& channel) {
+    try {
+      body(channel);
+    } catch (const std::bad_alloc&) {
+      channel.send(to_message(Error{Code::OUT_OF_MEMORY, "out of memory", {}, 0}));
+    } catch (const std::exception& error) {
+      channel.send(to_message(Error{Code::INTERNAL, error.what(), {}, 0}));
+    }
+  });
 }
 
 Result<std::unique_ptr<Subject>> start_subject(const Setup& setup, host::EventTracer* tracer) {
@@ -99,7 +116,7 @@ Result<std::unique_ptr<Subject>> start_subject(const Setup& setup, host::EventTr
 Result<Worker> Worker::start(const Setup& setup, const std::atomic<bool>& interrupted,
                              VariantResult& result) {
   ETB_ASSIGN(
-      Child child, Child::start([&setup](Channel& channel) {
+      Child child, start_child([&setup](Channel& channel) {
         const uint64_t before = resident_nbytes();
         const auto subject = start_subject(setup, nullptr);
         channel.send(subject ? to_message(start_answer(**subject, before)) : to_message(subject.error()));
@@ -118,14 +135,16 @@ Result<Worker> Worker::start(const Setup& setup, const std::atomic<bool>& interr
   return Worker(std::move(child), interrupted, setup.options.limits.timeout_ms);
 }
 
-Result<Turn> Worker::run(uint32_t count, uint32_t settling, VariantResult& result) {
+Result<Turn> Worker::run(uint32_t count, uint32_t settling, VariantResult* grows) {
   // Backends that do not end at the deadline of a run are ended with their process.
   constexpr uint64_t kGraceMs = 5000;
   const uint64_t timeout_ms = timeout_ms_ == 0 ? 0 : timeout_ms_ * (uint64_t{count} + settling) + kGraceMs;
   ETB_ASSIGN(const Json answer, parse(child_.ask(fmt::format("{} {}", count, settling), *interrupted_,
                                                  std::chrono::milliseconds(timeout_ms))));
-  result.memory_nbytes = std::max(result.memory_nbytes, answer.value("memory", uint64_t{0}));
-  return Turn{answer.value("us", std::vector<double>{}), answer.value("cpu_us", 0.0)};
+  if (grows != nullptr)
+    grows->memory_nbytes = std::max(grows->memory_nbytes, answer.value("memory", uint64_t{0}));
+  return Turn{answer.value("us", std::vector<double>{}), answer.value("cpu_us", 0.0),
+              answer.value("elapsed_us", 0.0)};
 }
 
 Result<std::vector<ProfileRow>> profile(const Setup& setup, uint32_t runs,
@@ -145,7 +164,7 @@ Result<std::vector<ProfileRow>> profile(const Setup& setup, uint32_t runs,
     const Result<Json> found = work();
     channel.send(found ? to_message(*found) : to_message(found.error()));
   };
-  ETB_ASSIGN(Child child, Child::start(body));
+  ETB_ASSIGN(Child child, start_child(body));
   ETB_ASSIGN(const Json answer, parse(child.ask("", interrupted)));
   std::vector<ProfileRow> out;
   for (const Json& row : answer.value("rows", Json::array()))
@@ -155,7 +174,7 @@ Result<std::vector<ProfileRow>> profile(const Setup& setup, uint32_t runs,
 }
 
 Status run_apart(const std::function<Status()>& job, const std::atomic<bool>& interrupted) {
-  ETB_ASSIGN(Child child, Child::start([&job](Channel& channel) {
+  ETB_ASSIGN(Child child, start_child([&job](Channel& channel) {
                const Status status = job();
                channel.send(status ? to_message(Json::object()) : to_message(status.error()));
              }));

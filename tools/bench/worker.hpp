@@ -13,7 +13,8 @@ class Worker {
   [[nodiscard]] static Result<Worker> start(const Setup& setup, const std::atomic<bool>& interrupted,
                                             VariantResult& result);
 
-  [[nodiscard]] Result<Turn> run(uint32_t count, uint32_t settling, VariantResult& result);
+  // Sets the memory of `grows`, if it is not null. Many stored times are part of the memory, too.
+  [[nodiscard]] Result<Turn> run(uint32_t count, uint32_t settling, VariantResult* grows = nullptr);
 
   // Processor time since its start.
   double cpu_seconds() const { return bench::cpu_seconds(child_.pid()); }
