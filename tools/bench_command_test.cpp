@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "host/testing/plugin_fixture.hpp"
 #include "host/testing/scratch_dir.hpp"
 #include "tools/testing/cli_run.hpp"
 
@@ -305,6 +306,22 @@ TEST(BenchCommand, GoesOnIfAVariantFails) {
   const auto unknown = short_bench({archive("activations.pt2"), "-b", "portable,nothing"});
   EXPECT_EQ(unknown.exit, 1);
   EXPECT_THAT(unknown.out, HasSubstr("error: 'activations.pt2 nothing': compile: "));
+}
+
+// Each variant runs in a process of its own: a crash is an error of that variant.
+TEST(BenchCommand, SurvivesACrash) {
+  host::PluginFixture plugins;
+  plugins.add("a", std::string(ETB_BROKEN_DIR) + "/crashes_in_query.so",
+              {{"provides", Json::array({{{"id", "XnnpackBackend"}, {"payload_versions", {0, 1}}}})}});
+  const auto run =
+      short_bench({"--plugin-path", plugins.path("a"), xnnpack_program("conv2d.pte"), fixture("add.pte"),
+                   "--backend-pin", "XnnpackBackend=com.example.broken", "--json"});
+  EXPECT_EQ(run.exit, 1) << run.err;
+  const Json report = Json::parse(run.out);
+  EXPECT_THAT(report["variants"][0]["error"]["message"].get<std::string>(),
+              HasSubstr("its process was ended by signal"));
+  EXPECT_EQ(report["variants"][1]["status"], "ok");
+  EXPECT_EQ(report["variants"][1]["runs"], 18);
 }
 
 TEST(BenchCommand, RejectsInvalidArguments) {
