@@ -195,8 +195,8 @@ TEST(BenchCommand, RunsSimultaneously) {
   EXPECT_EQ(three["against"]["pairs"], 6);
 }
 
-TEST(BenchCommand, MeasuresStartsInProcessesOfTheirOwn) {
-  const auto run = short_bench({fixture("conv.pte"), "--starts", "4", "--json"});
+TEST(BenchCommand, StartsAProcessForEachSample) {
+  const auto run = bench({fixture("conv.pte"), "--samples", "4", "--repeat", "2", "--json"});
   ASSERT_EQ(run.exit, 0) << run.err;
   const Json variant = Json::parse(run.out)["variants"][0];
   ASSERT_EQ(variant["starts"].size(), 4u);
@@ -204,6 +204,14 @@ TEST(BenchCommand, MeasuresStartsInProcessesOfTheirOwn) {
   for (const Json& start : variant["starts"]) loads.push_back(start["load_us"]);
   std::sort(loads.begin(), loads.end());
   EXPECT_DOUBLE_EQ(variant["load_us"], (loads[1] + loads[2]) / 2);
+  const auto kept = bench({fixture("conv.pte"), fixture("add.pte"), "--samples", "4", "--repeat", "2",
+                           "--json", "--keep-loaded"});
+  ASSERT_EQ(kept.exit, 0) << kept.err;
+  for (const Json& each : Json::parse(kept.out)["variants"]) {
+    EXPECT_EQ(each["starts"].size(), 1u);
+    EXPECT_EQ(each["samples"], 4);
+    EXPECT_EQ(each["runs"], 8);
+  }
 }
 
 TEST(BenchCommand, ProfilesOperators) {

@@ -32,11 +32,8 @@ class Benchmark {
 
   void run() {
     compile();
-    measure_starts();
-    start_workers();
-    warm_up();
     measure();
-    for (Run& run : runs_) run.worker.reset();  // later processes have the machine to themselves
+    for (size_t i = 0; i < runs_.size(); ++i) stop(i);
     if (options_.profile_rows > 0) measure_profiles();
     results_.is_interrupted = is_interrupted();
   }
@@ -46,7 +43,7 @@ class Benchmark {
   struct Run {
     const CompiledFile* program = nullptr;  // of an archive
     std::optional<Worker> worker;
-    uint32_t repeat = 1;
+    uint32_t repeat = 0;  // 0: not known yet
   };
 
   bool is_interrupted() const { return environment_.interrupted.load(); }
@@ -55,7 +52,7 @@ class Benchmark {
   // Keeps the first error of a variant. An interruption is no error of a variant.
   bool keep_error(size_t index, const Error& error) {
     if (!is_interrupted() && !result(index).error) result(index).error = error;
-    runs_[index].worker.reset();
+    stop(index);
     return false;
   }
 
@@ -79,11 +76,11 @@ class Benchmark {
   }
 
   void compile();
-  void measure_starts();
-  void start_workers();
-  void warm_up();
+  bool start(size_t index);
+  void choose_repeat(size_t index, const Turn& warm);
+  void stop(size_t index);
   void measure();
-  bool take_turn(size_t index);
+  bool take_sample(size_t index);
   void measure_profiles();
   void rest() const;
   double own_seconds() const;
@@ -95,6 +92,7 @@ class Benchmark {
   std::map<std::pair<std::string, std::vector<std::string>>, CompiledFile>
       programs_;  // by archive and plugins
   bool is_reversed_ = false;
+  double ended_seconds_ = 0;  // processor time of ended processes
   Progress progress_;
 };
 
@@ -121,46 +119,36 @@ void Benchmark::compile() {
   is_reversed_ = false;
 }
 
-void Benchmark::measure_starts() {
-  for (uint32_t i = 1; i < options_.starts; ++i) {
-    progress_.show(fmt::format("starting, {} of {}", i, options_.starts));
-    for_each([&](size_t index) {
-      const auto worker = Worker::start(setup_of(index), environment_.interrupted, result(index));
-      if (!worker) keep_error(index, worker.error());
-    });
-  }
+// Starts a process for the variant, and warms it up.
+bool Benchmark::start(size_t index) {
+  const bool is_first = result(index).starts.empty();
+  Result<Worker> worker = Worker::start(setup_of(index), environment_.interrupted, result(index));
+  if (!worker) return keep_error(index, worker.error());
+  runs_[index].worker.emplace(*std::move(worker));
+  const uint32_t timed = std::min(options_.warmup, 3u);
+  const Result<Turn> warm = runs_[index].worker->run(timed, options_.warmup - timed, &result(index));
+  if (!warm) return keep_error(index, warm.error());
+  if (runs_[index].repeat == 0) choose_repeat(index, *warm);
+  if (is_first && !results_.list.variants[index].plugins.empty() && result(index).delegates.empty())
+    results_.warnings.push_back(fmt::format(
+        "'{}': no plugin accepted a node, so that all of it runs on portable kernels", result(index).label));
+  return true;
 }
 
-void Benchmark::start_workers() {
-  for_each([&](size_t index) {
-    progress_.show("loading " + result(index).label);
-    Result<Worker> worker = Worker::start(setup_of(index), environment_.interrupted, result(index));
-    if (!worker) return void(keep_error(index, worker.error()));
-    runs_[index].worker.emplace(*std::move(worker));
-    const Variant& variant = results_.list.variants[index];
-    if (!variant.plugins.empty() && result(index).delegates.empty())
-      results_.warnings.push_back(
-          fmt::format("'{}': no plugin accepted a node, so that all of it runs on portable kernels",
-                      result(index).label));
-  });
-  is_reversed_ = false;
+// Samples of all variants take about the same time.
+void Benchmark::choose_repeat(size_t index, const Turn& warm) {
+  double us = result(index).starts.back().first_us;
+  for (const double run_us : warm.wall_us) us = std::min(us, run_us);
+  const double wanted = std::ceil(options_.min_time * 1e6 / options_.samples / std::max(us, 0.01));
+  const double most = std::max(1.0, static_cast<double>(kMaxRuns) / options_.samples);
+  runs_[index].repeat =
+      options_.repeat != 0 ? options_.repeat : static_cast<uint32_t>(std::clamp(wanted, 1.0, most));
 }
 
-// Warms up, and chooses the number of runs in a turn, so that turns of all variants take about the same time.
-void Benchmark::warm_up() {
-  for_each([&](size_t index) {
-    progress_.show("warming up " + result(index).label);
-    const uint32_t timed = std::min(options_.warmup, 3u);
-    const Result<Turn> turn = runs_[index].worker->run(timed, options_.warmup - timed, &result(index));
-    if (!turn) return void(keep_error(index, turn.error()));
-    double us = result(index).starts.back().first_us;
-    for (const double run_us : turn->wall_us) us = std::min(us, run_us);
-    const double wanted = std::ceil(options_.min_time * 1e6 / options_.samples / std::max(us, 0.01));
-    const double most = std::max(1.0, static_cast<double>(kMaxRuns) / options_.samples);
-    runs_[index].repeat =
-        options_.repeat != 0 ? options_.repeat : static_cast<uint32_t>(std::clamp(wanted, 1.0, most));
-  });
-  is_reversed_ = false;
+void Benchmark::stop(size_t index) {
+  auto& worker = runs_[index].worker;
+  if (worker) ended_seconds_ += worker->cpu_seconds();
+  worker.reset();
 }
 
 void Benchmark::rest() const {
@@ -173,21 +161,26 @@ void Benchmark::rest() const {
 }
 
 double Benchmark::own_seconds() const {
-  double out = cpu_seconds(::getpid());
+  double out = cpu_seconds(::getpid()) + ended_seconds_;
   for (const Run& run : runs_)
     if (run.worker) out += run.worker->cpu_seconds();
   return out;
 }
 
-bool Benchmark::take_turn(size_t index) {
+// A new process for each sample: addresses of code and data differ from process to process, and so do times,
+// by some percent. Comparisons of the same two processes would take such luck for a difference of programs.
+bool Benchmark::take_sample(size_t index) {
   rest();
   if (is_interrupted()) return false;
+  const bool is_warm = !runs_[index].worker;
+  if (is_warm && !start(index)) return false;
   Run& run = runs_[index];
-  // The other variants have filled the caches meanwhile. With a single run a turn would take twice as long.
-  const uint32_t settling = run.repeat > 1 ? 1 : 0;
+  // In a kept process, other variants have filled the caches meanwhile.
+  const uint32_t settling = is_warm || run.repeat == 1 ? 0 : 1;
   Result<Turn> turn = run.worker->run(run.repeat, settling);
   if (!turn) return keep_error(index, turn.error());
   result(index).turns.push_back(*std::move(turn));
+  if (!options_.keeps_loaded) stop(index);
   return true;
 }
 
@@ -201,7 +194,7 @@ void Benchmark::measure() {
       break;
     }
     progress_.show_round(round, options_.samples, seconds(), options_.max_time);
-    for_each([&](size_t index) { take_turn(index); });
+    for_each([&](size_t index) { take_sample(index); });
   }
   results_.seconds = seconds();
   const double others = (busy_seconds() - busy_before) - (own_seconds() - own_before);
@@ -213,7 +206,7 @@ void Benchmark::measure_profiles() {
   for_each([&](size_t index) {
     progress_.show("profiling " + result(index).label);
     double us = result(index).starts.back().first_us;
-    for (const Turn& turn : result(index).turns) us = std::min(us, turn.mean_us());
+    for (const double sample_us : result(index).sample_times(1)) us = std::min(us, sample_us);
     const double wanted = kProfileSeconds * 1e6 / std::max(us, 1.0);
     const auto runs = static_cast<uint32_t>(std::clamp<double>(wanted, 3, kMostProfileRuns));
     auto rows = profile(setup_of(index), runs, environment_.interrupted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a benchmark: starts all variants, lets them run in turns, and collects their times.
+// Runs a benchmark: samples of all variants alternate.
 #pragma once
 
 #include <atomic>

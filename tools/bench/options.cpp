@@ -50,12 +50,16 @@ void add_variant_options(CLI::App& command, Options& options) {
 }
 
 void add_schedule_options(CLI::App& command, Options& options) {
-  command.add_option("--samples", options.samples, "Turns of each variant; turns of all variants alternate")
+  command
+      .add_option(
+          "--samples", options.samples,
+          "Samples of each variant. Each is a new process that loads the variant, warms up and runs; samples "
+          "of all variants alternate")
       ->check(CLI::Range(1u, 1'000'000u).description(""))
       ->capture_default_str();
   command
       .add_option("--repeat", options.repeat,
-                  "Timed runs in each turn (default: as many as --min-time needs)")
+                  "Timed runs in each sample (default: as many as --min-time needs)")
       ->check(CLI::Range(1u, kMaxRuns).description(""))
       ->type_name("N");
   command
@@ -65,19 +69,16 @@ void add_schedule_options(CLI::App& command, Options& options) {
       ->capture_default_str();
   command
       .add_option("--max-time", options.max_time,
-                  "Begin no further turn after this time for all variants together; 0: no limit")
+                  "Begin no further sample after this time for all variants together; 0: no limit")
       ->check(CLI::Range(0.0, 1e9).description(""))
       ->type_name("SECONDS")
       ->capture_default_str();
-  command.add_option("--warmup", options.warmup, "Runs of each variant before the timed ones")
+  command.add_option("--warmup", options.warmup, "Runs before the timed ones, in each process")
       ->check(CLI::Range(0u, kMaxRuns).description(""))
       ->capture_default_str();
-  command
-      .add_option("--starts", options.starts,
-                  "Processes in which load, init and first run of each variant are measured")
-      ->check(CLI::Range(1u, 10'000u).description(""))
-      ->capture_default_str();
-  command.add_option("--delay", options.delay_ms, "Milliseconds of rest before each turn")
+  command.add_flag("--keep-loaded", options.keeps_loaded,
+                   "Load each variant once and keep it for all samples, for programs that load slowly");
+  command.add_option("--delay", options.delay_ms, "Milliseconds of rest before each sample")
       ->check(CLI::Range(0u, 3'600'000u).description(""))
       ->type_name("MS")
       ->capture_default_str();

@@ -39,7 +39,7 @@ struct Options {
   uint32_t repeat = 0;  // 0: as many as fill min_time
   double min_time = 1;  // seconds, for each variant
   double max_time = 60;
-  uint32_t starts = 1;
+  bool keeps_loaded = false;
   uint32_t delay_ms = 0;
   std::optional<int> priority;
   std::string cpus;

@@ -58,12 +58,9 @@ void add_times(const Options& options, const VariantResult& result, Json& out) {
   out["percentiles_us"] = std::move(percentiles);
   out["cpu_us"] = result.cpu_us;
   out["runs_per_s"] = result.runs_per_second;
-  Json samples = Json::array(), raw = Json::array();
-  for (const Turn& turn : result.turns) {
-    samples.push_back(turn.mean_us());
-    raw.push_back(turn.wall_us);
-  }
-  out["sample_us"] = std::move(samples);
+  Json raw = Json::array();
+  for (const Turn& turn : result.turns) raw.push_back(turn.wall_us);
+  out["sample_us"] = result.sample_times(1);  // medians
   if (options.has_raw_times) out["run_us"] = std::move(raw);
 }
 
@@ -148,7 +145,7 @@ std::string to_json(const Options& options, const Results& results) {
   Json out = header_json(options, results);
   out["settings"] = {{"samples", options.samples},     {"repeat", options.repeat},
                      {"min_time_s", options.min_time}, {"max_time_s", options.max_time},
-                     {"warmup", options.warmup},       {"starts", options.starts},
+                     {"warmup", options.warmup},       {"keeps_loaded", options.keeps_loaded},
                      {"delay_ms", options.delay_ms},   {"cpus", options.cpus},
                      {"seed", options.seed},           {"excludes_inputs", options.excludes_inputs}};
   if (options.priority) out["settings"]["priority"] = *options.priority;

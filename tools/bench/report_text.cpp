@@ -72,7 +72,7 @@ void Writer::add_header() {
            fmt::format("{}, {}, {} of {} processors, {} of memory, {}{}", machine.name, machine.cpu,
                        machine.processors, machine.cores_of_machine, format_bytes(machine.memory_nbytes),
                        machine.system, machine.governor.empty() ? "" : ", governor " + machine.governor));
-  add_fact("load", fmt::format("{:.2f} before; others used {:.2f} processors during {:.1f} s of turns",
+  add_fact("load", fmt::format("{:.2f} before; others used {:.2f} processors during {:.1f} s of samples",
                                machine.load, results_.other_processors, results_.seconds));
   add_fact("command", results_.command_line);
   if (const std::string versions = version_list(results_); !versions.empty()) add_fact("plugins", versions);
@@ -120,8 +120,7 @@ void Writer::add_starts() {
                format_bytes(result.memory_nbytes), format_bytes(result.file_nbytes),
                delegates.empty() ? "none" : delegates});
   }
-  add_table(options_.starts > 1 ? fmt::format("Start (medians of {} processes)", options_.starts) : "Start",
-            table);
+  add_table("Start of a process (medians)", table);
 }
 
 void Writer::add_ratios() {

@@ -8,7 +8,7 @@
 namespace etb::bench {
 namespace {
 
-// Above these the warning is printed. Idle machines stay below 3 % with turns of tens of milliseconds.
+// Above these the warning is printed. An idle machine stays below 3 %.
 constexpr double kNoisyVariation = 0.10;
 constexpr double kBusyProcessors = 0.25;
 
@@ -26,12 +26,6 @@ void evaluate_turns(const Options& options, VariantResult& result) {
   if (elapsed > 0) result.runs_per_second = 1e6 * static_cast<double>(summary.count) / elapsed;
 }
 
-std::vector<double> turn_times(const VariantResult& result) {
-  std::vector<double> out;
-  for (const Turn& turn : result.turns) out.push_back(turn.mean_us());
-  return out;
-}
-
 double median_of(const std::vector<Start>& starts, double Start::*member) {
   std::vector<double> values;
   for (const Start& start : starts) values.push_back(start.*member);
@@ -40,8 +34,10 @@ double median_of(const std::vector<Start>& starts, double Start::*member) {
 
 }  // namespace
 
-double Turn::mean_us() const {
-  return wall_us.empty() ? 0 : elapsed_us / static_cast<double>(wall_us.size());
+std::vector<double> VariantResult::sample_times(uint32_t parallel) const {
+  std::vector<double> out;
+  for (const Turn& turn : turns) out.push_back(summarise(turn.wall_us, {}).median / parallel);
+  return out;
 }
 
 Start VariantResult::median_start() const {
@@ -60,13 +56,14 @@ void evaluate(const Options& options, Results& results) {
     VariantResult& result = results.variants[i];
     if (!results.list.baselines[i] || result.turns.empty()) continue;
     const VariantResult& baseline = results.variants[*results.list.baselines[i]];
-    if (!baseline.turns.empty())
-      result.ratio = compare(turn_times(result), turn_times(baseline), options.seed);
+    if (baseline.turns.empty()) continue;
+    result.ratio = compare(result.sample_times(results.list.variants[i].parallel),
+                           baseline.sample_times(results.list.variants[*results.list.baselines[i]].parallel),
+                           options.seed);
   }
   if (results.other_processors > kBusyProcessors)
-    results.warnings.push_back(
-        fmt::format("other processes used {:.1f} of {} processors during the timed runs",
-                    results.other_processors, results.machine.processors));
+    results.warnings.push_back(fmt::format("other processes used {:.1f} of {} processors meanwhile",
+                                           results.other_processors, results.machine.processors));
   if (results.is_cut_by_time)
     results.warnings.push_back("stopped at --max-time before all samples were measured");
   if (results.is_interrupted)

@@ -20,12 +20,11 @@ struct Start {
   double first_us = 0;  // first run
 };
 
-// Successive runs of a variant between runs of others.
+// Successive runs of a variant: one sample.
 struct Turn {
   std::vector<double> wall_us;  // of each run
   double cpu_us = 0;            // of all runs and all threads together
   double elapsed_us = 0;        // the sum of wall_us, or less if runs are simultaneous
-  double mean_us() const;       // elapsed time for each run
 };
 
 struct DelegateUse {
@@ -48,7 +47,7 @@ struct VariantResult {
   uint64_t file_nbytes = 0;  // of the program
   std::optional<double> compile_us;
   std::vector<Start> starts;
-  std::vector<Turn> turns;
+  std::vector<Turn> turns;     // samples
   uint64_t memory_nbytes = 0;  // growth of the peak resident set since before the load
   std::vector<DelegateUse> delegates;
   std::vector<std::string> notes;
@@ -60,6 +59,9 @@ struct VariantResult {
   double runs_per_second = 0;
 
   Start median_start() const;
+  // Returns the typical time of each sample for one run: the median of its runs, which a pause of the system
+  // during some of them does not change. Simultaneous runs divide it.
+  std::vector<double> sample_times(uint32_t parallel) const;
 };
 
 struct Results {
@@ -68,7 +70,7 @@ struct Results {
   Machine machine;
   std::string version, date, command_line;
   std::vector<std::string> warnings;
-  double seconds = 0;           // of the timed turns
+  double seconds = 0;           // of all samples, with their starts
   double other_processors = 0;  // processors that other processes used meanwhile
   bool is_interrupted = false;
   bool is_cut_by_time = false;
