@@ -50,12 +50,13 @@ TEST_F(BackendChoice, FollowsTheIdInTheFile) {
   EXPECT_EQ(backends[0]["plugin"], "org.etbackend.xnnpack");
 }
 
-TEST_F(BackendChoice, APinThatIsNoCandidateIsAWish) {
-  for (const char* pin : {"org.etbackend.xnnpack", "org.nobody"}) {
+TEST_F(BackendChoice, APinIsAnIdOrAnAlias) {
+  for (const char* pin : {"org.etbackend.xnnpack", "xnnpack"}) {
     const CliRun made = run({"--json", "--backend-pin", std::string("XnnpackBackend=") + pin});
     ASSERT_EQ(made.exit, 0) << made.err;
     EXPECT_EQ(nlohmann::json::parse(made.out)["backends"][0]["plugin"], "org.etbackend.xnnpack") << pin;
   }
+  EXPECT_EQ(run({"--backend-pin", "XnnpackBackend=org.nobody"}).exit, static_cast<int>(ExitCode::NOT_FOUND));
 }
 
 TEST_F(BackendChoice, ADeviceIsFoundOrTheDevicesAreListed) {

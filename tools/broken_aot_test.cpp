@@ -114,7 +114,7 @@ TEST_F(BrokenAot, WithoutAFaultItTakesPart) {
     const CliRun run = compile("", dir_ / "good.pte", more);
     EXPECT_EQ(run.exit, 0) << run.err;
     EXPECT_EQ(run.err, "");
-    EXPECT_THAT(run.out, HasSubstr("1 instructions, 1 of them delegate calls"));
+    EXPECT_THAT(run.out, HasSubstr("1 instruction with 1 delegate call"));
   }
 }
 
@@ -124,7 +124,7 @@ TEST_F(BrokenAot, AnotherPluginGetsWhatABrokenOneWouldHaveTaken) {
                           archive("add.pt2"), "-b", "broken_aot", "-b", "my_npu", "--isolate", "-o",
                           (dir_ / "add.pte").string()});
   EXPECT_EQ(run.exit, static_cast<int>(ExitCode::NEGATIVE)) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("1 of them delegate calls"));
+  EXPECT_THAT(run.out, HasSubstr("1 instruction with 1 delegate call"));
   const CliRun ran = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", (dir_ / "add.pte").string(), "--ones"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }

@@ -12,8 +12,11 @@
 
 #include "api/format/printable_text.hpp"
 #include "etb/version.h"
+#include "host/registry/reason.hpp"
 #include "tools/command.hpp"
+#include "tools/plugin_registry.hpp"
 #include "tools/screen.hpp"
+#include "tools/standard_files.hpp"
 
 namespace etb::tools {
 
@@ -67,6 +70,13 @@ class HelpFormatter : public CLI::Formatter {
 
 namespace {
 
+// Adds the remedy of the error's reason, unless the message has one.
+std::string with_hint(const Error& error) {
+  const std::string_view hint = host::hint_of(error.reason);
+  if (hint.empty() || error.message.find("\nhint: ") != std::string::npos) return error.message;
+  return error.message + "\nhint: " + std::string(hint);
+}
+
 // Our code returns errors. The standard library throws, for example if memory is exhausted.
 Result<ExitCode> without_exceptions(const std::function<Result<ExitCode>()>& run) {
   try {
@@ -87,12 +97,15 @@ Result<ExitCode> without_exceptions(const std::function<Result<ExitCode>()>& run
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run) {
   command->fallthrough();  // allows --plugin-path and --secure after the command's name, too
   command->callback([command, &session, run = std::move(run)] {
-    const Result<ExitCode> result = without_exceptions(run);
+    const Result<ExitCode> result = without_exceptions([&]() -> Result<ExitCode> {
+      ETB_TRY(check_plugin_paths(session));
+      return run();
+    });
     if (result) {
       session.exit = *result;
       return;
     }
-    print_error(command->get_name(), result.error().message, session.err);
+    print_error(command->get_name(), with_input_named(with_hint(result.error()), session), session.err);
     session.exit = to_exit_code(result.error().code);
   });
 }
@@ -148,6 +161,7 @@ int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& 
     std::ostream printable_out(&out_buffer), printable_err(&err_buffer);
     printable_err << std::unitbuf;
     Session session{printable_out, printable_err, {}, false, ExitCode::OK, nullptr};
+    session.raw_out = &out;
     for (int i = 0; i < argc; ++i) session.command_line += (i == 0 ? "" : " ") + std::string(argv[i]);
     const auto* descriptor = dynamic_cast<const DescriptorBuffer*>(out.rdbuf());
     if (descriptor != nullptr && descriptor->is_terminal()) session.screen = &out_buffer;

@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -24,6 +25,7 @@
 namespace etb::tools {
 
 class PrintableBuffer;
+class StandardInput;
 
 // One run of the program: its output streams, and the options that all commands share.
 struct Session {
@@ -32,8 +34,10 @@ struct Session {
   std::vector<std::string> plugin_paths;  // --plugin-path, in the order given
   bool secure = false;                    // --secure
   ExitCode exit = ExitCode::OK;
-  PrintableBuffer* screen = nullptr;  // the buffer of `out` if that is a terminal
-  std::string command_line = {};      // as the user typed it, without quotes
+  PrintableBuffer* screen = nullptr;          // the buffer of `out` if that is a terminal
+  std::string command_line = {};              // as the user typed it, without quotes
+  std::ostream* raw_out = nullptr;            // the stream below `out`, which escapes nothing
+  std::shared_ptr<StandardInput> input = {};  // once a command reads "-"
 };
 
 // Runs `run` if `command` was given. Prints an Error as "etbackend <command>: <message>" and returns its exit

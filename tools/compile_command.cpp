@@ -9,8 +9,11 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "api/format/output_file.hpp"
 #include "api/format/printable_text.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/emit/etrecord.hpp"
@@ -23,12 +26,18 @@
 #include "tools/compile/constant_methods.hpp"
 #include "tools/compile/delegation.hpp"
 #include "tools/compile/extensions.hpp"
+#include "tools/file_kind.hpp"
+#include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_target.hpp"
+#include "tools/quantity.hpp"
+#include "tools/standard_files.hpp"
 
 namespace etb::tools {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string input;
@@ -45,6 +54,7 @@ struct Options {
   bool ignores_missing_kernels = false;
   bool leaves_inputs = false, leaves_outputs = false;  // to the caller
   bool times = false;
+  bool json = false;
 };
 
 // Records the milliseconds of each step, in order.
@@ -57,6 +67,12 @@ class Stopwatch {
   }
   void print(std::ostream& out) const {
     for (const auto& [step, ms] : laps_) out << fmt::format("{:>10.2f} ms  {}\n", ms, step);
+  }
+  // A step that runs several times is several rows.
+  Json to_json() const {
+    Json rows = Json::array();
+    for (const auto& [step, ms] : laps_) rows.push_back({{"step", step}, {"ms", ms}});
+    return rows;
   }
 
  private:
@@ -73,7 +89,13 @@ Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Opti
     if (equals == 0 || equals == std::string::npos) {
       return make_error(Code::INVALID_ARGUMENT, "--method '" + text + "', expected NAME=FILE.pt2");
     }
-    out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    const std::string name = text.substr(0, equals);
+    for (const auto& [other, file] : out)
+      if (other == name)
+        return make_error(
+            Code::INVALID_ARGUMENT,
+            fmt::format("--method '{}': '{}' is a method already, from '{}'", text, name, file));
+    out.emplace_back(name, text.substr(equals + 1));
   }
   if (out.empty())
     return make_error(Code::INVALID_ARGUMENT,
@@ -81,8 +103,19 @@ Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Opti
   return out;
 }
 
-// Sets the bounds of --bound, and reports each that is assumed.
-Status bound_sizes(const std::vector<std::string>& texts, ir::Module& module, std::ostream& err) {
+// Passes whose graphs --dump-after prints.
+Status check_dumps(const std::vector<std::string>& wanted) {
+  std::vector<std::string> names{"import"};
+  for (const std::string_view name : passes::pass_names()) names.emplace_back(name);
+  names.emplace_back("all");
+  for (const std::string& name : wanted)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return tl::make_unexpected(unknown_value("--dump-after", name, names));
+  return {};
+}
+
+// Sets the bounds of --bound. Returns a warning for each that is assumed.
+Result<std::vector<std::string>> bound_sizes(const std::vector<std::string>& texts, ir::Module& module) {
   std::map<std::string, int64_t> bounds;
   for (const std::string& text : texts) {
     const size_t equals = std::min(text.find('='), text.size());
@@ -95,10 +128,7 @@ Status bound_sizes(const std::vector<std::string>& texts, ir::Module& module, st
                         "--bound '" + text + "', expected SYMBOL=SIZE, as in s31=512");
     bounds[text.substr(0, equals)] = bound;
   }
-  ETB_ASSIGN(const std::vector<std::string> assumptions, pt2::bound_inputs(module, bounds));
-  for (const std::string& assumption : assumptions)
-    err << "warning: " << format::made_printable(assumption) << '\n';
-  return {};
+  return pt2::bound_inputs(module, bounds);
 }
 
 // State shared by the steps of a compilation.
@@ -109,6 +139,20 @@ struct Job {
   Stopwatch watch = {};
   Extensions extensions = {};
   std::optional<Delegation> delegation = {};
+  std::vector<std::string> warnings = {};
+  std::set<std::string> ops = {};  // of the graphs before each pass, where --decompose needs them
+
+  void warn(const std::string& text) {
+    err << "warning: " << format::made_printable(text) << '\n';
+    warnings.push_back(text);
+  }
+
+  void observe(std::string_view pass, ir::Module& module) {
+    if (!options.extensions.formulas.empty())
+      for (const ir::Graph& graph : module.graphs)
+        for (const ir::Node& node : graph.nodes) ops.insert(module.op(node).name);
+    dump(pass, module);
+  }
 
   void dump(std::string_view pass, ir::Module& module) const {
     for (const std::string& wanted : options.dump_after) {
@@ -126,7 +170,7 @@ struct Job {
     };
     made.after_pass = [this](std::string_view pass, ir::Module& module) {
       watch.lap(std::string(pass));
-      dump(pass, module);
+      observe(pass, module);
     };
     return made;
   }
@@ -137,19 +181,18 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
                                   emit::RecordedMethod& record) {
   const Options& options = job.options;
   ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.custom_ops()}));
-  ETB_TRY(bound_sizes(options.bounds, module, job.err));
-  if (const std::string text = pt2::describe_training_mode(module); !text.empty())
-    job.err << "warning: " << text << '\n';
+  ETB_ASSIGN(const std::vector<std::string> assumptions, bound_sizes(options.bounds, module));
+  for (const std::string& assumption : assumptions) job.warn(assumption);
+  if (const std::string text = pt2::describe_training_mode(module); !text.empty()) job.warn(text);
   module.name = name;
   job.watch.lap("import");
-  job.dump("import", module);
+  job.observe("import", module);
   passes::PipelineOptions pipeline = job.pipeline();
   pipeline.decompose.preserved = job.delegation->preserved_ops();
   const bool has_plugins = !options.delegation.backends.names.empty();
   if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   ETB_TRY(passes::to_edge(module, pipeline));
-  for (const std::string& assumption : pt2::bound_data_sizes(module))
-    job.err << "warning: " << format::made_printable(assumption) << '\n';
+  for (const std::string& assumption : pt2::bound_data_sizes(module)) job.warn(assumption);
   if (!options.record.empty()) {
     record.name = name;
     record.edge_program = emit::edge_program_json(module);
@@ -165,16 +208,7 @@ struct Parts {
   DelegateData delegates;
 };
 
-// A device or pipe has no size.
-void print_written(const std::string& path, std::ostream& out) {
-  std::error_code failed;
-  const auto nbytes = std::filesystem::file_size(path, failed);
-  const std::string shown = format::made_printable(path);
-  out << (failed ? fmt::format("wrote {}\n", shown) : fmt::format("wrote {} ({} bytes)\n", shown, nbytes));
-}
-
-Status write_program(const Options& options, Parts& parts, const std::string& output, std::ostream& out,
-                     Stopwatch& watch) {
+Result<emit::Program> emit_program(const Options& options, Parts& parts) {
   emit::EmitOptions emit_options;
   if (!options.ignores_missing_kernels) {
     ETB_ASSIGN(emit_options.has_kernel, portable_kernels());
@@ -185,38 +219,105 @@ Status write_program(const Options& options, Parts& parts, const std::string& ou
   emit_options.has_external_data = !options.external_data.empty();
   emit_options.plans_inputs = !options.leaves_inputs;
   emit_options.plans_outputs = !options.leaves_outputs;
-  ETB_ASSIGN(const emit::Program program, emit::emit(parts.modules, emit_options));
-  watch.lap("emit");
+  return emit::emit(parts.modules, emit_options);
+}
+
+Status write_record(const Options& options, Parts& parts, const emit::Program& program) {
+  if (options.record.empty()) return {};
+  for (size_t i = 0; i < parts.records.size(); ++i) {
+    parts.records[i].debug_handles = program.methods[i].debug_handles;
+    for (const auto& call : program.methods[i].delegate_calls) {
+      const emit::Delegate& delegate = parts.delegates.delegates[call.delegate];
+      parts.records[i].delegate_calls.push_back({call.instruction_index, delegate.id, delegate.debug_names});
+    }
+  }
+  return emit::write_etrecord(parts.records, options.record);
+}
+
+// Standard output receives a copy of a complete file.
+Status write_program(const emit::Program& program, const std::string& output,
+                     std::span<const ir::FileBytes> files, Session& session) {
+  if (output != kStandardFile) return emit::write_file(program, output, files);
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
+  if (failed) return make_error(Code::ACCESS_FAILED, "no folder for temporary files: " + failed.message());
+  ETB_ASSIGN(format::OutputFile file, format::OutputFile::open_unnamed(folder.string()));
+  ETB_TRY(emit::write_file(program, file, files));
+  return copy_to_output(file.descriptor(), session);
+}
+
+Result<emit::Program> write_files(const Options& options, Parts& parts, const std::string& output, Job& job,
+                                  Session& session) {
+  ETB_ASSIGN(emit::Program program, emit_program(options, parts));
+  job.watch.lap("emit");
   std::vector<ir::FileBytes> files;
   for (const ir::Module& module : parts.modules)
     files.insert(files.end(), module.files.begin(), module.files.end());
-  if (emit_options.has_external_data)
+  if (!options.external_data.empty())
     ETB_TRY(emit::write_external_file(program, options.external_data, files));
-  ETB_TRY(emit::write_file(program, output, files));
-  if (!options.record.empty()) {
-    for (size_t i = 0; i < parts.records.size(); ++i) {
-      parts.records[i].debug_handles = program.methods[i].debug_handles;
-      for (const auto& call : program.methods[i].delegate_calls) {
-        const emit::Delegate& delegate = parts.delegates.delegates[call.delegate];
-        parts.records[i].delegate_calls.push_back(
-            {call.instruction_index, delegate.id, delegate.debug_names});
-      }
-    }
-    ETB_TRY(emit::write_etrecord(parts.records, options.record));
-  }
-  watch.lap("write");
+  ETB_TRY(write_program(program, output, files, session));
+  ETB_TRY(write_record(options, parts, program));
+  job.watch.lap("write");
+  return program;
+}
+
+// A device or pipe has no size.
+std::optional<uint64_t> nbytes_of(const std::string& path) {
+  std::error_code failed;
+  const auto nbytes = std::filesystem::file_size(path, failed);
+  return failed ? std::nullopt : std::optional<uint64_t>(nbytes);
+}
+
+void print_written(const std::string& path, std::ostream& out) {
+  const auto nbytes = nbytes_of(path);
+  out << "wrote " << format::made_printable(path) << (nbytes ? " (" + nbytes_text(*nbytes) + ")" : "")
+      << '\n';
+}
+
+void print_summary(const Options& options, const emit::Program& program, const std::string& output,
+                   std::ostream& out) {
   for (const emit::MethodReport& method : program.methods) {
+    const std::string name = format::made_printable(method.name);
     for (const std::string& kernel : method.own_kernels)
-      out << fmt::format("{}: calls the custom kernel {}, which the application must register\n",
-                         format::made_printable(method.name), format::made_printable(kernel));
+      out << fmt::format("{}: calls the custom kernel {}, which the application must register\n", name,
+                         format::made_printable(kernel));
     out << fmt::format(
-        "{}: {} instructions, {} of them delegate calls, arena {} bytes (no plan needs less than {})\n",
-        format::made_printable(method.name), method.instruction_count, method.delegate_calls.size(),
-        method.arena_nbytes, method.arena_lower_bound_nbytes);
+        "{}: {} with {}, {} working memory{}\n", name, count_of(method.instruction_count, "instruction"),
+        count_of(method.delegate_calls.size(), "delegate call"), nbytes_text(method.arena_nbytes),
+        method.arena_nbytes == method.arena_lower_bound_nbytes
+            ? " (the least possible)"
+            : fmt::format(" (no plan needs less than {})", nbytes_text(method.arena_lower_bound_nbytes)));
   }
-  print_written(output, out);
-  if (emit_options.has_external_data) print_written(options.external_data, out);
-  return {};
+  if (output == kStandardFile)
+    out << "wrote the program to standard output\n";
+  else
+    print_written(output, out);
+  if (!options.external_data.empty()) print_written(options.external_data, out);
+  if (!options.record.empty()) print_written(options.record, out);
+}
+
+Json written_file(const std::string& path) {
+  const auto nbytes = nbytes_of(path);
+  return {{"file", path}, {"nbytes", nbytes ? Json(*nbytes) : Json(nullptr)}};
+}
+
+Json summary_json(const Options& options, const emit::Program& program, const std::string& output,
+                  const Job& job) {
+  Json methods = Json::array();
+  for (const emit::MethodReport& method : program.methods)
+    methods.push_back({{"name", method.name},
+                       {"instructions", method.instruction_count},
+                       {"delegate_calls", method.delegate_calls.size()},
+                       {"arena_nbytes", method.arena_nbytes},
+                       {"arena_lower_bound_nbytes", method.arena_lower_bound_nbytes},
+                       {"own_kernels", method.own_kernels}});
+  Json report{{"program", written_file(output)}, {"methods", std::move(methods)}};
+  if (!options.external_data.empty()) report["external_data"] = written_file(options.external_data);
+  if (!options.record.empty()) report["etrecord"] = written_file(options.record);
+  report["delegation"] = job.delegation->summary();
+  report["warnings"] = job.warnings;
+  if (options.times) report["times_ms"] = job.watch.to_json();
+  return report;
 }
 
 // Keeps freed memory for later buffers. Weights pass through a few buffers of megabytes each. If they go back
@@ -229,10 +330,44 @@ void keep_freed_memory() {
 #endif
 }
 
+// Replaces "-" by the path of standard input.
+Result<std::vector<std::pair<std::string, std::string>>> open_methods(const Options& options,
+                                                                      Session& session) {
+  ETB_ASSIGN(auto methods, list_methods(options));
+  for (auto& [name, path] : methods) {
+    ETB_ASSIGN(path, input_path(path, session));
+    ETB_TRY(expect_kind(path, {FileKind::kArchive}, "an archive of torch.export.save (.pt2)"));
+  }
+  return methods;
+}
+
+Result<std::string> output_of(const Options& options) {
+  if (!options.output.empty()) return options.output;
+  const std::string& input =
+      options.input.empty() ? options.methods[0].substr(options.methods[0].find('=') + 1) : options.input;
+  if (input == kStandardFile)
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        "the model comes from standard input, and the program has no name\nhint: -o FILE, or -o - "
+        "for standard output");
+  return std::filesystem::path(input).replace_extension(".pte").string();
+}
+
 Result<ExitCode> run(const Options& options, Session& session) {
   keep_freed_memory();
-  Job job{options, session.out, session.err};
-  ETB_ASSIGN(const auto methods, list_methods(options));
+  ETB_TRY(check_dumps(options.dump_after));
+  for (const auto& [option, path] :
+       {std::pair("--external-data", &options.external_data), {"--etrecord", &options.record}})
+    if (*path == kStandardFile)
+      return make_error(Code::INVALID_ARGUMENT, std::string(option) + " -: expected the path of a file");
+  ETB_ASSIGN(const bool has_output, uses_standard_output({{"-o", options.output, true},
+                                                          {"--report-json", options.delegation.report_json},
+                                                          {"--report-html", options.delegation.report_html},
+                                                          {"--json", options.json ? kStandardFile : ""}},
+                                                         session));
+  Job job{options, has_output ? session.err : session.out, session.err};
+  ETB_ASSIGN(const auto methods, open_methods(options, session));
+  ETB_ASSIGN(const std::string output, output_of(options));
   host::Registry registry(registry_options(session));
   ETB_ASSIGN(job.extensions, Extensions::open(options.extensions));
   ETB_ASSIGN(job.delegation, Delegation::open(registry, options.delegation, job.extensions));
@@ -242,16 +377,21 @@ Result<ExitCode> run(const Options& options, Session& session) {
     ETB_ASSIGN(ir::Module module, compile_method(job, name, path, parts.records.emplace_back()));
     parts.modules.push_back(std::move(module));
   }
+  ETB_TRY(job.extensions.check_formulas(options.extensions, job.ops));
   passes::PipelineOptions pipeline = job.pipeline();
-  ETB_TRY(job.delegation->run(parts.modules, pipeline, session.out));
+  ETB_TRY(job.delegation->run(parts.modules, pipeline, job.out, session));
   job.watch.lap("lower");
   for (ir::Module& module : parts.modules) ETB_TRY(passes::to_portable(module, pipeline));
-  const std::string output = options.output.empty()
-                                 ? std::filesystem::path(methods[0].second).replace_extension(".pte").string()
-                                 : options.output;
   parts.delegates = job.delegation->data();
-  ETB_TRY(write_program(options, parts, output, session.out, job.watch));
-  if (options.times) job.watch.print(session.out);
+  ETB_ASSIGN(const emit::Program program, write_files(options, parts, output, job, session));
+  if (options.json) {
+    session.out
+        << summary_json(options, program, output, job).dump(2, ' ', true, Json::error_handler_t::replace)
+        << '\n';
+  } else {
+    print_summary(options, program, output, job.out);
+    if (options.times) job.watch.print(job.out);
+  }
   return job.delegation->finish(session.err);
 }
 
@@ -261,9 +401,10 @@ void register_compile(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("compile", "Make a program (.pte) from a torch.export archive (.pt2)");
-  command->add_option("MODEL", options->input, "Archive of torch.export.save; becomes method 'forward'");
+  command->add_option("MODEL", options->input,
+                      "Archive of torch.export.save, - for standard input; becomes method 'forward'");
   command->add_option("-o,--output", options->output,
-                      "Program to write (default: MODEL with the ending .pte)");
+                      "Program to write, - for standard output (default: MODEL with the ending .pte)");
   command->add_option("--method", options->methods, "Add a method from an archive of its own; repeatable");
   command->add_option("--constant", options->constants,
                       "Add a method that returns this number, text or [list]; repeatable");
@@ -294,6 +435,8 @@ void register_compile(CLI::App& app, Session& session) {
   command->add_flag("--unplanned-outputs", options->leaves_outputs,
                     "Plan no memory for outputs; the application passes its own");
   command->add_flag("--times", options->times, "Print the time of each step");
+  command->add_flag("--json", options->json,
+                    "Print a summary as one JSON object; other text goes to standard error");
   run_as(command, session, [options, &session]() -> Result<ExitCode> { return run(*options, session); });
 }
 

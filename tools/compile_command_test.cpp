@@ -90,7 +90,7 @@ TEST_P(CompiledExample, GivesPyTorchsNumbersWithAPlugin) {
   expect_pytorchs_numbers(GetParam(), {"--plugin-path", ETB_PLUGIN_DIR, "-b", "my_npu"}, dir_, &text);
   const std::string_view name = GetParam().name;
   if (name == "add" || name == "counter") {
-    EXPECT_THAT(text, HasSubstr(" 1 of them delegate calls"));
+    EXPECT_THAT(text, HasSubstr(" with 1 delegate call,"));
   }
 }
 
@@ -283,7 +283,7 @@ TEST_F(CompileCommand, SaysWhatIsWrong) {
   std::ofstream(dir_ / "bad.pt2") << "no archive";
   const CliRun bad = cli({"compile", dir_ / "bad.pt2", "-o", dir_ / "m.pte"});
   EXPECT_EQ(bad.exit, static_cast<int>(ExitCode::INVALID_INPUT));
-  EXPECT_THAT(bad.err, HasSubstr("bad.pt2': zip: no end of central directory"));
+  EXPECT_THAT(bad.err, HasSubstr("bad.pt2': found a text file, expected an archive"));
   EXPECT_FALSE(fs::exists(dir_ / "m.pte"));
   EXPECT_THAT(cli({"compile"}).err, HasSubstr("no model"));
   EXPECT_THAT(cli({"compile", archive("decompositions.pt2")}).err, HasSubstr("several models"));

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <fstream>
 
 #include "tools/run/npy.hpp"
@@ -115,14 +116,11 @@ class Zoo : public testing::TestWithParam<std::string> {
 
 TEST_P(Zoo, GivesPyTorchsNumbers) {
   const std::string name = GetParam(), program = dir_ / "model.pte";
-  const CliRun compiled = cli({"compile", kFixtures / (name + ".pt2"), "-o", program});
+  const CliRun compiled = cli({"compile", kFixtures / (name + ".pt2"), "-o", program, "--json"});
   ASSERT_EQ(compiled.exit, 0) << compiled.err;
-  size_t arena = 0, bound = 0;
-  const size_t line = compiled.out.find("arena ");
-  ASSERT_NE(line, std::string::npos);
-  ASSERT_EQ(std::sscanf(compiled.out.c_str() + line, "arena %zu bytes (no plan needs less than %zu)", &arena,
-                        &bound),
-            2);
+  const auto method = nlohmann::json::parse(compiled.out)["methods"][0];
+  const auto arena = method["arena_nbytes"].get<uint64_t>(),
+             bound = method["arena_lower_bound_nbytes"].get<uint64_t>();
   EXPECT_LE(static_cast<double>(arena), 1.02 * static_cast<double>(bound));
   run_and_compare(name, program, 1e-5);
 }

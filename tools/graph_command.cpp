@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend graph FILE`: converts a graph image to text and back, or prints a torch.export archive at any
 // stage of the compiler.
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +16,14 @@
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/partition/method_image.hpp"
 #include "partitioner_sdk/passes/passes.hpp"
+#include "partitioner_sdk/passes/pipeline.hpp"
 #include "tools/command.hpp"
 #include "tools/compile/extensions.hpp"
+#include "tools/file_kind.hpp"
+#include "tools/option_values.hpp"
 #include "tools/portable_program.hpp"
 #include "tools/portable_target.hpp"
+#include "tools/standard_files.hpp"
 
 namespace etb::tools {
 namespace {
@@ -30,6 +36,7 @@ struct GraphOptions {
   std::string output;
   uint64_t max_data_bytes = UINT64_MAX;
   bool checks_digests = false;
+  bool json = false;
 };
 
 // A flatbuffer ends at 2 GiB; larger texts are rejected, too.
@@ -49,25 +56,38 @@ bool wants_image(const GraphOptions& options) {
   return name.size() >= 4 && name.substr(name.size() - 4) == ".etg";
 }
 
-Status write_text(const GraphOptions& options, const std::string& text, std::ostream& out) {
-  if (options.output.empty()) {
-    out << text;
+Status write_text(const GraphOptions& options, const std::string& text, Session& session) {
+  if (options.json) {
+    nlohmann::ordered_json report{{"file", with_input_named(options.file, session)},
+                                  {"after", options.after}};
+    if (options.output.empty()) {
+      report["text"] = text;
+    } else {
+      ETB_TRY(format::write_file(options.output, text));
+      report["output"] = options.output;
+      report["nbytes"] = text.size();
+    }
+    session.out << report.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
     return {};
   }
-  return format::write_file(options.output, text);
+  if (options.output.empty()) {
+    session.out << text;
+    return {};
+  }
+  return write_output(options.output, text, session);
 }
 
-Result<ExitCode> write_image(const GraphOptions& options, const graph::ImageBytes& image, std::ostream& out) {
+Result<ExitCode> write_image(const GraphOptions& options, const graph::ImageBytes& image, Session& session) {
   if (wants_image(options)) {
     const auto* bytes = reinterpret_cast<const char*>(image.span().data());
-    ETB_TRY(write_text(options, std::string(bytes, image.span().size()), out));
+    ETB_TRY(write_text(options, std::string(bytes, image.span().size()), session));
     return ExitCode::OK;
   }
   ETB_ASSIGN(const graph::View view, graph::View::open(image.span()));
   graph::PrintOptions print;
   print.max_data_bytes = options.max_data_bytes;
   print.max_text_bytes = 64 * image.span().size() + (uint64_t{1} << 24);  // a valid image needs a tenth
-  ETB_TRY(write_text(options, graph::print_graph_image(view, print), out));
+  ETB_TRY(write_text(options, graph::print_graph_image(view, print), session));
   return ExitCode::OK;
 }
 
@@ -78,16 +98,14 @@ Result<graph::ImageBytes> to_image(ir::Module& module) {
   return std::move(method.image);
 }
 
-// Records the names of the stages in order, and the image or text after the last run of the requested pass.
+// Records the image or text after the last run of the requested pass.
 struct Stages {
   std::string wanted;
   bool wants_image = false;
-  std::string names = {}, text = {};
+  std::string text = {};
   std::optional<Result<graph::ImageBytes>> image = {};
 
   void take(std::string_view pass, ir::Module& module) {
-    if (names.find(" " + std::string(pass) + ",") == std::string::npos)
-      names += " " + std::string(pass) + ",";
     if (pass != wanted) return;
     if (wants_image) {
       image = to_image(module);
@@ -97,8 +115,20 @@ struct Stages {
   }
 };
 
+// Names of the stages that --after prints. Stages of rules run only where there are any.
+Status check_stage(const GraphOptions& options) {
+  if (options.after.empty()) return {};
+  std::vector<std::string> names{"import"};
+  for (const std::string_view name : passes::pass_names())
+    if (!options.extensions.rule_files.empty() || !name.starts_with("rules_")) names.emplace_back(name);
+  names.emplace_back("image");
+  if (std::find(names.begin(), names.end(), options.after) != names.end()) return {};
+  return tl::make_unexpected(unknown_value("--after", options.after, names));
+}
+
 // Runs the passes that `compile` runs without plugins. "image" is the image that plugins would see.
-Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
+Result<ExitCode> run_archive(const GraphOptions& options, Session& session) {
+  ETB_TRY(check_stage(options));
   ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
   ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.custom_ops()}));
   Stages stages{options.after.empty() ? "import" : options.after, wants_image(options)};
@@ -113,41 +143,64 @@ Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
     ETB_TRY(passes::make_row_major(module));
     partition::ConstantKeys keys(partition::ConstantDigests::kSha256);
     ETB_ASSIGN(const partition::MethodImage method, partition::make_method_image(module, keys));
-    return write_image(options, method.image, out);
+    return write_image(options, method.image, session);
   }
   ETB_TRY(passes::to_portable(module, pipeline));
   if (stages.text.empty() && !stages.image)
-    return make_error(Code::INVALID_ARGUMENT, "--after: unknown pass '" + stages.wanted +
-                                                  "', expected one of" + stages.names + " or image");
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--after: the pass '" + stages.wanted + "' does not run for this model");
   if (stages.image) {
     if (!*stages.image)
       return tl::make_unexpected(with_context(stages.image->error(), "no image after " + stages.wanted));
-    return write_image(options, **stages.image, out);
+    return write_image(options, **stages.image, session);
   }
-  ETB_TRY(write_text(options, stages.text, out));
+  ETB_TRY(write_text(options, stages.text, session));
   return ExitCode::OK;
+}
+
+// Rejects options of archives: they would have no effect on a graph.
+Status expect_no_archive_options(const GraphOptions& options) {
+  for (const auto& [option, value] :
+       {std::pair("--after", &options.after), std::pair("--model", &options.model)})
+    if (!value->empty())
+      return make_error(Code::INVALID_ARGUMENT, std::string(option) + " needs an archive (.pt2), found " +
+                                                    describe_file_kind(find_file_kind(options.file)));
+  return {};
 }
 
 // A module's text, which `--after` writes.
-Result<ExitCode> run_module_text(const GraphOptions& options, std::string_view text, std::ostream& out) {
+Result<ExitCode> run_module_text(const GraphOptions& options, std::string_view text, Session& session) {
   auto module = ir::parse(text, {.needs_data = wants_image(options)});
   if (!module) return tl::make_unexpected(with_context(std::move(module).error(), options.file));
+  ETB_TRY(expect_no_archive_options(options));
   if (wants_image(options)) {
     ETB_ASSIGN(const graph::ImageBytes image, to_image(*module));
-    return write_image(options, image, out);
+    return write_image(options, image, session);
   }
-  ETB_TRY(write_text(options, ir::print(*module, {.has_sources = true}), out));
+  ETB_TRY(write_text(options, ir::print(*module, {.has_sources = true}), session));
   return ExitCode::OK;
 }
 
-Result<ExitCode> run_graph(const GraphOptions& options, std::ostream& out) {
-  if (is_archive(options.file)) return run_archive(options, out);
+Status as_status(const Result<bool>& result) {
+  if (!result) return tl::make_unexpected(result.error());
+  return {};
+}
+
+Result<ExitCode> run_graph(GraphOptions options, Session& session) {
+  ETB_ASSIGN(options.file, input_path(options.file, session));
+  ETB_TRY(as_status(uses_standard_output(
+      {{"-o", options.output}, {"--json", options.json ? kStandardFile : ""}}, session)));
+  ETB_TRY(expect_kind(options.file,
+                      {FileKind::kGraphImage, FileKind::kGraphText, FileKind::kText, FileKind::kArchive},
+                      "a graph image (.etg), its text, or an archive (.pt2)"));
+  if (is_archive(options.file)) return run_archive(options, session);
   ETB_ASSIGN(const std::string bytes, format::read_file_text(options.file, kMaxGraphNbytes));
-  if (ir::is_module_text(bytes)) return run_module_text(options, bytes, out);
+  if (ir::is_module_text(bytes)) return run_module_text(options, bytes, session);
   auto image = to_image(bytes);
   if (!image) return tl::make_unexpected(with_context(std::move(image).error(), options.file));
+  ETB_TRY(expect_no_archive_options(options));
   if (options.checks_digests) ETB_TRY(graph::verify_constant_digests(image->span()));
-  return write_image(options, *image, out);
+  return write_image(options, *image, session);
 }
 
 }  // namespace
@@ -157,21 +210,25 @@ void register_graph(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "graph", "Print a graph image (.etg), or an archive (.pt2) at any stage of its compilation");
   command
-      ->add_option("FILE", options->file,
-                   "Image, text of an image or of a stage, or archive; the bytes decide")
+      ->add_option(
+          "FILE", options->file,
+          "Image, text of an image or of a stage, or archive, - for standard input; the bytes decide")
       ->required();
   command
       ->add_option("-o,--output", options->output,
-                   "Write to this file: an image if the name ends in .etg, else text")
+                   "Write to this file, - for standard output: an image if the name ends in .etg, else text")
       ->type_name("FILE");
-  command->add_option("--max-data", options->max_data_bytes, "Omit inline data of more than this many bytes");
+  command->add_option("--max-data", options->max_data_bytes, "Omit inline data of more than this many bytes")
+      ->check(whole_number(0, UINT64_MAX))
+      ->type_name("BYTES");
   command->add_option("--after", options->after,
                       "Print an archive after this pass (default: import; decompose, ...), or the image that "
                       "plugins receive (image)");
   command->add_option("--model", options->model, "Name of the model in an archive with several");
   add_extension_options(*command, options->extensions);
+  command->add_flag("--json", options->json, "Print one JSON object with the text, or with the file of -o");
   command->add_flag("--digests", options->checks_digests, "Check inline data against its digests");
-  run_as(command, session, [options, &session] { return run_graph(*options, session.out); });
+  run_as(command, session, [options, &session] { return run_graph(*options, session); });
 }
 
 }  // namespace etb::tools

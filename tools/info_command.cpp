@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend info NAME`: prints a plugin's manifest and its state on this machine. Runs no code of the
-// plugin. `etbackend info FILE.pte`: prints the contents of a program.
+// plugin. `etbackend info FILE`: prints the contents of a program (.pte) or archive (.pt2).
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
-#include "api/format/output_file.hpp"
 #include "api/format/printable_text.hpp"
 #include "host/registry/manifest_lines.hpp"
+#include "host/registry/reason.hpp"
+#include "partitioner_sdk/import/import.hpp"
+#include "tools/file_kind.hpp"
 #include "tools/plugin_registry.hpp"
-#include "tools/portable_program.hpp"
+#include "tools/program_info/archive_report.hpp"
 #include "tools/program_info/program_report.hpp"
+#include "tools/standard_files.hpp"
 
 namespace etb::tools {
 namespace {
@@ -20,18 +24,23 @@ using host::PluginEntry;
 struct Options {
   std::string name;
   bool json = false;
+  bool digests = false;
   std::string html_path;
+  std::string model;
 };
 
 std::string shown(const std::string& text) { return format::made_printable(text); }
 
 // Returns the best entry for the name. Unlike for use, the entry may be unloadable or have an invalid
 // manifest.
-Result<const PluginEntry*> find_entry(const host::Registry& registry, const std::string& name) {
+Result<const PluginEntry*> find_entry(const host::Registry& registry, const std::string& name, bool is_path) {
+  for (const PluginEntry& entry : registry.plugins())
+    if (entry.manifest_path == name || entry.library_path == name) return &entry;
+  if (is_path)
+    return make_error(Code::NOT_FOUND,
+                      "'" + name + "': no plugin of its folder has this manifest or library");
   const auto decision = registry.resolve(name);
   if (!decision->candidates.empty()) return &registry.plugins()[decision->candidates.front().entry_index];
-  for (const PluginEntry& entry : registry.plugins())
-    if (entry.manifest_path == name) return &entry;
   return tl::make_unexpected(to_error(*decision));
 }
 
@@ -54,6 +63,9 @@ void print(const PluginEntry& entry, std::ostream& out) {
       << (entry.problem ? "refused, " + entry.problem->reason + ": " + shown(entry.problem->message)
                         : "would load")
       << '\n';
+  if (entry.problem)
+    if (const std::string_view hint = host::hint_of(entry.problem->reason); !hint.empty())
+      out << "hint: " << hint << '\n';
   for (const std::string& warning : entry.warnings) out << "warning: " << shown(warning) << '\n';
   for (const host::Diagnostic& fault : entry.diagnostics) out << "fault: " << shown(to_text(fault)) << '\n';
   print_library(entry, out);
@@ -64,33 +76,61 @@ void print(const PluginEntry& entry, std::ostream& out) {
   for (const std::string& line : host::manifest_lines(*entry.manifest)) out << shown(line) << '\n';
 }
 
-Result<ExitCode> show_program(const Options& options, Session& session) {
-  ETB_ASSIGN(const ProgramFile file, read_program_file(options.name));
+void print_json(const nlohmann::ordered_json& report, std::ostream& out) {
+  out << report.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+Result<ExitCode> show_program(const Options& options, const std::string& path, Session& session) {
+  ETB_ASSIGN(const bool has_output,
+             uses_standard_output(
+                 {{"--html", options.html_path}, {"--json", options.json ? kStandardFile : ""}}, session));
+  ETB_ASSIGN(ProgramFile file, read_program_file(path));
+  file.path = with_input_named(file.path, session);
   const nlohmann::ordered_json report = report_program(file);
-  if (!options.html_path.empty()) {
-    ETB_TRY(format::write_file(options.html_path, format_html(file, report)));
-  }
+  if (!options.html_path.empty())
+    ETB_TRY(write_output(options.html_path, format_html(file, report), session));
   if (options.json)
-    session.out << report.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    print_json(report, session.out);
   else
-    session.out << format_report(report);
+    (has_output ? session.err : session.out) << format_report(report, options.digests);
   return ExitCode::OK;
 }
 
-Result<ExitCode> run(const Options& options, Session& session) {
-  if (is_archive(options.name))
-    return make_error(Code::INVALID_DATA,
-                      "'" + options.name +
-                          "' is an archive, expected a program (.pte) or the name of a plugin\n"
-                          "hint: `etbackend graph FILE` prints an archive");
-  if (options.name.ends_with(".pte")) return show_program(options, session);
+Result<ExitCode> show_archive(const Options& options, const std::string& path, Session& session) {
+  if (!options.html_path.empty())
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--html draws the memory of a program (.pte), and an archive has no memory plan\n"
+                      "hint: compile it first: `etbackend compile FILE`");
+  ETB_ASSIGN(const ir::Module module, pt2::import_archive(path, {options.model}));
+  std::error_code failed;
+  const uint64_t nbytes = std::filesystem::file_size(path, failed);
+  const nlohmann::ordered_json report =
+      report_archive(module, with_input_named(path, session), failed ? 0 : nbytes);
+  if (options.json)
+    print_json(report, session.out);
+  else
+    session.out << format_archive_report(report);
+  return ExitCode::OK;
+}
+
+// Finds a manifest or library by its path; its folder is searched, too.
+Result<ExitCode> show_plugin(const Options& options, bool is_path, Session& session) {
   if (!options.html_path.empty())
     return make_error(Code::INVALID_ARGUMENT,
                       "--html draws a program (.pte), '" + options.name + "' is not a program");
+  if (!options.model.empty())
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--model names a model of an archive (.pt2), '" + options.name + "' is not an archive");
   host::RegistryOptions registry_opts = registry_options(session);
   registry_opts.check_digests = true;
+  std::string name = options.name;
+  if (is_path) {
+    name = std::filesystem::absolute(name).lexically_normal().string();
+    registry_opts.application_paths.insert(registry_opts.application_paths.begin(),
+                                           std::filesystem::path(name).parent_path().string());
+  }
   const host::Registry registry(registry_opts);
-  ETB_ASSIGN(const PluginEntry* entry, find_entry(registry, options.name));
+  ETB_ASSIGN(const PluginEntry* entry, find_entry(registry, name, is_path));
   if (options.json && entry->manifest)
     session.out << to_json(*entry->manifest) << '\n';
   else if (options.json)
@@ -100,17 +140,40 @@ Result<ExitCode> run(const Options& options, Session& session) {
   return entry->manifest ? ExitCode::OK : ExitCode::INVALID_INPUT;
 }
 
+// A name with a slash or the ending of a model is a path. Another one is a path if it is a model's file.
+bool is_path(const std::string& name, FileKind kind) {
+  return name.find('/') != std::string::npos || name.ends_with(".pte") || name.ends_with(".pt2") ||
+         (kind != FileKind::kUnknown && kind != FileKind::kText);
+}
+
+Result<ExitCode> run(const Options& options, Session& session) {
+  ETB_ASSIGN(const std::string path, input_path(options.name, session));
+  const FileKind kind = find_file_kind(path);
+  if (!is_path(path, kind)) return show_plugin(options, false, session);
+  if (kind == FileKind::kArchive) return show_archive(options, path, session);
+  if (kind == FileKind::kManifest || kind == FileKind::kLibrary || kind == FileKind::kJson)
+    return show_plugin(options, true, session);
+  ETB_TRY(expect_kind(path, {FileKind::kProgram},
+                      "a program (.pte), an archive (.pt2), or the name or manifest of a plugin"));
+  return show_program(options, path, session);
+}
+
 }  // namespace
 
 void register_info(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "info", "Print a plugin's manifest and state on this machine, or the contents of a program");
+      "info", "Print a plugin's manifest and state on this machine, or the contents of a program or archive");
   command
-      ->add_option("NAME", options->name,
-                   "Plugin id, delegate id, alias or manifest of a plugin; or a program (.pte)")
+      ->add_option(
+          "NAME", options->name,
+          "Plugin id, delegate id, alias, manifest or library of a plugin; or a program (.pte) or archive "
+          "(.pt2), - for standard input")
       ->required();
-  command->add_flag("--json", options->json, "Print the manifest, or the report on a program, as JSON");
+  command->add_flag("--json", options->json, "Print the manifest, or the report on a file, as JSON");
+  command->add_flag("--digests", options->digests, "Also print the keys of a program's named data");
+  command->add_option("--model", options->model, "Name of the model in an archive with several")
+      ->type_name("NAME");
   command
       ->add_option("--html", options->html_path,
                    "Also write an HTML page with the program's memory over time")

@@ -6,8 +6,11 @@
 #include <memory>
 
 #include "api/format/printable_text.hpp"
+#include "host/registry/reason.hpp"
 #include "host/registry/registry_json.hpp"
+#include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
+#include "tools/quantity.hpp"
 
 namespace etb::tools {
 namespace {
@@ -45,40 +48,64 @@ std::string provides(const PluginEntry& entry) {
   return text;
 }
 
-void print_devices(const host::ProbeReport& report, std::ostream& out) {
-  if (report.devices.empty()) out << "    no device\n";
-  for (const host::ProbedDevice& device : report.devices)
-    out << fmt::format("    device {} '{}' uuid {}{}\n", shown(device.kind), shown(device.name),
-                       shown(device.uuid),
-                       device.driver_version.empty() ? "" : ", driver " + shown(device.driver_version));
+// The short names that a user types: `etbackend compile -b xnnpack`.
+std::string aliases(const PluginEntry& entry) {
+  std::string text;
+  if (entry.manifest)
+    for (const std::string& alias : entry.manifest->aliases) text += (text.empty() ? "" : ",") + shown(alias);
+  return text.empty() ? "-" : text;
 }
 
-void print_entry(const PluginEntry& entry, const Result<host::ProbeReport>* probe, size_t width,
+std::string memory_text(uint64_t nbytes) { return nbytes == 0 ? "?" : nbytes_text(nbytes); }
+
+void print_devices(const host::ProbeReport& report, std::ostream& out) {
+  if (report.devices.empty())
+    out << "    no device" << (report.no_device_reason.empty() ? "" : ": " + report.no_device_reason) << '\n';
+  if (!report.no_device_hint.empty()) out << "    hint: " << report.no_device_hint << '\n';
+  // Every line has every field, in this order.
+  for (const host::ProbedDevice& device : report.devices)
+    out << fmt::format(
+        "    device {} '{}'  memory {}  free {}  driver {}  uuid {}\n", shown(device.kind),
+        shown(device.name), memory_text(device.memory_total_bytes), memory_text(device.memory_free_bytes),
+        device.driver_version.empty() ? "-" : shown(device.driver_version), shown(device.uuid));
+}
+
+struct Widths {
+  size_t id = 2, alias = 5;
+};
+
+void print_entry(const PluginEntry& entry, const Result<host::ProbeReport>* probe, const Widths& widths,
                  std::ostream& out) {
   const Error* problem = entry.problem                 ? &*entry.problem
                          : probe != nullptr && !*probe ? &probe->error()
                                                        : nullptr;
-  out << fmt::format("{:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", title(entry), width,
-                     shown(entry.version()), to_text(entry.tier), to_text(entry.digest),
-                     problem != nullptr ? "REFUSED" : "ok", provides(entry));
+  out << fmt::format("{:<{}}  {:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", title(entry), widths.id,
+                     aliases(entry), widths.alias, shown(entry.version()), to_text(entry.tier),
+                     to_text(entry.digest), problem != nullptr ? "REFUSED" : "ok", provides(entry));
   out << "    " << shown(place_of(entry)) << '\n';
-  if (problem != nullptr)
+  if (problem != nullptr) {
     out << fmt::format("    {}{}{}\n", problem->reason, problem->reason.empty() ? "" : ": ",
                        shown(problem->message));
+    if (const std::string_view hint = host::hint_of(problem->reason); !hint.empty())
+      out << "    hint: " << hint << '\n';
+  }
   for (const std::string& warning : entry.warnings) out << "    warning: " << shown(warning) << '\n';
   if (probe != nullptr && *probe) print_devices(**probe, out);
 }
 
 void print_table(const host::Registry& registry, const host::ProbeResults& probes, const Options& options,
                  std::ostream& out) {
-  size_t width = 2;
-  for (const PluginEntry& entry : registry.plugins()) width = std::max(width, title(entry).size());
+  Widths widths;
+  for (const PluginEntry& entry : registry.plugins()) {
+    widths.id = std::max(widths.id, title(entry).size());
+    widths.alias = std::max(widths.alias, aliases(entry).size());
+  }
   if (!registry.plugins().empty())
-    out << fmt::format("{:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", "ID", width, "VERSION", "TIER", "DIGEST",
-                       "STATE", "PROVIDES");
+    out << fmt::format("{:<{}}  {:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", "ID", widths.id, "ALIAS",
+                       widths.alias, "VERSION", "TIER", "DIGEST", "STATE", "PROVIDES");
   for (size_t i = 0; i < registry.plugins().size(); ++i) {
     const auto probe = probes.find(i);
-    print_entry(registry.plugins()[i], probe == probes.end() ? nullptr : &probe->second, width, out);
+    print_entry(registry.plugins()[i], probe == probes.end() ? nullptr : &probe->second, widths, out);
   }
   if (registry.plugins().empty()) out << "no plugins found\n";
   if (!registry.plugins().empty() && !options.places) return;
@@ -117,6 +144,7 @@ void register_list(CLI::App& app, Session& session) {
   command->add_flag("--digests", options->digests, "Hash every library now instead of at load time");
   command->add_flag("--places", options->places, "Also print every folder searched");
   command->add_option("--deadline-ms", options->deadline_ms, "Time limit of one plugin with --devices")
+      ->check(whole_number(1, UINT32_MAX))
       ->capture_default_str();
   run_as(command, session, [options, &session] { return run(*options, session); });
 }

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "host/registry/diagnostic.hpp"
 #include "host/registry/field_rules.hpp"
 #include "tools/command.hpp"
+#include "tools/option_values.hpp"
 
 namespace etb::tools {
 namespace {
@@ -40,6 +42,7 @@ struct NewOptions {
   std::string dir;
   std::string vendor = "Example Inc.";
   std::string id;
+  bool json = false;
 };
 
 using Words = std::vector<std::pair<std::string, std::string>>;
@@ -183,9 +186,16 @@ Result<ExitCode> run(NewOptions options, Session& session) {
   ETB_TRY(check_options(options));
   const std::vector<OutputFile> files = make_files(options);
   ETB_TRY(check_free(files));
+  nlohmann::ordered_json report{
+      {"id", options.id}, {"folder", options.dir}, {"files", nlohmann::json::array()}};
   for (const OutputFile& file : files) {
     ETB_TRY(write_file(file));
-    session.out << file.path.string() << '\n';
+    report["files"].push_back(file.path.string());
+    if (!options.json) session.out << file.path.string() << '\n';
+  }
+  if (options.json) {
+    session.out << report.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    return ExitCode::OK;
   }
   session.out << fmt::format(
       "\n{} claims aten.add.Tensor and runs it. Next steps:\n"
@@ -204,13 +214,14 @@ void register_new(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("new", "Write a plugin project that builds, loads and runs");
   command->add_option("NAME", options->name, "Name of the plugin, such as my_npu")->required();
   command->add_option("--lang", options->lang, "Language of the plugin: cpp or c")
-      ->check(CLI::IsMember({"cpp", "c"}))
+      ->check(one_of({"cpp", "c"}))
       ->capture_default_str();
   command->add_option("--dir", options->dir, "Folder to write into (default: NAME)")->type_name("DIR");
   command->add_option("--vendor", options->vendor, "Vendor of the plugin, for display")
       ->capture_default_str();
   command->add_option("--id", options->id, "Id of the plugin, reverse DNS (default: com.example.NAME)")
       ->type_name("ID");
+  command->add_flag("--json", options->json, "Print the files as one JSON object");
   run_as(command, session, [options, &session] { return run(*options, session); });
 }
 

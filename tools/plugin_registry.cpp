@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "api/format/printable_text.hpp"
+
 namespace etb::tools {
 namespace {
 
@@ -31,6 +33,19 @@ host::RegistryOptions registry_options(const Session& session) {
   options.distribution_paths = distribution_paths();
   options.secure = options.secure || session.secure;
   return options;
+}
+
+Status check_plugin_paths(const Session& session) {
+  for (const std::string& path : session.plugin_paths) {
+    std::error_code failed;
+    if (fs::is_directory(path, failed)) continue;
+    const std::string option = "--plugin-path " + format::in_quotes(path);
+    if (!fs::exists(path, failed)) return make_error(Code::NOT_FOUND, option + ": no such folder");
+    return make_error(Code::INVALID_DATA, option +
+                                              ": found a file, expected a folder with manifests\nhint: " +
+                                              "give the folder that contains it");
+  }
+  return {};
 }
 
 }  // namespace etb::tools

@@ -11,4 +11,7 @@ namespace etb::tools {
 // relative to the program (<prefix>/lib/etbackend/plugins.d if it is installed, else <build>/plugins.d).
 host::RegistryOptions registry_options(const Session& session);
 
+// Rejects a --plugin-path that is no folder.
+[[nodiscard]] Status check_plugin_paths(const Session& session);
+
 }  // namespace etb::tools

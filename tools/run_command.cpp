@@ -11,6 +11,8 @@
 
 #include "host/module/module.hpp"
 #include "tools/command.hpp"
+#include "tools/file_kind.hpp"
+#include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_program.hpp"
 #include "tools/run/describe_value.hpp"
@@ -23,14 +25,13 @@
 #include "tools/run/timing.hpp"
 #include "tools/run/write_outputs.hpp"
 #include "tools/session_layers.hpp"
+#include "tools/standard_files.hpp"
 
 namespace etb::tools {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-enum class PrintOutput : uint8_t { kNone, kSummary, kAll };
 
 struct Options {
   std::string file;
@@ -39,7 +40,7 @@ struct Options {
   std::string input_shapes;
   std::string output_dir;
   std::string output_file;
-  PrintOutput print_output = PrintOutput::kSummary;
+  std::string print_output = "summary";
   std::vector<std::string> data_files;
   uint32_t repeat = 1;
   uint32_t warmup = 0;
@@ -109,8 +110,8 @@ Json to_json(const SearchedDelegates& delegates) {
 }
 
 Json to_json(const Options& options, const Times& times, const SearchedDelegates& delegates,
-             const std::vector<host::EValue>& outputs, const MethodInputs& inputs) {
-  Json report{{"file", options.file},
+             const std::vector<host::EValue>& outputs, const MethodInputs& inputs, const Session& session) {
+  Json report{{"file", with_input_named(options.file, session)},
               {"method", options.method},
               {"load_us", times.load_us},
               {"init_us", times.init_us},
@@ -139,8 +140,8 @@ Json to_json(const Options& options, const Times& times, const SearchedDelegates
 void print_text(const Options& options, const Times& times, const std::vector<host::EValue>& outputs,
                 const MethodInputs& inputs, std::ostream& out) {
   for (const std::string& note : inputs.notes()) out << note << '\n';
-  if (options.print_output != PrintOutput::kNone) {
-    const bool shows_all = options.print_output == PrintOutput::kAll;
+  if (options.print_output != "none") {
+    const bool shows_all = options.print_output == "all";
     for (size_t i = 0; i < outputs.size(); ++i)
       out << fmt::format("output {}: {}\n", i, describe_value(outputs[i], shows_all));
   }
@@ -168,6 +169,19 @@ Result<host::Module> open_module(const std::string& file, const host::ModuleOpti
   return module;
 }
 
+// Replaces "-" by the path of standard input.
+Status open_inputs(Options& options, Session& session) {
+  if (options.serve && session.input != nullptr)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--serve reads requests from standard input, expected other files");
+  InputOptions& inputs = options.inputs;
+  if (!inputs.input_list.empty()) inputs.inputs = split_commas(inputs.input_list);
+  for (std::string& input : inputs.inputs) {
+    ETB_ASSIGN(input, input_path(input, session));
+  }
+  return {};
+}
+
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
   host::ModuleOptions module_options;
   module_options.load_mode = load_mode_of(options);
@@ -175,6 +189,14 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.kernel_libraries = options.plugins.kernel_libraries;
   module_options.secure = session.secure;
   module_options.limits = options.limits.limits;
+  ETB_ASSIGN(options.file, input_path(options.file, session));
+  ETB_TRY(expect_kind(options.file, {FileKind::kProgram, FileKind::kArchive},
+                      "a program (.pte) or an archive (.pt2)"));
+  for (std::string& data : module_options.data_files) {
+    ETB_ASSIGN(data, input_path(data, session));
+    ETB_TRY(expect_kind(data, {FileKind::kExternalData}, "external weights (.ptd)"));
+  }
+  ETB_TRY(open_inputs(options, session));
   ETB_ASSIGN(DelegateChoices choices, parse_choices(options.plugins));
   // Shared by kernels and plugins.
   host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
@@ -186,6 +208,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.delegates = &delegates;
   Times times;
   ETB_ASSIGN(host::Module module, open_module(options.file, module_options, times));
+  ETB_TRY(delegates.check_choices(module));
   if (options.method.empty()) options.method = choose_method(module);
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(options.method));
   if (options.serve) {
@@ -202,7 +225,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   if (!options.output_dir.empty()) ETB_TRY(write_npy_files(options.output_dir, outputs));
   if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
   if (options.json) {
-    session.out << to_json(options, times, delegates, outputs, inputs)
+    session.out << to_json(options, times, delegates, outputs, inputs, session)
                        .dump(2, ' ', true, Json::error_handler_t::replace)
                 << '\n';
   } else {
@@ -226,25 +249,28 @@ void add_output_options(CLI::App& command, Options& options) {
                   "Write raw outputs to BASE-0.bin, BASE-1.bin, ...")
       ->type_name("BASE");
   command.add_option("--print-output,--print_output", options.print_output, "Amount of output data to print")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, PrintOutput>{{"none", PrintOutput::kNone},
-                                                                     {"summary", PrintOutput::kSummary},
-                                                                     {"all", PrintOutput::kAll}})
-              .description("{none,summary,all}"));
+      ->check(one_of({"none", "summary", "all"}));
 }
 
 void add_repeat_options(CLI::App& command, Options& options) {
   command.add_option("--repeat,--num_executions", options.repeat, "Number of timed runs")
-      ->check(CLI::Range(1u, kMaxRuns).description(""))
+      ->check(whole_number(1, kMaxRuns))
       ->capture_default_str();
   command.add_option("--warmup", options.warmup, "Number of runs before the timed ones")
-      ->check(CLI::Range(0u, kMaxRuns).description(""))
+      ->check(whole_number(0, kMaxRuns))
       ->capture_default_str();
+  auto* threads = command.add_option("--threads", options.threads, "Threads for kernels; 0: all processors")
+                      ->check(whole_number(0, host::ThreadPool::kMaxWorkers, "0: all processors"))
+                      ->capture_default_str();
   command
-      .add_option("--threads,--cpu_threads", options.threads,
-                  "Threads for kernels; 0, or -1 as in the official runner: all processors")
-      ->check(CLI::Range(-1, static_cast<int32_t>(host::ThreadPool::kMaxWorkers)).description(""))
-      ->capture_default_str();
+      .add_option("--cpu_threads", options.threads,
+                  "As --threads; -1, as in the official runner, also means all processors")
+      ->check(
+          CLI::Validator([check = whole_number(0, host::ThreadPool::kMaxWorkers, "0 or -1: all processors")](
+                             std::string& text) { return text == "-1" ? "" : check(text); },
+                         ""))
+      ->excludes(threads);
+  ->capture_default_str();
 }
 
 }  // namespace
@@ -254,8 +280,10 @@ void register_run(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "run", "Run a method of a program (.pte), or the graph of an archive (.pt2) on portable kernels");
   command
-      ->add_option("FILE,--model_path", options->file,
-                   "Program, or archive of torch.export, whose graph runs node by node without plugins")
+      ->add_option(
+          "FILE,--model_path", options->file,
+          "Program, or archive of torch.export, whose graph runs node by node without plugins; - for "
+          "standard input")
       ->required();
   command
       ->add_option("--method,--method_name", options->method,
@@ -276,7 +304,7 @@ void register_run(CLI::App& app, Session& session) {
           "--load-mode", options->load_mode,
           "Map the file (mmap, the default), map and lock it (mlock), or read it (file, the default with "
           "--serve, where the file may change)")
-      ->check(CLI::IsMember({"mmap", "file", "mlock"}));
+      ->check(one_of({"mmap", "file", "mlock"}));
   add_plugin_options(*command, options->plugins);
   add_layer_option(*command, options->layers);
   add_repeat_options(*command, *options);

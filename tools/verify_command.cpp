@@ -26,11 +26,13 @@
 #include "conformance/runner/selection.hpp"
 #include "conformance/runner/soak.hpp"
 #include "tools/command.hpp"
+#include "tools/standard_files.hpp"
 #include "tools/verify/collector.hpp"
 #include "tools/verify/find_subject.hpp"
 #include "tools/verify/interruptible.hpp"
 #include "tools/verify/options.hpp"
 #include "tools/verify/sanitizer_host.hpp"
+#include "tools/verify/summary_json.hpp"
 
 namespace etb::tools {
 namespace {
@@ -55,8 +57,9 @@ Result<std::vector<Waiver>> load_waivers(const VerifyOptions& options) {
   return parse_waivers(text, today());
 }
 
-Status as_status(const Result<Results>& results) {
-  if (!results) return tl::make_unexpected(results.error());
+template <class T>
+Status as_status(const Result<T>& result) {
+  if (!result) return tl::make_unexpected(result.error());
   return {};
 }
 
@@ -74,11 +77,23 @@ Invocation invocation_of(const VerifyOptions& options, const Session& session) {
   return out;
 }
 
-Status write_reports(const VerifyOptions& options, const Results& results, const Invocation& by) {
-  if (!options.junit_file.empty()) ETB_TRY(write_file(options.junit_file, to_junit(results, by)));
-  if (!options.sarif_file.empty()) ETB_TRY(write_file(options.sarif_file, to_sarif(results, by)));
-  if (!options.coverage_file.empty()) ETB_TRY(write_file(options.coverage_file, coverage_json(results)));
-  if (!options.html_file.empty()) ETB_TRY(write_file(options.html_file, to_html(results, by)));
+// True if a document goes to standard output, so that other text must not.
+bool has_document(const VerifyOptions& options) {
+  const auto is_standard = [](const std::string& path) { return path == kStandardFile; };
+  return options.json || is_standard(options.junit_file) || is_standard(options.sarif_file) ||
+         is_standard(options.html_file) || is_standard(options.coverage_file);
+}
+std::ostream& text_stream(const VerifyOptions& options, Session& session) {
+  return has_document(options) ? session.err : session.out;
+}
+
+Status write_reports(const VerifyOptions& options, const Results& results, const Invocation& by,
+                     Session& session) {
+  if (!options.junit_file.empty()) ETB_TRY(write_output(options.junit_file, to_junit(results, by), session));
+  if (!options.sarif_file.empty()) ETB_TRY(write_output(options.sarif_file, to_sarif(results, by), session));
+  if (!options.coverage_file.empty())
+    ETB_TRY(write_output(options.coverage_file, coverage_json(results), session));
+  if (!options.html_file.empty()) ETB_TRY(write_output(options.html_file, to_html(results, by), session));
   return {};
 }
 
@@ -86,24 +101,30 @@ Status write_reports(const VerifyOptions& options, const Results& results, const
 Status expect_writable(const VerifyOptions& options) {
   for (const std::string* path :
        {&options.junit_file, &options.sarif_file, &options.html_file, &options.coverage_file})
-    if (!path->empty()) ETB_TRY(format::expect_writable(*path));
+    if (!path->empty() && *path != kStandardFile) ETB_TRY(format::expect_writable(*path));
   if (!options.save_folder.empty()) ETB_TRY(make_folder(options.save_folder));
   return {};
 }
 
 Result<ExitCode> finish(const VerifyOptions& options, Results results, Session& session) {
+  std::ostream& text = text_stream(options, session);
   const Invocation by = invocation_of(options, session);
   // Files first: their errors must not suppress the summary on the terminal.
-  Status written = write_reports(options, results, by);
+  Status written = write_reports(options, results, by, session);
   if (written && !options.save_folder.empty())
     if (const Result<size_t> saved = save_repros(results, by); !saved)
       written = tl::make_unexpected(saved.error());
-  print_summary(results, by, session.out);
+  if (options.json)
+    session.out << verify_summary(results).dump(2, ' ', true,
+                                                nlohmann::ordered_json::error_handler_t::replace)
+                << '\n';
+  else
+    print_summary(results, by, text);
   ETB_TRY(written);
   bool is_worse = false;
   if (!options.compare_file.empty()) {
     ETB_ASSIGN(const Results before, read_results(options.compare_file));
-    is_worse = print_comparison(before, results, session.out);
+    is_worse = print_comparison(before, results, text);
   }
   const bool is_pass = add_up(results).is_pass();
   if (was_interrupted().load()) return ExitCode::UNAVAILABLE;
@@ -128,7 +149,15 @@ Result<ExitCode> run_merge(const VerifyOptions& options, Session& session) {
   return finish(with_target, std::move(merged), session);
 }
 
-ExitCode run_list(const std::vector<Item>& items, Session& session) {
+void print_json(const nlohmann::ordered_json& report, std::ostream& out) {
+  out << report.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+ExitCode run_list(const std::vector<Item>& items, bool as_json, Session& session) {
+  if (as_json) {
+    print_json(item_list(items), session.out);
+    return ExitCode::OK;
+  }
   for (const Item& item : items)
     session.out << item.name
                 << (item.check != nullptr
@@ -189,13 +218,14 @@ Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, c
 // Runs in child processes. A soak run repeats until its time is over.
 Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Collector& collector,
                     Session& session) {
+  std::ostream& text = text_stream(options, session);
   plan.has_network = options.has_network;
   std::string why_not;
   plan.confinement = find_confinement(options.has_network, why_not);
   if (!plan.confinement.has_namespaces)
-    session.out << "note: the plugin's processes share namespaces with this process: " << why_not << '\n';
+    text << "note: the plugin's processes share namespaces with this process: " << why_not << '\n';
   if (!plan.confinement.has_network_cut && !options.has_network)
-    session.out << "note: the plugin has access to the network: " << why_not << '\n';
+    text << "note: the plugin has access to the network: " << why_not << '\n';
   session.out.flush();  // so that a child does not write it again
   const Interruptible guard;
   const std::vector<Item> items = plan.items;
@@ -216,8 +246,7 @@ Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Col
     if (deadline_ns == 0 || monotonic_ns() >= deadline_ns || was_interrupted().load()) break;
   }
   if (deadline_ns != 0)
-    session.out << "soak: round " << round << ", " << repeated
-                << " further cases and checks, with other numbers\n";
+    text << "soak: round " << round << ", " << repeated << " further cases and checks, with other numbers\n";
   return {};
 }
 
@@ -231,7 +260,7 @@ Result<ExitCode> run_plugin(const VerifyOptions& options, Plan plan, Session& se
       first_round = std::max(first_round, round_of(outcome.name) - options.seed + 1);
   ETB_TRY(expect_writable(options));
   if (!options.compare_file.empty()) ETB_TRY(as_status(read_results(options.compare_file)));
-  Collector collector(header, std::move(waivers), session);
+  Collector collector(header, std::move(waivers), session, text_stream(options, session));
   ETB_TRY(collector.open_file(options.results_file, std::move(kept)));
   session.err.flush();
   if (options.in_process) {
@@ -299,6 +328,12 @@ Result<ExitCode> run_replay(VerifyOptions options, Session& session) {
 }
 
 Result<ExitCode> run(VerifyOptions options, Session& session) {
+  ETB_TRY(as_status(uses_standard_output({{"--junit", options.junit_file},
+                                          {"--sarif", options.sarif_file},
+                                          {"--html", options.html_file},
+                                          {"--coverage", options.coverage_file},
+                                          {"--json", options.json ? kStandardFile : ""}},
+                                         session)));
   if (options.break_first && !options.in_process)
     return make_error(Code::INVALID_ARGUMENT, "--break needs --in-process");
   if (!options.merge_files.empty()) return run_merge(options, session);
@@ -312,7 +347,7 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   if (plan.items.empty() && (shard.count == 1 || select_items(profile, options.patterns, {}).empty()))
     return make_error(Code::NOT_FOUND,
                       "no case or check matches\nhint: `etbackend verify --list --case PATTERN` lists them");
-  if (options.list) return run_list(plan.items, session);
+  if (options.list) return run_list(plan.items, options.json, session);
   if (options.target.empty())
     return make_error(Code::INVALID_ARGUMENT,
                       "no plugin is named\nhint: give a name, a manifest or a library");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "host/registry/nearest_names.hpp"
+#include "host/registry/reason.hpp"
 #include "host/registry/semantic_version.hpp"
 
 namespace etb::host {
@@ -220,8 +221,8 @@ Decision decide(const std::vector<PluginEntry>& entries, std::string_view name,
 
 Error to_error(const Decision& decision) {
   if (decision.candidates.empty()) {
-    Error error{Code::NOT_FOUND, "no plugin or backend is called '" + decision.name + "'", "name.not-found",
-                0};
+    Error error{Code::NOT_FOUND, "no plugin or backend is called '" + decision.name + "'",
+                std::string(kNameNotFound), 0};
     if (!decision.nearest.empty()) error.message += "; nearest: " + joined(decision.nearest, ", ");
     error.message += "; searched: " + (decision.places.empty() ? "nothing" : joined(decision.places, "; "));
     return error;

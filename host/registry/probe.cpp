@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/format/hex.hpp"
+#include "host/plugin/device.hpp"
 #include "host/registry/child_process.hpp"
 #include "host/registry/diagnostic.hpp"
 #include "host/registry/process_objects.hpp"
@@ -46,7 +47,20 @@ json from_device(const etb_device_info& info) {
           {"name", text_of(info.name)},
           {"driver_version", text_of(info.driver_version)},
           {"uuid", format::to_hex(info.uuid)},
-          {"memory_total_bytes", info.memory_total_bytes}};
+          {"memory_total_bytes", info.memory_total_bytes},
+          {"memory_free_bytes", info.memory_free_bytes}};
+}
+
+// Asks a plugin without devices to open one. Its error names what the machine lacks.
+void add_reason(const PluginContext& context, json& report) {
+  constexpr std::string_view kHint = "\nhint: ";
+  const uint8_t any[16] = {};
+  const Result<Device> device = context.open_device(any);
+  if (device || device.error().code != Code::UNAVAILABLE) return;
+  const std::string& message = device.error().message;
+  const size_t end = std::min(message.find(kHint), message.size());
+  report["no_device_reason"] = message.substr(0, end);
+  if (end < message.size()) report["no_device_hint"] = message.substr(end + kHint.size());
 }
 
 // Paths of the objects in this process.
@@ -78,6 +92,7 @@ Result<json> try_plugin(const PluginEntry& entry, const LoadOptions& options, Ch
     ETB_TRY(context.each_device([&](const etb_device_info& info) {
       if (report["devices"].size() < 1024) report["devices"].push_back(from_device(info));
     }));
+    if (report["devices"].empty()) add_reason(context, report);
   }
   channel.at("in deinit");
   return report;
@@ -139,7 +154,10 @@ ProbeReport read_report(const json& object) {
     for (const json& item : *list)
       if (item.is_object())
         out.devices.push_back({text_in(item, "kind"), text_in(item, "name"), text_in(item, "driver_version"),
-                               text_in(item, "uuid"), number_in(item, "memory_total_bytes")});
+                               text_in(item, "uuid"), number_in(item, "memory_total_bytes"),
+                               number_in(item, "memory_free_bytes")});
+  out.no_device_reason = text_in(object, "no_device_reason");
+  out.no_device_hint = text_in(object, "no_device_hint");
   if (const auto list = object.find("libraries"); list != object.end() && list->is_array())
     for (const json& item : *list)
       if (item.is_string()) out.libraries.push_back(made_printable(item.get_ref<const std::string&>()));

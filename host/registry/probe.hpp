@@ -16,11 +16,15 @@ struct ProbedDevice {
   std::string name;
   std::string driver_version;
   std::string uuid;
-  uint64_t memory_total_bytes = 0;
+  uint64_t memory_total_bytes = 0;  // 0: unknown
+  uint64_t memory_free_bytes = 0;   // 0: unknown
 };
 
 struct ProbeReport {
   std::vector<ProbedDevice> devices;
+  // Without a device: the plugin's reason why it cannot open one, such as a missing driver, and the remedy.
+  std::string no_device_reason;
+  std::string no_device_hint;
   std::vector<std::string> libraries;  // paths of all objects that loading the plugin added to the process
 };
 

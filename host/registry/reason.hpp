@@ -10,7 +10,7 @@
 
 namespace etb::host {
 
-#define ETB_REASON(name, id, code, text) name,
+#define ETB_REASON(name, id, code, text, hint) name,
 enum class Reason {
 #include "host/registry/reason.def"
 };
@@ -21,9 +21,16 @@ struct ReasonRow {
   std::string_view id;
   Code code;
   std::string_view text;
+  std::string_view hint;
 };
 
+// Reason of the error for a name that no plugin has.
+inline constexpr std::string_view kNameNotFound = "name.not-found";
+
 std::span<const ReasonRow> reason_rows();
+
+// Returns the remedy for a reason's id, for users; "" if the id is none of the list.
+std::string_view hint_of(std::string_view id);
 
 // Returns the Error of a reason, with its code, its id, and `message`.
 tl::unexpected<Error> refuse(Reason reason, std::string message);

@@ -3,12 +3,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "host/registry/reason.hpp"
+
 namespace etb::host {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-json from_error(const Error& error) { return {{"reason", error.reason}, {"text", error.message}}; }
+json from_error(const Error& error) {
+  json out{{"reason", error.reason}, {"text", error.message}};
+  if (const std::string_view hint = hint_of(error.reason); !hint.empty()) out["hint"] = hint;
+  return out;
+}
 
 json from_faults(const std::vector<Diagnostic>& diagnostics) {
   json out = json::array();
@@ -22,7 +28,8 @@ json from_device(const ProbedDevice& device) {
           {"name", device.name},
           {"driver_version", device.driver_version},
           {"uuid", device.uuid},
-          {"memory_total_bytes", device.memory_total_bytes}};
+          {"memory_total_bytes", device.memory_total_bytes},
+          {"memory_free_bytes", device.memory_free_bytes}};
 }
 
 json from_entry(const PluginEntry& entry) {
@@ -53,6 +60,8 @@ void add_probe(json& out, const Result<ProbeReport>& probe) {
   }
   out["devices"] = json::array();
   for (const ProbedDevice& device : probe->devices) out["devices"].push_back(from_device(device));
+  if (!probe->no_device_reason.empty())
+    out["no_device"] = {{"reason", probe->no_device_reason}, {"hint", probe->no_device_hint}};
 }
 
 }  // namespace

@@ -65,6 +65,17 @@ Result<bool> run_rules(Runner& runner, ir::Module& module, const PipelineOptions
 
 }  // namespace
 
+std::span<const std::string_view> pass_names() {
+  static constexpr std::string_view kNames[] = {
+      "batch_vmaps",        "cache_updates",  "functionalize",   "factorization_checks",
+      "remove_dead_code",   "lower_complex",  "rules_aten",      "decompose",
+      "equal_sizes",        "additive_masks", "row_updates",     "views_to_copies",
+      "scalars_to_tensors", "dim_order_ops",  "rules_edge",      "merge_equal_nodes",
+      "fold_constants",     "rules_rest",     "lower_affine",    "lower_remainders",
+      "lower_sorts",        "row_major",      "fold_batch_norm", "fold_constant_views"};
+  return kNames;
+}
+
 Status to_edge(ir::Module& module, const PipelineOptions& options) {
   Runner runner(module, options);
   ETB_TRY(runner.run("batch_vmaps", batch_vmaps(module)));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,9 @@ struct PipelineOptions {
   // Called with the name of each pass and the module after it.
   std::function<void(std::string_view pass, ir::Module& module)> after_pass;
 };
+
+// Returns the names of all passes, each once, in the order of their first runs.
+std::span<const std::string_view> pass_names();
 
 // Converts to the edge dialect, like the official lowering.
 [[nodiscard]] Status to_edge(ir::Module& module, const PipelineOptions& options = {});

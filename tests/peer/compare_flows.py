@@ -8,6 +8,7 @@ For each NAME.pt2 (make_zoo.py --full writes them): CPU seconds, the official on
 loaded archive to the written file (to_edge or to_edge_transform_and_lower, to_executorch); peak memory of the process; size of the .pte; bytes of the planned
 arena. "cp" is the floor: CPU seconds in which `cp` copies our .pte beside it, so nothing that writes the file can take less. Prints a Markdown table. Needs torch and executorch. Each side runs alone, one model after the other.
 """
+import json
 import os
 import pathlib
 import re
@@ -69,11 +70,11 @@ def measure_ours(etbackend, archive, program, backend):
         if os.path.exists(program):
             os.remove(program)  # otherwise the time to free the old file would count
         more = ["-b", backend] if backend else []
-        status, text, seconds, wall, peak = run_and_count([etbackend, "compile", archive, "-o", program, *more])
+        status, text, seconds, wall, peak = run_and_count([etbackend, "compile", archive, "-o", program, "--json", *more])
         if status != 0:
             return None
-        found = re.search(r"arena (\d+) bytes \(no plan needs less than (\d+)\)", text)
-        row = (seconds, wall, peak, os.path.getsize(program), int(found[1]), int(found[2]))
+        method = json.loads(text)["methods"][0]
+        row = (seconds, wall, peak, os.path.getsize(program), method["arena_nbytes"], method["arena_lower_bound_nbytes"])
         best = row if best is None or row[0] < best[0] else best
     return best
 

@@ -4,15 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
 
-#include "api/format/output_file.hpp"
 #include "host/registry/diagnostic.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 #include "partitioner_sdk/passes/passes.hpp"
+#include "tools/compile/filter_check.hpp"
+#include "tools/option_values.hpp"
+#include "tools/quantity.hpp"
+#include "tools/standard_files.hpp"
 
 namespace etb::tools {
 
 namespace {
+
+constexpr uint64_t kMaxTimeoutMs = uint64_t{1000} * 3600 * 24 * 365;
 
 void add_filter_options(CLI::App& command, partition::PartitionOptions& options) {
   partition::Filters& filters = options.filters;
@@ -32,6 +39,7 @@ void add_filter_options(CLI::App& command, partition::PartitionOptions& options)
   command
       .add_option("--min-region", options.min_region_nodes,
                   "Leave regions with fewer nodes to the portable kernels")
+      ->check(whole_number(1, UINT32_MAX))
       ->type_name("NODES");
 }
 
@@ -44,6 +52,7 @@ void add_plugin_options(CLI::App& command, BackendRequest& request) {
           "--plugin-timeout-ms",
           [&request](const uint64_t& ms) { request.deadline = std::chrono::milliseconds(ms); },
           "Time limit of one call of an isolated plugin (default: 600000)")
+      ->check(whole_number(1, kMaxTimeoutMs))
       ->type_name("MS");
   command
       .add_option_function<std::vector<std::string>>(
@@ -70,6 +79,14 @@ void print_lines(const std::string& text, std::ostream& out) {
   }
 }
 
+constexpr size_t kShownReasons = 3;
+
+// A plugin that is skipped has a message of its own.
+bool is_skipped(const partition::Partition& partition, const std::string& plugin) {
+  return std::any_of(partition.plugin_errors.begin(), partition.plugin_errors.end(),
+                     [&](const partition::PluginError& error) { return error.plugin == plugin; });
+}
+
 bool has_op_of(const ir::Module& module, const Delegation::PreservedOps& names) {
   return std::any_of(module.graphs.begin(), module.graphs.end(), [&](const ir::Graph& graph) {
     return std::any_of(graph.nodes.begin(), graph.nodes.end(),
@@ -88,6 +105,15 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
           ->allow_extra_args(false);
   add_filter_options(command, options.partition);
   add_plugin_options(command, options.backends);
+  // Without a plugin they would have no effect.
+  for (const char* option :
+       {"--only-op", "--skip-op", "--only-module", "--skip-module", "--only-node", "--skip-node",
+        "--min-region", "--isolate", "--plugin-timeout-ms", "--compile-spec"})
+    command.get_option(option)->needs(backend);
+  command
+      .add_flag("--strict", options.is_strict,
+                "End with exit status 1 if a plugin of -b gets no node; the program is written nevertheless")
+      ->needs(backend);
   // Without a plugin there is nothing to report, and a file that a script expects would be missing.
   command
       .add_flag("--report", options.prints_report,
@@ -130,28 +156,32 @@ void Delegation::add_rule_error(const std::string& plugin, const Error& error) {
   rule_errors_.push_back({plugin, error.message});
 }
 
-Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& out) const {
+Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& text,
+                                 Session& session) const {
   const bool has_files = !options_->report_json.empty() || !options_->report_html.empty();
   if (!options_->prints_report && !has_files) return {};
   const partition::Report report = partition::make_report(modules, partition_, keys_);
-  if (options_->prints_report) print_lines(partition::to_text(report), out);
+  if (options_->prints_report) print_lines(partition::to_text(report), text);
   if (!options_->report_json.empty())
-    ETB_TRY(format::write_file(options_->report_json, partition::to_json(report)));
+    ETB_TRY(write_output(options_->report_json, partition::to_json(report), session));
   if (!options_->report_html.empty())
-    ETB_TRY(format::write_file(options_->report_html, partition::to_html(report)));
+    ETB_TRY(write_output(options_->report_html, partition::to_html(report), session));
   return {};
 }
 
 Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
-                       std::ostream& out) {
+                       std::ostream& text, Session& session) {
   if (options_->backends.names.empty()) return {};
   // Plugins see dense row-major tensors. The caller's own dim order ends at a copy, which a plugin may also
   // claim.
   for (ir::Module& module : modules) ETB_TRY(passes::make_row_major(module));
+  ETB_TRY(expect_matches(options_->partition.filters, modules));
   ETB_ASSIGN(partition_, partition::partition(modules, backends_.compilers, options_->partition, keys_));
   partition_.plugin_errors.insert(partition_.plugin_errors.begin(), plugin_errors_.begin(),
                                   plugin_errors_.end());
-  ETB_TRY(write_reports(modules, out));
+  for (const ir::Module& module : modules)
+    for (const ir::Graph& graph : module.graphs) node_count_ += graph.nodes.size();
+  ETB_TRY(write_reports(modules, text, session));
   ETB_TRY(partition::lower(modules, partition_));
   // Rewrite rules were applied before; those for remaining nodes come later.
   passes::PipelineOptions once_more = pipeline;
@@ -182,6 +212,25 @@ DelegateData Delegation::data() const {
   return out;
 }
 
+bool Delegation::has_region(uint32_t compiler) const {
+  return std::any_of(partition_.regions.begin(), partition_.regions.end(),
+                     [&](const partition::Region& region) { return region.compiler == compiler; });
+}
+
+// Returns "reason: text" and the number of nodes, most frequent first.
+std::vector<std::pair<std::string, size_t>> Delegation::commonest_reasons(uint32_t compiler) const {
+  std::map<std::string, size_t> counts;
+  for (const partition::MethodAssignments& method : partition_.assignments)
+    for (const partition::GraphAssignments& graph : method)
+      for (const partition::NodeAssignment& node : graph)
+        for (const partition::Rejection& rejection : node.rejections)
+          if (rejection.compiler == compiler)
+            ++counts[rejection.reason + (rejection.text.empty() ? "" : ": " + rejection.text)];
+  std::vector<std::pair<std::string, size_t>> out(counts.begin(), counts.end());
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return out;
+}
+
 ExitCode Delegation::finish(std::ostream& err) const {
   for (const partition::PluginError& error : partition_.plugin_errors)
     err << fmt::format("etbackend compile: skipped plugin '{}': {}\n", host::made_printable(error.plugin),
@@ -191,7 +240,53 @@ ExitCode Delegation::finish(std::ostream& err) const {
   for (const partition::PluginError& error : rule_errors_)
     err << fmt::format("etbackend compile: skipped a rule of plugin '{}': {}\n",
                        host::made_printable(error.plugin), host::made_printable(error.text));
-  return partition_.plugin_errors.empty() && rule_errors_.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
+  bool is_idle = false;
+  for (uint32_t i = 0; i < partition_.compilers.size(); ++i) {
+    if (has_region(i) || is_skipped(partition_, partition_.compilers[i])) continue;
+    is_idle = true;
+    err << fmt::format("warning: plugin '{}' gets none of the {}\n",
+                       host::made_printable(partition_.compilers[i]), count_of(node_count_, "node"));
+    const auto reasons = commonest_reasons(i);
+    for (size_t r = 0; r < std::min(reasons.size(), kShownReasons); ++r)
+      err << fmt::format("  {}: {}\n", count_of(reasons[r].second, "node"),
+                         host::made_printable(reasons[r].first, 200));
+    err << "  hint: --report lists each node with its reason\n";
+  }
+  const bool is_whole = partition_.plugin_errors.empty() && rule_errors_.empty();
+  return is_whole && !(is_idle && options_->is_strict) ? ExitCode::OK : ExitCode::NEGATIVE;
+}
+
+nlohmann::ordered_json Delegation::summary() const {
+  using Json = nlohmann::ordered_json;
+  Json plugins = Json::array();
+  size_t delegated = 0;
+  for (uint32_t i = 0; i < partition_.compilers.size(); ++i) {
+    size_t regions = 0, nodes = 0;
+    for (const partition::Region& region : partition_.regions) {
+      if (region.compiler != i) continue;
+      ++regions;
+      nodes += region.nodes.size();
+    }
+    delegated += nodes;
+    plugins.push_back({{"name", partition_.compilers[i]},
+                       {"backend_id", partition_.backend_ids[i]},
+                       {"regions", regions},
+                       {"nodes", nodes}});
+    if (regions != 0) continue;
+    Json& reasons = plugins.back()["commonest_reasons"] = Json::array();
+    for (const auto& [reason, count] : commonest_reasons(i))
+      if (reasons.size() < kShownReasons) reasons.push_back({{"reason", reason}, {"nodes", count}});
+  }
+  Json errors = Json::array();
+  for (const auto* list : {&partition_.plugin_errors, &rule_errors_})
+    for (const partition::PluginError& error : *list)
+      errors.push_back({{"plugin", error.plugin}, {"text", error.text}});
+  for (const partition::FailedClaim& claim : partition_.failed_claims)
+    errors.push_back({{"plugin", claim.plugin}, {"text", partition::to_text(claim)}});
+  return {{"plugins", std::move(plugins)},
+          {"nodes", node_count_},
+          {"delegated_nodes", delegated},
+          {"errors", std::move(errors)}};
 }
 
 }  // namespace etb::tools

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/partition/partition.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
+#include "tools/command.hpp"
 #include "tools/compile/backends.hpp"
 #include "tools/compile/extensions.hpp"
 #include "tools/exit_code.hpp"
@@ -23,6 +25,7 @@ struct DelegationOptions {
   partition::PartitionOptions partition;
   bool prints_report = false;
   std::string report_json, report_html;  // files
+  bool is_strict = false;                // a plugin that gets no node is a failure
 };
 
 void add_delegation_options(CLI::App& command, DelegationOptions& options);
@@ -45,9 +48,9 @@ class Delegation {
   const PreservedOps& preserved_ops() const { return preserved_ops_; }
 
   // Partitions graphs in the edge dialect, then decomposes preserved ops that no plugin claimed. Writes
-  // reports as the options request.
+  // reports as the options request; text for people goes to `text`.
   [[nodiscard]] Status run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
-                           std::ostream& out);
+                           std::ostream& text, Session& session);
 
   // Records an error of a plugin's rewrite rules.
   void add_rule_error(const std::string& plugin, const Error& error);
@@ -55,12 +58,17 @@ class Delegation {
   // The result borrows from this object.
   DelegateData data() const;
 
-  // Prints the names of skipped plugins. Returns NEGATIVE if there are any.
+  // Prints skipped plugins, and those that got no node with the commonest reasons. Returns NEGATIVE for the
+  // first, and with --strict for the second.
   ExitCode finish(std::ostream& err) const;
+  // Returns the regions and nodes of each plugin, and their errors.
+  nlohmann::ordered_json summary() const;
 
  private:
   explicit Delegation(const DelegationOptions& options) : options_(&options) {}
-  Status write_reports(std::span<const ir::Module> modules, std::ostream& out) const;
+  Status write_reports(std::span<const ir::Module> modules, std::ostream& text, Session& session) const;
+  std::vector<std::pair<std::string, size_t>> commonest_reasons(uint32_t compiler) const;
+  bool has_region(uint32_t compiler) const;
 
   const DelegationOptions* options_;
   Backends backends_;
@@ -69,6 +77,7 @@ class Delegation {
   std::vector<partition::PluginError> rule_errors_;    // faults of plugins that still take part
   partition::ConstantKeys keys_;
   partition::Partition partition_;
+  size_t node_count_ = 0;  // before lowering
 };
 
 }  // namespace etb::tools

@@ -2,7 +2,9 @@
 #include "tools/compile/extensions.hpp"
 
 #include "api/format/input_file.hpp"
+#include "api/ops/schema.hpp"
 #include "host/registry/side_file.hpp"
+#include "tools/option_values.hpp"
 
 namespace etb::tools {
 
@@ -47,6 +49,14 @@ Result<Extensions> Extensions::open(const ExtensionOptions& options) {
     out.rules_.push_back(std::move(rules));
   }
   return out;
+}
+
+Status Extensions::check_formulas(const ExtensionOptions& options, const std::set<std::string>& ops) const {
+  for (const auto& [op, formula] : options.formulas) {
+    if (ops.count(op) != 0 || ops::find_schema(op) != nullptr || custom_ops_->find(op) != nullptr) continue;
+    return tl::make_unexpected(unknown_value("--decompose: no such op", op, {ops.begin(), ops.end()}));
+  }
+  return {};
 }
 
 Status Extensions::add_plugin(const std::string& name, const host::PluginEntry& entry,

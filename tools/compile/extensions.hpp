@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ class Extensions {
   // Adds the extensions in the plugin's manifest. On error, adds only ops declared before the faulty one.
   [[nodiscard]] Status add_plugin(const std::string& name, const host::PluginEntry& entry,
                                   const host::LoadOptions& options);
+
+  // Rejects a decomposition of an op that neither PyTorch nor the model has. `ops`: the model's, at any stage.
+  [[nodiscard]] Status check_formulas(const ExtensionOptions& options,
+                                      const std::set<std::string>& ops) const;
 
   std::shared_ptr<const ops::CustomOps> custom_ops() const { return custom_ops_; }
   std::span<const passes::RuleSet> rules() const { return rules_; }

@@ -7,6 +7,7 @@
 #include "api/format/printable_text.hpp"
 #include "api/format/tensor_layout.hpp"
 #include "host/runtime/program.hpp"
+#include "tools/quantity.hpp"
 
 namespace etb::tools {
 
@@ -195,6 +196,19 @@ std::string format_value(const Json& value) {
   return text;
 }
 
+std::string nbytes_of(const Json& number) { return nbytes_text(number.get<uint64_t>()); }
+
+// Returns "108 KiB working memory", with its parts if there are several arenas.
+std::string format_arenas(const Json& arenas) {
+  uint64_t nbytes = 0;
+  std::string parts;
+  for (const Json& arena : arenas) {
+    nbytes += arena.get<uint64_t>();
+    parts += (parts.empty() ? "" : ", ") + nbytes_of(arena);
+  }
+  return nbytes_text(nbytes) + " working memory" + (arenas.size() > 1 ? " (arenas of " + parts + ")" : "");
+}
+
 // Returns "7: 6 kernel, 1 delegate".
 std::string format_counts(const Json& instructions) {
   std::string text = instructions["total"].dump();
@@ -220,14 +234,46 @@ std::string format_method(const Json& method) {
   line("instructions: " + format_counts(method["instructions"]));
   for (const Json& op : method["operators"]) line("  " + op["calls"].dump() + " x " + shown(op["name"]));
   for (const Json& delegate : method["delegates"]) {
-    line("delegate " + shown(delegate["id"]) + ": payload of " + delegate["payload_nbytes"].dump() +
-         " bytes, " + delegate["location"].get<std::string>() + " " + delegate["index"].dump());
+    line("delegate " + shown(delegate["id"]) + ": payload of " + nbytes_of(delegate["payload_nbytes"]) +
+         ", " + delegate["location"].get<std::string>() + " " + delegate["index"].dump());
   }
-  line("memory: arenas " + method["arena_nbytes"].dump() + " bytes, state " + method["state_nbytes"].dump() +
-       " bytes");
-  line("constants: " + method["constants"]["count"].dump() + " tensors, " +
-       method["constants"]["nbytes"].dump() + " bytes");
+  line("memory: " + format_arenas(method["arena_nbytes"]) + ", " + nbytes_of(method["state_nbytes"]) +
+       " state");
+  if (method["constants"]["count"] != 0)
+    line("constants of kernels: " + count_of(method["constants"]["count"].get<uint64_t>(), "tensor") + ", " +
+         nbytes_of(method["constants"]["nbytes"]));
   return text;
+}
+
+// Returns "1.2 MiB: 9 tensors of kernels (88 KiB), 12 entries of delegates (1.1 MiB)".
+std::string format_weights(const Json& weights) {
+  std::string text;
+  for (const auto& [owner, noun] : {std::pair("kernel", "tensor"), std::pair("delegate", "entry")}) {
+    const auto count = weights[std::string(owner) + "_count"].get<uint64_t>();
+    if (count == 0) continue;
+    text += (text.empty() ? ": " : ", ") + count_of(count, noun) + " of " + owner + "s (" +
+            nbytes_of(weights[std::string(owner) + "_nbytes"]) + ")";
+  }
+  return text.empty() ? "none" : nbytes_of(weights["nbytes"]) + text;
+}
+
+// Sums the weights of all methods: constants of kernels, each once, and the data of delegates.
+Json report_weights(const Json& methods, const Json& named_data) {
+  std::map<uint64_t, uint64_t> constants;  // bytes by index
+  std::map<uint64_t, uint64_t> segments;   // the same; several keys may name one segment
+  uint64_t kernels = 0, delegates = 0;
+  for (const Json& method : methods)
+    for (const Json& tensor : method["constants"]["tensors"])
+      constants[tensor["index"].get<uint64_t>()] = tensor["nbytes"].get<uint64_t>();
+  for (const Json& entry : named_data)
+    segments[entry["segment"].get<uint64_t>()] = entry["nbytes"].get<uint64_t>();
+  for (const auto& [index, nbytes] : constants) kernels += nbytes;
+  for (const auto& [index, nbytes] : segments) delegates += nbytes;
+  return {{"nbytes", kernels + delegates},
+          {"kernel_count", constants.size()},
+          {"kernel_nbytes", kernels},
+          {"delegate_count", named_data.size()},
+          {"delegate_nbytes", delegates}};
 }
 
 }  // namespace
@@ -258,6 +304,7 @@ Json report_program(const ProgramFile& file) {
   Json methods = Json::array();
   for (uint32_t i = 0; i < program.method_count(); ++i)
     methods.push_back(report_method(program, program.method(i)));
+  Json weights = report_weights(methods, named);
   return {{"file", file.path},
           {"nbytes", file.bytes.size()},
           {"flatbuffer_nbytes", program.extent().flatbuffer_nbytes},
@@ -265,18 +312,21 @@ Json report_program(const ProgramFile& file) {
           {"methods", std::move(methods)},
           {"segments", std::move(segments)},
           {"named_data", std::move(named)},
+          {"weights", std::move(weights)},
           {"constants_inside_flatbuffer", program.has_inline_constants()}};
 }
 
-std::string format_report(const Json& report) {
-  std::string text = shown(report["file"]) + ": program of " + report["nbytes"].dump() + " bytes, " +
-                     report["flatbuffer_nbytes"].dump() + " of them structure, " +
-                     std::to_string(report["segments"].size()) + " segments\n";
+std::string format_report(const Json& report, bool shows_named_data) {
+  std::string text = shown(report["file"]) + ": program of " + nbytes_of(report["nbytes"]) + " with " +
+                     count_of(report["methods"].size(), "method") + ", " +
+                     nbytes_of(report["flatbuffer_nbytes"]) + " structure, " +
+                     count_of(report["segments"].size(), "segment") + "\n";
+  text += "weights: " + format_weights(report["weights"]) + "\n";
   for (const Json& method : report["methods"]) text += format_method(method);
-  if (!report["named_data"].empty()) text += "\nnamed data\n";
-  for (const Json& entry : report["named_data"]) {
-    text += "  " + shown(entry["key"]) + ": " + entry["nbytes"].dump() + " bytes\n";
-  }
+  if (!shows_named_data || report["named_data"].empty()) return text;
+  text += "\nnamed data\n";
+  for (const Json& entry : report["named_data"])
+    text += "  " + shown(entry["key"]) + ": " + nbytes_of(entry["nbytes"]) + "\n";
   return text;
 }
 

@@ -28,8 +28,9 @@ struct ProgramFile {
 // data.
 nlohmann::ordered_json report_program(const ProgramFile& file);
 
-// Returns the report as text.
-std::string format_report(const nlohmann::ordered_json& report);
+// Returns the report as text. Named data is a list of digests, one for each weight of a delegate, so it is
+// printed on request only, at the end.
+std::string format_report(const nlohmann::ordered_json& report, bool shows_named_data = false);
 
 // Returns one self-contained page: the report, and each method's arenas over time.
 std::string format_html(const ProgramFile& file, const nlohmann::ordered_json& report);

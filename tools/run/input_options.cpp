@@ -3,18 +3,22 @@
 
 #include <fmt/format.h>
 
+#include "tools/option_values.hpp"
+
 namespace etb::tools {
 
 void add_input_options(CLI::App& command, InputOptions& options) {
-  auto* inputs = command
-                     .add_option("--input", options.inputs,
-                                 "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a "
-                                 "number, true, false or none")
-                     ->type_name("FILE")
-                     ->allow_extra_args(false);
+  auto* inputs =
+      command
+          .add_option("--input", options.inputs,
+                      "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a "
+                      "number, true, false or none; - for an array or raw bytes from standard input")
+          ->type_name("FILE")
+          ->allow_extra_args(false);
   auto* random =
       command
           .add_option("--random", options.random_seed, "Fill all inputs with random numbers from this seed")
+          ->check(whole_number(0, UINT64_MAX))
           ->type_name("SEED");
   auto* ones = command.add_flag("--ones", options.ones, "Fill all inputs with ones (default)");
   auto* list =

@@ -10,6 +10,7 @@
 
 #include "api/format/input_file.hpp"
 #include "host/runtime/float16.hpp"
+#include "tools/file_kind.hpp"
 #include "tools/run/npy.hpp"
 
 namespace etb::tools {
@@ -168,7 +169,8 @@ uint64_t MethodInputs::max_file_nbytes(uint32_t index) const {
 
 Status MethodInputs::set_text(uint32_t index, const std::string& text) {
   ETB_TRY(check_index(index));
-  if (text.ends_with(".npy")) {
+  const bool is_standard_input = text.starts_with("/proc/self/fd/");
+  if (text.ends_with(".npy") || (is_standard_input && find_file_kind(text) == FileKind::kArray)) {
     ETB_ASSIGN(Array array, read_npy(text, max_file_nbytes(index)));
     return set_array(index, std::move(array));
   }

@@ -50,10 +50,10 @@ Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::str
   std::map<std::string, std::string> pins;
   for (const std::string& text : texts) {
     const size_t at = text.find('=');
-    if (at == 0 || at == std::string::npos || at + 1 == text.size()) {
-      return make_error(Code::INVALID_ARGUMENT, fmt::format("--backend-pin '{}', expected id=plugin", text));
-    }
-    pins[text.substr(0, at)] = text.substr(at + 1);
+    if (at == 0 || at == std::string::npos || at + 1 == text.size() ||
+        !pins.emplace(text.substr(0, at), text.substr(at + 1)).second)
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--backend-pin '{}', expected id=plugin, once for an id", text));
   }
   return pins;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/delegates/plugin_delegates.hpp"
+#include "host/module/module.hpp"
 #include "tools/run/plugin_options.hpp"
 
 namespace etb::tools {
@@ -16,6 +17,10 @@ class SearchedDelegates final : public host::DelegateResolver {
   SearchedDelegates(host::RegistryOptions options, DelegateChoices choices)
       : options_(std::move(options)), choices_(std::move(choices)) {}
 
+  // Rejects a choice that has no effect: an id that no method of the program names, and a pinned plugin that
+  // does not exist or does not provide the id. Replaces aliases of pinned plugins by their ids.
+  [[nodiscard]] Status check_choices(const host::Module& module);
+
   etb_status create(const host::DelegateRequest& request, host::MethodDelegate** out,
                     etb_error* error) noexcept override;
 
@@ -23,6 +28,9 @@ class SearchedDelegates final : public host::DelegateResolver {
   std::vector<std::shared_ptr<const host::Decision>> decisions() const;
 
  private:
+  host::Registry& registry();
+  Status check_pin(const std::string& id, std::string& plugin);
+
   host::RegistryOptions options_;
   DelegateChoices choices_;
   std::unique_ptr<host::Registry> registry_;

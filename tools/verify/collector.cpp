@@ -9,8 +9,10 @@ namespace etb::tools {
 
 using conformance::Outcome;
 
-Collector::Collector(conformance::Header header, std::vector<conformance::Waiver> waivers, Session& session)
-    : waivers_(std::move(waivers)), terminal_(session.out, header.item_count, session.screen != nullptr) {
+Collector::Collector(conformance::Header header, std::vector<conformance::Waiver> waivers, Session& session,
+                     std::ostream& progress)
+    : waivers_(std::move(waivers)),
+      terminal_(progress, header.item_count, session.screen != nullptr && &progress == &session.out) {
   if (session.screen != nullptr) session.screen->allow_redraw();
   results_.header = std::move(header);
 }

@@ -16,7 +16,8 @@ namespace etb::tools {
 
 class Collector {
  public:
-  Collector(conformance::Header header, std::vector<conformance::Waiver> waivers, Session& session);
+  Collector(conformance::Header header, std::vector<conformance::Waiver> waivers, Session& session,
+            std::ostream& progress);
 
   // Keeps `kept`, the outcomes of an earlier interrupted run. Without a file, outcomes are only in memory.
   [[nodiscard]] Status open_file(const std::string& path, std::vector<conformance::Outcome> kept);

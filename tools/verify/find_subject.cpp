@@ -8,6 +8,8 @@
 #include "host/registry/elf_note.hpp"
 #include "host/registry/library_file.hpp"
 #include "tools/evaluate_constants.hpp"
+#include "tools/file_kind.hpp"
+#include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
 
 namespace etb::tools {
@@ -15,8 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A name without a slash is a path if it has the ending of one, or names a file of a known kind.
 bool looks_like_path(const std::string& target) {
-  return target.find('/') != std::string::npos || target.ends_with(".so") || target.ends_with(".json");
+  if (target.find('/') != std::string::npos || target.ends_with(".so") || target.ends_with(".json"))
+    return true;
+  const FileKind kind = find_file_kind(target);
+  return kind != FileKind::kUnknown && kind != FileKind::kText;
 }
 
 // Checks a library file that no manifest describes.
@@ -44,6 +50,12 @@ Result<const host::PluginEntry*> find_by_name(const host::Registry& registry, co
   return &registry.plugins()[decision->winner()->entry_index];
 }
 
+std::vector<std::string> provided_ids(const host::PluginEntry& entry) {
+  std::vector<std::string> ids;
+  for (const host::ProvidedId& provided : entry.manifest->provides) ids.push_back(provided.id);
+  return ids;
+}
+
 }  // namespace
 
 Result<conformance::SubjectSpec> find_subject(const std::string& target, const std::string& backend,
@@ -55,6 +67,9 @@ Result<conformance::SubjectSpec> find_subject(const std::string& target, const s
   const std::string path = is_path ? fs::absolute(target, failed).lexically_normal().string() : "";
   if (is_path && !fs::exists(path, failed))
     return make_error(Code::NOT_FOUND, "'" + target + "': no such file");
+  if (is_path)
+    ETB_TRY(expect_kind(path, {FileKind::kManifest, FileKind::kJson, FileKind::kLibrary},
+                        "the manifest or library of a plugin"));
   if (is_path)
     options.application_paths.insert(options.application_paths.begin(),
                                      fs::path(path).parent_path().string());
@@ -74,7 +89,8 @@ Result<conformance::SubjectSpec> find_subject(const std::string& target, const s
   if (entry->manifest && !entry->manifest->provides.empty()) {
     if (backend.empty()) spec.backend_id = entry->manifest->provides[0].id;
     if (entry->find_provided(spec.backend_id) == nullptr)
-      return make_error(Code::NOT_FOUND, "'" + entry->id + "' provides no '" + spec.backend_id + "'");
+      return make_error(Code::NOT_FOUND, "--backend: not a delegate id of '" + entry->id +
+                                             "': " + unknown_name(spec.backend_id, provided_ids(*entry)));
   }
   return spec;
 }

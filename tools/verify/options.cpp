@@ -2,6 +2,7 @@
 #include "tools/verify/options.hpp"
 
 #include "tools/command.hpp"
+#include "tools/option_values.hpp"
 
 namespace etb::tools {
 
@@ -22,6 +23,8 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
                   "Run only these cases and checks, by name or pattern with * and ?; repeatable")
       ->allow_extra_args(false);
   command.add_flag("--list", options.list, "List the cases and checks, and run none");
+  command.add_flag("--json", options.json,
+                   "Print the summary, or the list, as one JSON object; other text goes to standard error");
   command
       .add_option("--contract", options.contract,
                   "Arithmetic of the plugin: f32, f16, bf16, f16:f32 (inputs:accumulator), with :ftz "
@@ -32,11 +35,13 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
                   "Number of child processes at once; 0: one per processor, more if the plugin mostly waits. "
                   "Results do not "
                   "depend on it")
-      ->check(CLI::Range(0u, kMaxWorkers).description(""))
+      ->check(whole_number(0, kMaxWorkers, "0: one per processor"))
       ->capture_default_str();
   command.add_option("--case-timeout-ms", options.case_timeout_ms, "Time limit of one case")
+      ->check(whole_number(1, UINT32_MAX))
       ->capture_default_str();
   command.add_option("--check-timeout-ms", options.check_timeout_ms, "Time limit of one check")
+      ->check(whole_number(1, UINT32_MAX))
       ->capture_default_str();
   command.add_option(
       "--shard", options.shard,
@@ -45,8 +50,10 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
                      "Length of a soak run, such as 90s, 10m or 2h (default: 10m)");
   command.add_flag("--network", options.has_network,
                    "Give child processes access to the network (default: none)");
-  command.add_option("--seed", options.seed,
-                     "Random numbers of the cases: those of this seed instead of the suite's own");
+  command
+      .add_option("--seed", options.seed,
+                  "Random numbers of the cases: those of this seed instead of the suite's own")
+      ->check(whole_number(0, UINT32_MAX));
   command.add_option(
       "--sanitizer-host", options.sanitizer_host,
       "Run-time library of the sanitizer that the plugin was built with (default: the one that "

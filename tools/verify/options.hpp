@@ -23,6 +23,7 @@ struct VerifyOptions {
       save_folder, replay_file;
   std::vector<std::string> merge_files;
   bool list = false;
+  bool json = false;
   bool resume = false;
   bool in_process = false;
   bool break_first = false;
