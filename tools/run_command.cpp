@@ -15,9 +15,12 @@
 #include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_program.hpp"
-#include "tools/run/delegate_choice.hpp"
 #include "tools/run/describe_value.hpp"
-#include "tools/run/method_inputs.hpp"
+#include "tools/run/input_options.hpp"
+#include "tools/run/limit_options.hpp"
+#include "tools/run/load_mode.hpp"
+#include "tools/run/plugin_options.hpp"
+#include "tools/run/searched_delegates.hpp"
 #include "tools/run/serve.hpp"
 #include "tools/run/timing.hpp"
 #include "tools/run/write_outputs.hpp"
@@ -33,11 +36,8 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string file;
   std::string method;  // empty: "forward", or the first if there is none
-  std::vector<std::string> inputs;
-  std::string input_list;  // as `inputs`, separated by commas
+  InputOptions inputs;
   std::string input_shapes;
-  std::optional<uint64_t> random_seed;
-  bool ones = false;
   std::string output_dir;
   std::string output_file;
   std::string print_output = "summary";
@@ -45,19 +45,16 @@ struct Options {
   uint32_t repeat = 1;
   uint32_t warmup = 0;
   int32_t threads = 1;
-  DelegateTexts delegates;
+  PluginOptions plugins;
   std::vector<std::string> layers;
-  std::vector<std::string> kernel_libraries;
   std::string load_mode;  // empty: mmap, or file with --serve
-  uint64_t timeout_ms = 0;
-  host::LoadLimits limits;
+  LimitOptions limits;
   bool json = false;
   bool serve = false;
 };
 
 // The time of each run is stored: 80 MB at this limit.
 constexpr uint32_t kMaxRuns = 10'000'000;
-constexpr uint64_t kMaxTimeoutMs = uint64_t{1000} * 3600 * 24 * 365;
 
 struct Times {
   double load_us = 0;
@@ -68,27 +65,7 @@ struct Times {
 
 // A mapped file that becomes shorter ends the process. A server outlives updates of its files, so it copies.
 host::LoadMode load_mode_of(const Options& options) {
-  const std::string text = options.load_mode.empty() && options.serve ? "file" : options.load_mode;
-  if (text == "file") return host::LoadMode::kFile;
-  if (text == "mlock") return host::LoadMode::kMmapLock;
-  return host::LoadMode::kMmap;
-}
-
-// Without input options, all elements are one.
-Status fill_inputs(const Options& options, MethodInputs& inputs) {
-  if (!options.input_shapes.empty()) ETB_TRY(inputs.set_shapes(options.input_shapes));
-  if (options.random_seed) return inputs.fill_random(*options.random_seed);
-  const std::vector<std::string>& texts = options.inputs;
-  if (options.ones || texts.empty()) return inputs.fill_ones();
-  if (texts.size() != inputs.count()) {
-    return make_error(
-        Code::INVALID_ARGUMENT,
-        fmt::format(
-            "{} --input given, method '{}' expects {}\nhint: --random SEED or --ones fills every input",
-            texts.size(), options.method, inputs.count()));
-  }
-  for (uint32_t i = 0; i < inputs.count(); ++i) ETB_TRY(inputs.set_text(i, texts[i]));
-  return {};
+  return to_load_mode(options.load_mode.empty() && options.serve ? "file" : options.load_mode);
 }
 
 // Once the command line is parsed, invalid arguments of a method mean an invalid program or input file.
@@ -102,7 +79,7 @@ Status blame_files(Status status) {
 Result<Times> run_times(const Options& options, host::Module& module, const MethodInputs& inputs,
                         Times times) {
   const auto run_once = [&]() -> Result<double> {
-    const host::RunLimits limits = limits_from_now(options.timeout_ms);
+    const host::RunLimits limits = limits_from_now(options.limits.timeout_ms);
     const Stopwatch watch;
     ETB_TRY(blame_files(module.set_inputs(options.method, inputs.values())));
     ETB_TRY(blame_files(module.run(options.method, limits)));
@@ -121,6 +98,17 @@ Result<Times> run_times(const Options& options, host::Module& module, const Meth
   return times;
 }
 
+Json to_json(const SearchedDelegates& delegates) {
+  Json list = Json::array();
+  for (const auto& decision : delegates.decisions()) {
+    const host::Candidate* winner = decision->winner();
+    list.push_back({{"id", decision->name},
+                    {"plugin", winner == nullptr ? "" : winner->id},
+                    {"decision", Json::parse(host::to_json(*decision), nullptr, false)}});
+  }
+  return list;
+}
+
 Json to_json(const Options& options, const Times& times, const SearchedDelegates& delegates,
              const std::vector<host::EValue>& outputs, const MethodInputs& inputs, const Session& session) {
   Json report{{"file", with_input_named(options.file, session)},
@@ -133,7 +121,7 @@ Json to_json(const Options& options, const Times& times, const SearchedDelegates
               {"p90_us", percentile(times.runs_us, 0.9)},
               {"runs", times.runs_us.size()},
               {"peak_rss_kb", peak_rss_kb()},
-              {"backends", delegates.to_json()}};
+              {"backends", to_json(delegates)}};
   Json list = Json::array();
   for (const host::EValue& output : outputs) {
     if (!output.is_tensor()) {
@@ -167,13 +155,6 @@ void print_text(const Options& options, const Times& times, const std::vector<ho
   out << fmt::format("; peak {} KB\n", peak_rss_kb());
 }
 
-// Returns "forward", the exporter's name, if the program has it, else the first method.
-std::string choose_method(const host::Module& module) {
-  const std::vector<std::string> names = module.method_names();
-  const bool has_forward = std::find(names.begin(), names.end(), "forward") != names.end();
-  return has_forward || names.empty() ? "forward" : names.front();
-}
-
 // Opens a program. An archive is compiled first, to a file without a name that leaves nothing on the disk.
 Result<host::Module> open_module(const std::string& file, const host::ModuleOptions& options, Times& times) {
   std::optional<PortableProgram> compiled;
@@ -193,8 +174,9 @@ Status open_inputs(Options& options, Session& session) {
   if (options.serve && session.input != nullptr)
     return make_error(Code::INVALID_ARGUMENT,
                       "--serve reads requests from standard input, expected other files");
-  if (!options.input_list.empty()) options.inputs = split_commas(options.input_list);
-  for (std::string& input : options.inputs) {
+  InputOptions& inputs = options.inputs;
+  if (!inputs.input_list.empty()) inputs.inputs = split_commas(inputs.input_list);
+  for (std::string& input : inputs.inputs) {
     ETB_ASSIGN(input, input_path(input, session));
   }
   return {};
@@ -204,9 +186,9 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   host::ModuleOptions module_options;
   module_options.load_mode = load_mode_of(options);
   module_options.data_files = options.data_files;
-  module_options.kernel_libraries = options.kernel_libraries;
+  module_options.kernel_libraries = options.plugins.kernel_libraries;
   module_options.secure = session.secure;
-  module_options.limits = options.limits;
+  module_options.limits = options.limits.limits;
   ETB_ASSIGN(options.file, input_path(options.file, session));
   ETB_TRY(expect_kind(options.file, {FileKind::kProgram, FileKind::kArchive},
                       "a program (.pte) or an archive (.pt2)"));
@@ -215,29 +197,29 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
     ETB_TRY(expect_kind(data, {FileKind::kExternalData}, "external weights (.ptd)"));
   }
   ETB_TRY(open_inputs(options, session));
-  ETB_ASSIGN(DelegateChoice choice, DelegateChoice::parse(options.delegates));
+  ETB_ASSIGN(DelegateChoices choices, parse_choices(options.plugins));
   // Shared by kernels and plugins.
   host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
   module_options.pool = &pool;
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
   registry.services.pool = &pool;
-  SearchedDelegates delegates(std::move(registry), std::move(choice));
+  SearchedDelegates delegates(std::move(registry), std::move(choices));
   module_options.delegates = &delegates;
   Times times;
   ETB_ASSIGN(host::Module module, open_module(options.file, module_options, times));
-  ETB_TRY(delegates.check_choice(module));
+  ETB_TRY(delegates.check_choices(module));
   if (options.method.empty()) options.method = choose_method(module);
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(options.method));
   if (options.serve) {
-    ETB_TRY(serve(module, options.method, options.timeout_ms, std::cin, session.out));
+    ETB_TRY(serve(module, options.method, options.limits.timeout_ms, std::cin, session.out));
     return ExitCode::OK;
   }
   const Stopwatch init_watch;
   ETB_TRY(blame_files(module.load_method(options.method)));
   times.init_us = init_watch.us();
   MethodInputs inputs(meta);
-  ETB_TRY(fill_inputs(options, inputs));
+  ETB_TRY(fill_inputs(options.inputs, options.input_shapes, options.method, inputs));
   ETB_ASSIGN(times, run_times(options, module, inputs, times));
   ETB_ASSIGN(const std::vector<host::EValue> outputs, module.get_outputs(options.method));
   if (!options.output_dir.empty()) ETB_TRY(write_npy_files(options.output_dir, outputs));
@@ -259,33 +241,6 @@ Result<ExitCode> run(const Options& options, Session& session) {
   return code && *code == ExitCode::OK ? found : code;
 }
 
-void add_input_options(CLI::App& command, Options& options) {
-  auto* inputs =
-      command
-          .add_option("--input", options.inputs,
-                      "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a "
-                      "number, true, false or none; - for an array or raw bytes from standard input")
-          ->type_name("FILE")
-          ->allow_extra_args(false);
-  auto* random =
-      command
-          .add_option("--random", options.random_seed, "Fill all inputs with random numbers from this seed")
-          ->check(whole_number(0, UINT64_MAX))
-          ->type_name("SEED");
-  auto* ones = command.add_flag("--ones", options.ones, "Fill all inputs with ones (default)");
-  auto* list =
-      command.add_option("--inputs", options.input_list, "The inputs as one list, separated by commas")
-          ->type_name("FILE,...");
-  random->excludes(inputs)->excludes(ones)->excludes(list);
-  ones->excludes(inputs)->excludes(list);
-  list->excludes(inputs);
-  command
-      .add_option("--input-shapes,--input_shapes", options.input_shapes,
-                  "Sizes of dynamic inputs, one entry per input, empty for the largest sizes, such as "
-                  "1x98,,2x3")
-      ->type_name("SHAPE,...");
-}
-
 void add_output_options(CLI::App& command, Options& options) {
   command.add_option("--output-dir", options.output_dir, "Write outputs to 0.npy, 1.npy, ... in this folder")
       ->type_name("DIR");
@@ -297,17 +252,7 @@ void add_output_options(CLI::App& command, Options& options) {
       ->check(one_of({"none", "summary", "all"}));
 }
 
-void add_plugin_options(CLI::App& command, Options& options) {
-  command
-      .add_option("--kernels", options.kernel_libraries,
-                  "Shared library with custom kernels, LIB or LIB@sha256:HEX; repeatable")
-      ->type_name("LIB")
-      ->allow_extra_args(false);
-  add_delegate_options(command, options.delegates);
-  add_layer_option(command, options.layers);
-}
-
-void add_limit_options(CLI::App& command, Options& options) {
+void add_repeat_options(CLI::App& command, Options& options) {
   command.add_option("--repeat,--num_executions", options.repeat, "Number of timed runs")
       ->check(whole_number(1, kMaxRuns))
       ->capture_default_str();
@@ -325,23 +270,7 @@ void add_limit_options(CLI::App& command, Options& options) {
                              std::string& text) { return text == "-1" ? "" : check(text); },
                          ""))
       ->excludes(threads);
-  command
-      .add_option("--timeout-ms", options.timeout_ms,
-                  "Stop a run after this time and report an error; 0: no limit")
-      ->check(whole_number(0, kMaxTimeoutMs))
-      ->capture_default_str();
-  command
-      .add_option("--max-memory", options.limits.max_memory_bytes,
-                  "Reject a program that needs more memory, such as 512MiB or 8GiB (default: 16 GiB, or "
-                  "the memory of the machine if less)")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(whole_number(1, UINT64_MAX))
-      ->type_name("SIZE");
-  command
-      .add_option("--max-instructions", options.limits.max_run_instructions,
-                  "Stop a run that executes more instructions in loops")
-      ->check(whole_number(1, UINT64_MAX))
-      ->capture_default_str();
+  ->capture_default_str();
 }
 
 }  // namespace
@@ -360,7 +289,12 @@ void register_run(CLI::App& app, Session& session) {
       ->add_option("--method,--method_name", options->method,
                    "Name of the method (default: forward, or the first if there is none)")
       ->type_name("NAME");
-  add_input_options(*command, *options);
+  add_input_options(*command, options->inputs);
+  command
+      ->add_option("--input-shapes,--input_shapes", options->input_shapes,
+                   "Sizes of dynamic inputs, one entry per input, empty for the largest sizes, such as "
+                   "1x98,,2x3")
+      ->type_name("SHAPE,...");
   add_output_options(*command, *options);
   command->add_option("--data,--data_path", options->data_files, "External weights (.ptd); repeatable")
       ->type_name("FILE")
@@ -371,8 +305,10 @@ void register_run(CLI::App& app, Session& session) {
           "Map the file (mmap, the default), map and lock it (mlock), or read it (file, the default with "
           "--serve, where the file may change)")
       ->check(one_of({"mmap", "file", "mlock"}));
-  add_plugin_options(*command, *options);
-  add_limit_options(*command, *options);
+  add_plugin_options(*command, options->plugins);
+  add_layer_option(*command, options->layers);
+  add_repeat_options(*command, *options);
+  add_limit_options(*command, options->limits);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_flag(
       "--serve", options->serve,

@@ -2,25 +2,25 @@
 /* Runs method `forward` of x + y on two matrices [2, 3].      usage: run_program_c MODEL.pte */
 #include <stdio.h>
 
-#include "etb/module.h"
+#include "etb/etbackend.h"
 
 int main(int argc, char** argv) {
   etb_error error = ETB_ERROR_INIT;
   etb_module* module = NULL;
+  etb_decision decision = ETB_DECISION_INIT;
   int64_t sizes[] = {2, 3};
   float x[] = {1, 2, 3, 4, 5, 6}, y[] = {10, 20, 30, 40, 50, 60};
   etb_value inputs[] = {etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes, x, sizeof x),
                         etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes, y, sizeof y)};
   etb_value output = ETB_VALUE_INIT;
-  etb_status status = etb_module_open(argc == 2 ? argv[1] : "model.pte", NULL, &module, &error);
-  for (uint32_t i = 0; i < 2 && status == ETB_OK; ++i)
-    status = etb_module_set_input(module, "forward", i, &inputs[i], &error);
-  if (status == ETB_OK) status = etb_module_execute(module, "forward", NULL, &error);
-  if (status == ETB_OK) status = etb_module_get_output(module, "forward", 0, &output, &error);
-  if (status == ETB_OK)
-    printf("output 0 ends with %g\n", ((float*)output.tensor.data)[5]);
-  else
+  if (etb_module_open(argc == 2 ? argv[1] : "model.pte", NULL, &module, &error) == ETB_OK &&
+      etb_module_call(module, NULL, inputs, 2, NULL, &output, 1, &error) == ETB_OK) {
+    for (uint32_t i = 0; etb_module_decision(module, i, &decision, NULL) == ETB_OK; ++i)
+      printf("%s runs on %s\n", decision.backend_id, decision.plugin_id);
+    printf("output 0 ends with %g\n", ((const float*)output.tensor.data)[5]);
+  } else {
     fprintf(stderr, "%s\n", error.text);
+  }
   etb_module_close(module);
-  return status == ETB_OK ? 0 : 1;
+  return error.code;
 }

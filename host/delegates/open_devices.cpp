@@ -60,7 +60,8 @@ std::string list_of(const std::vector<Found>& devices) {
 }  // namespace
 
 Result<std::shared_ptr<const Device>> OpenDevices::open(const PluginContext& plugin,
-                                                        const std::string& wanted) {
+                                                        const std::string& wanted,
+                                                        std::span<const etb_option> options) {
   ETB_ASSIGN(const std::vector<Found> devices, all_devices(plugin));
   const std::vector<Found> found = matches(devices, wanted);
   if (found.empty())
@@ -76,7 +77,7 @@ Result<std::shared_ptr<const Device>> OpenDevices::open(const PluginContext& plu
   if (auto device = known.lock()) return device;
   uint8_t uuid[16];
   std::memcpy(uuid, found[0].uuid.data(), sizeof uuid);
-  ETB_ASSIGN(Device opened, plugin.open_device(uuid));
+  ETB_ASSIGN(Device opened, plugin.open_device(uuid, options));
   auto device = std::make_shared<const Device>(std::move(opened));
   known = device;
   return device;

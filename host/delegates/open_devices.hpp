@@ -16,10 +16,12 @@ namespace etb::host {
 class OpenDevices {
  public:
   // Returns the device of `plugin` with this uuid (32 hexadecimal digits; hyphens are ignored), with this name,
-  // or the only one whose name has this text, in any case. It stays open while the result is held. Errors name
-  // the devices that the plugin has: Code::NOT_FOUND without a match, Code::INVALID_ARGUMENT with several.
+  // or the only one whose name has this text, in any case. It stays open while the result is held, with the options
+  // of the first call. Errors name the devices that the plugin has: Code::NOT_FOUND without a match,
+  // Code::INVALID_ARGUMENT with several.
   [[nodiscard]] Result<std::shared_ptr<const Device>> open(const PluginContext& plugin,
-                                                           const std::string& wanted);
+                                                           const std::string& wanted,
+                                                           std::span<const etb_option> options = {});
 
  private:
   using Uuid = std::array<uint8_t, 16>;

@@ -119,11 +119,11 @@ Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext
                                              const DelegateRequest& request, RunWatchdog& watchdog,
                                              std::shared_ptr<StagingMemory> copies,
                                              std::span<const etb_compile_spec> specs,
-                                             std::span<const etb_option> options) {
+                                             DelegateOptions options) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
   std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(
       new PluginDelegate(std::move(plugin), std::move(device), request, watchdog), destroy);
-  if (Status status = delegate->set_up(request, std::move(copies), specs, options); !status) {
+  if (Status status = delegate->set_up(request, std::move(copies), specs, std::move(options)); !status) {
     return tl::make_unexpected(
         with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
   }
@@ -131,7 +131,7 @@ Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext
 }
 
 Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies,
-                              std::span<const etb_compile_spec> specs, std::span<const etb_option> options) {
+                              std::span<const etb_compile_spec> specs, DelegateOptions options) {
   const std::string id(request.id), method(request.method_name);
   const etb_payload_view payload = borrowed_.payload_view();
   etb_delegate_args args{};
@@ -142,11 +142,12 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<St
   args.named_data = &named_data_;
   args.specs = specs.data();
   args.spec_count = specs.size();
-  args.options = options.data();
-  args.option_count = options.size();
+  args.options = options.delegate.data();
+  args.option_count = options.delegate.size();
   ETB_ASSIGN(delegate_, plugin_->create_delegate(args, device_.get()));
   ETB_ASSIGN(const etb_delegate_info info, delegate_->query());
-  ETB_ASSIGN(context_, delegate_->create_context());
+  ETB_ASSIGN(context_, delegate_->create_context(options.context));
+  run_options_ = std::move(options.run);
   constexpr uint32_t kMaxArguments = 1u << 16;
   if (info.input_count > kMaxArguments || info.output_count > kMaxArguments) {
     return make_error(Code::INVALID_DATA, std::to_string(info.input_count) + " inputs and " +
@@ -324,6 +325,8 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   args.deadline_ns = run.limits.deadline_ns;
   args.cancel = has_end ? &cancel : nullptr;
   args.events = run.events;
+  args.options = run_options_.data();
+  args.option_count = run_options_.size();
   args.priority = 500;
   const Status status = has_end ? run_watched(args, run.limits) : context_->execute(args);
   staging_->restore_padding();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/delegates/argument_staging.hpp"
+#include "host/delegates/delegate_options.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/plugin/delegate.hpp"
 #include "host/runtime/delegate_resolver.hpp"
@@ -43,13 +44,13 @@ std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vect
 // execute allocates nothing from the heap unless it fails.
 class PluginDelegate final : public MethodDelegate {
  public:
-  // `device` NULL: the plugin's default. `specs` and `options` are borrowed for the call. `watchdog` outlives
-  // the delegate. The method's delegates share `copies`. End the result with destroy().
+  // `device` NULL: the plugin's default. `specs` are borrowed for the call, what `options` point to lives as long
+  // as the delegate. `watchdog` outlives the delegate. The method's delegates share `copies`. End the result with
+  // destroy().
   static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
                                       std::shared_ptr<const Device> device, const DelegateRequest& request,
                                       RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
-                                      std::span<const etb_compile_spec> specs,
-                                      std::span<const etb_option> options = {});
+                                      std::span<const etb_compile_spec> specs, DelegateOptions options = {});
 
   etb_status execute(const DelegateRun& run) noexcept override;
   DelegateOperands operands() const noexcept override { return {input_count_, shared_inputs_}; }
@@ -69,7 +70,7 @@ class PluginDelegate final : public MethodDelegate {
   ~PluginDelegate() = default;
 
   Status set_up(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies,
-                std::span<const etb_compile_spec> specs, std::span<const etb_option> options);
+                std::span<const etb_compile_spec> specs, DelegateOptions options);
   Status prepare_arguments(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies);
   Status reserve(std::span<EValue* const> arguments);
   etb_status describe(const EValue& value, uint32_t argument, etb_error* error) noexcept;
@@ -94,6 +95,7 @@ class PluginDelegate final : public MethodDelegate {
   uint32_t input_count_ = 0;
   std::vector<uint32_t> shared_inputs_;  // etb_io_req.may_alias_input, by output
   std::vector<std::byte> scratch_;
+  std::vector<etb_option> run_options_;
   void* aligned_scratch_ = nullptr;
   uint64_t scratch_nbytes_ = 0;
 };

@@ -2,7 +2,6 @@
 #include "host/delegates/plugin_delegates.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "etb/cpp/guard.hpp"
 #include "host/delegates/plugin_delegate.hpp"
@@ -27,69 +26,6 @@ Result<PayloadVerdict> judge(const PluginContext& plugin, const DelegateRequest&
   check.spec_count = specs.size();
   ETB_ASSIGN(const etb_verdict verdict, plugin.check_payload(check));
   return PayloadVerdict{verdict.kind, std::string(verdict.text, strnlen(verdict.text, sizeof verdict.text))};
-}
-
-// Converts a text to an option of the schema's type. Texts are borrowed.
-Result<etb_option> to_option(const etb_option_schema& schema, const std::string& text) {
-  etb_option option{};
-  option.struct_size = ETB_INIT_SIZE(etb_option);
-  option.key = schema.key;
-  option.type = schema.type;
-  const auto* const first = text.data();
-  const auto* const last = text.data() + text.size();
-  bool is_read = false;
-  switch (schema.type) {
-    case ETB_OPTION_BOOL:
-      option.i64 = text == "true" || text == "1" ? 1 : 0;
-      is_read = option.i64 != 0 || text == "false" || text == "0";
-      break;
-    case ETB_OPTION_I64: {
-      const auto [end, failed] = std::from_chars(first, last, option.i64);
-      is_read = failed == std::errc() && end == last;
-      break;
-    }
-    case ETB_OPTION_F64: {
-      const auto [end, failed] = std::from_chars(first, last, option.f64);
-      is_read = failed == std::errc() && end == last;
-      break;
-    }
-    case ETB_OPTION_TEXT:
-      option.text = text.c_str();
-      is_read = true;
-      break;
-    default:
-      break;
-  }
-  if (!is_read)
-    return make_error(Code::INVALID_ARGUMENT,
-                      "option '" + std::string(schema.key) + "': '" + text + "' does not suit its type");
-  return option;
-}
-
-// Converts the options of a delegate. Their keys and texts point into `texts`.
-Result<std::vector<etb_option>> to_options(const PluginContext& plugin,
-                                           const std::map<std::string, std::string>& texts) {
-  std::vector<etb_option> options;
-  Status failed;
-  ETB_TRY(plugin.each_option([&](const etb_option_schema& schema) {
-    const auto given = texts.find(schema.key);
-    if (given == texts.end() || (schema.scopes & ETB_OBJECT_DELEGATE) == 0) return;
-    auto option = to_option(schema, given->second);
-    if (!option) {
-      if (failed) failed = tl::make_unexpected(std::move(option).error());
-      return;
-    }
-    option->key = given->first.c_str();
-    options.push_back(*option);
-  }));
-  if (!failed) return tl::make_unexpected(std::move(failed).error());
-  for (const auto& [key, text] : texts) {
-    const bool is_known = std::any_of(options.begin(), options.end(),
-                                      [&, &name = key](const etb_option& o) { return name == o.key; });
-    if (!is_known)
-      return make_error(Code::INVALID_ARGUMENT, "option '" + key + "': the plugin's delegates have none");
-  }
-  return options;
 }
 
 }  // namespace
@@ -117,24 +53,31 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     ETB_ASSIGN(const Selection selection, select(request));
     std::vector<std::string> keys;
     const std::vector<etb_compile_spec> specs = to_specs(request, keys);
-    std::vector<etb_option> options;
+    DelegateOptions options;
     if (const auto given = options_.find(std::string(request.id)); given != options_.end()) {
-      ETB_ASSIGN(options, to_options(*selection.plugin, given->second));
+      ETB_ASSIGN(options, read_delegate_options(*selection.plugin, given->second));
     }
-    ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin));
+    ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, options.device));
     ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, std::move(device), request, watchdog_,
-                                          staging_memory_of(request.named_data), specs, options));
+                                          staging_memory_of(request.named_data), specs, std::move(options)));
     return {};
   });
 }
 
 // Returns NULL if the application named no device.
 Result<std::shared_ptr<const Device>> PluginDelegates::device_of(const std::string& backend_id,
-                                                                 const PluginContext& plugin) {
+                                                                 const PluginContext& plugin,
+                                                                 std::span<const etb_option> options) {
   auto named = device_names_.find(backend_id);
   if (named == device_names_.end()) named = device_names_.find("");
-  if (named == device_names_.end()) return nullptr;
-  auto device = devices_.open(plugin, named->second);
+  if (named == device_names_.end()) {
+    if (options.empty()) return nullptr;
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        "delegate '" + backend_id + "': option '" + options[0].key +
+            "' belongs to a device\nhint: choose a device, too; the plugin's default takes none");
+  }
+  auto device = devices_.open(plugin, named->second, options);
   if (!device)
     return tl::make_unexpected(with_context(std::move(device).error(), "delegate '" + backend_id + "'"));
   return device;

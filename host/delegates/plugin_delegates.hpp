@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "host/delegates/delegate_options.hpp"
 #include "host/delegates/open_devices.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/delegates/staging_memory.hpp"
@@ -40,8 +41,9 @@ class PluginDelegates final : public DelegateResolver {
     device_names_[std::move(backend_id)] = std::move(device);
   }
 
-  // Sets an option for the delegates of an id. Its text is parsed by the plugin's schema; creation fails when
-  // the plugin has no such option. Call it before a method is loaded.
+  // Sets an option for the delegates of an id, or for their device, contexts or runs, as the plugin's schema
+  // says. Its text is parsed by the schema; creation fails when the plugin has no such option. Call it before a
+  // method is loaded.
   void set_option(std::string backend_id, std::string key, std::string text) {
     options_[std::move(backend_id)][std::move(key)] = std::move(text);
   }
@@ -54,13 +56,14 @@ class PluginDelegates final : public DelegateResolver {
 
  private:
   Result<Selection> select(const DelegateRequest& request);
-  Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin);
+  Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin,
+                                                  std::span<const etb_option> options);
   std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
 
   Registry& registry_;
   std::map<std::string, std::string> pins_;
-  std::map<std::string, std::string> device_names_;                    // by delegate id, "" for all others
-  std::map<std::string, std::map<std::string, std::string>> options_;  // by delegate id and key
+  std::map<std::string, std::string> device_names_;  // by delegate id, "" for all others
+  std::map<std::string, OptionTexts> options_;       // by delegate id
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const Decision>> decisions_;
   std::map<const NamedDataMap*, std::weak_ptr<StagingMemory>> copies_;

@@ -7,6 +7,8 @@
 //   static etb_status scale(etb::host::KernelContext& context, etb::host::EValue** args) { ... }
 //   static constexpr etb::host::Kernel rows[] = {etb::host::Kernel("my::scale.out", "TST!", &scale)};  // it writes argument 2
 //   ETB_EXPORT_KERNELS(rows)
+//
+// Link it with etbackend::kernel_library, in this tree etb::kernel_library.
 #pragma once
 
 #include <iterator>

@@ -111,13 +111,36 @@ TEST(KernelLibrary, SecureModeWantsADigestAndFilesOfRoot) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(KernelLibrary, NamesAnOperatorThatIsThereAlready) {
-  ModuleOptions options;
-  options.kernel_libraries = {ETB_TEST_KERNEL_LIBRARY, ETB_TEST_KERNEL_LIBRARY};
-  const auto module = Module::from_bytes(scale_program(), options);
-  ASSERT_FALSE(module);
-  EXPECT_EQ(module.error().code, Code::ALREADY_EXISTS);
-  EXPECT_THAT(module.error().message, HasSubstr("my::scale.out"));
+TEST(KernelLibrary, ReplacesABuiltInKernel) {
+  const auto file = format::build_program(format::add_program(2));
+  OwnedTensor x = OwnedTensor::make<float>({2}, {1, 2});
+  for (const bool replaces : {false, true}) {
+    ModuleOptions options;
+    options.kernel_libraries = {ETB_TEST_KERNEL_LIBRARY};
+    if (replaces) options.kernel_libraries.emplace_back(ETB_TEST_REPLACING_LIBRARY);
+    auto module = Module::from_bytes(file, options);
+    ASSERT_TRUE(module) << module.error().message;
+    const auto outputs = module->forward({x.value(), x.value()});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    EXPECT_EQ((*outputs)[0].tensor().data_as<float>()[1], replaces ? 42 : 4);
+  }
+}
+
+TEST(KernelLibrary, OfEqualKernelsTheLastLibrarysIsUsed) {
+  KernelRegistry registry;
+  const auto first = [](KernelContext&, EValue**) -> etb_status { return ETB_OK; };
+  const auto last = [](KernelContext&, EValue**) -> etb_status { return ETB_CANCELLED; };
+  const Kernel one[] = {Kernel("my::op.out", "T!", first)};
+  const Kernel other[] = {Kernel("my::op.out", "T!", last)};
+  const Kernel twice[] = {one[0], one[0]};
+  ASSERT_EQ(registry.add(one), ETB_OK);
+  EXPECT_EQ(registry.add(other), ETB_ALREADY_EXISTS);
+  ASSERT_EQ(registry.add_over(other), ETB_OK);
+  EXPECT_EQ(registry.find("my::op", "out")->function, KernelFunction(last));
+  const Kernel* duplicate = nullptr;
+  EXPECT_EQ(registry.add_over(twice, &duplicate), ETB_ALREADY_EXISTS);
+  EXPECT_EQ(duplicate, &twice[0]);
+  EXPECT_EQ(registry.find("my::op", "out")->function, KernelFunction(last));
 }
 
 }  // namespace

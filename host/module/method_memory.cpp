@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 namespace etb::host {
@@ -36,8 +38,32 @@ uint64_t default_max_bytes() {
 
 }  // namespace
 
-MemoryBudget::MemoryBudget(uint64_t max_bytes)
-    : max_bytes_(max_bytes != 0 ? max_bytes : default_max_bytes()) {}
+MemoryBudget::MemoryBudget(uint64_t max_bytes, const etb_alloc_service* allocator)
+    : allocator_(allocator), max_bytes_(max_bytes != 0 ? max_bytes : default_max_bytes()) {}
+
+void* MemoryBudget::allocate(const char* what, uint64_t nbytes, uint64_t alignment) const noexcept {
+  if (allocator_ == nullptr) {
+    // calloc: fresh zero pages cost nothing until their first use. It aligns to 16 bytes, so the caller aligns.
+    if (nbytes > SIZE_MAX - alignment) return nullptr;
+    return std::calloc(1, static_cast<size_t>(nbytes + alignment));
+  }
+  if (nbytes > SIZE_MAX) return nullptr;
+  void* const memory = allocator_->allocate(allocator_->ctx, std::max<uint64_t>(nbytes, 1), alignment, what);
+  if (memory == nullptr) return nullptr;
+  if (reinterpret_cast<uintptr_t>(memory) % alignment != 0) {  // the application broke the service's contract
+    allocator_->free(allocator_->ctx, memory);
+    return nullptr;
+  }
+  std::memset(memory, 0, static_cast<size_t>(nbytes));
+  return memory;
+}
+
+void MemoryBudget::free(void* memory) const noexcept {
+  if (allocator_ == nullptr)
+    std::free(memory);
+  else
+    allocator_->free(allocator_->ctx, memory);
+}
 
 Status MemoryBudget::take(const char* what, uint64_t nbytes) {
   if (nbytes <= max_bytes_ - used_bytes_) {
@@ -55,17 +81,15 @@ Status MemoryBudget::take(const char* what, uint64_t nbytes) {
 Result<ZeroedBuffer> ZeroedBuffer::make(MemoryBudget& budget, const char* what, uint64_t nbytes) {
   ETB_TRY(budget.take(what, nbytes));
   ZeroedBuffer buffer;
-  // calloc: fresh zero pages cost nothing until their first use.
-  if (nbytes <= SIZE_MAX - kBoundary)
-    buffer.memory_.reset(std::calloc(1, static_cast<size_t>(nbytes + kBoundary)));
+  buffer.memory_ = budget.allocate(what, nbytes, kBoundary);
   if (buffer.memory_ == nullptr) {
     budget.give_back(nbytes);
     return make_error(Code::OUT_OF_MEMORY, std::string(what) + " of " + std::to_string(nbytes) +
                                                " bytes: the system has no memory left");
   }
-  const auto address = reinterpret_cast<uintptr_t>(buffer.memory_.get());
+  const auto address = reinterpret_cast<uintptr_t>(buffer.memory_);
   const size_t lead = (kBoundary - address % kBoundary) % kBoundary;
-  buffer.bytes_ = {static_cast<std::byte*>(buffer.memory_.get()) + lead, static_cast<size_t>(nbytes)};
+  buffer.bytes_ = {static_cast<std::byte*>(buffer.memory_) + lead, static_cast<size_t>(nbytes)};
   buffer.budget_ = &budget;
   return buffer;
 }

@@ -2,22 +2,22 @@
 // Memory of methods, owned and counted. The system provides zero pages at their first use.
 #pragma once
 
-#include <cstdlib>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "etb/host.h"
 #include "host/runtime/method.hpp"
 
 namespace etb::host {
 
-// Limit (LoadLimits::max_memory_bytes) and sum of a module's allocations. Not shared between threads.
+// Limit (LoadLimits::max_memory_bytes), sum and source of a module's allocations. Not shared between threads.
 class MemoryBudget {
  public:
   // max_bytes 0: 16 GiB, or the memory of the machine or of the process's control group where that is less.
-  explicit MemoryBudget(uint64_t max_bytes);
+  // `allocator` NULL: the C library's; else it outlives all memory.
+  explicit MemoryBudget(uint64_t max_bytes, const etb_alloc_service* allocator = nullptr);
 
   // Returns Code::OUT_OF_MEMORY with `what`, its size, the bytes in use, and the limit.
   [[nodiscard]] Status take(const char* what, uint64_t nbytes);
@@ -25,7 +25,12 @@ class MemoryBudget {
   uint64_t used_bytes() const noexcept { return used_bytes_; }
   uint64_t max_bytes() const noexcept { return max_bytes_; }
 
+  // Zeroed memory, or NULL. `what` is its purpose. The memory is not counted.
+  void* allocate(const char* what, uint64_t nbytes, uint64_t alignment) const noexcept;
+  void free(void* memory) const noexcept;
+
  private:
+  const etb_alloc_service* allocator_;
   uint64_t max_bytes_;
   uint64_t used_bytes_ = 0;
 };
@@ -42,7 +47,9 @@ class ZeroedBuffer {
     return *this;
   }
   ~ZeroedBuffer() {
-    if (budget_ != nullptr) budget_->give_back(bytes_.size());
+    if (budget_ == nullptr) return;
+    budget_->free(memory_);
+    budget_->give_back(bytes_.size());
   }
   std::span<std::byte> bytes() const noexcept { return bytes_; }
 
@@ -53,11 +60,8 @@ class ZeroedBuffer {
     std::swap(bytes_, other.bytes_);
   }
 
-  struct Free {
-    void operator()(void* memory) const noexcept { std::free(memory); }
-  };
   MemoryBudget* budget_ = nullptr;
-  std::unique_ptr<void, Free> memory_;
+  void* memory_ = nullptr;
   std::span<std::byte> bytes_;
 };
 

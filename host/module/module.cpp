@@ -98,6 +98,7 @@ struct LoadedMethod {
   Arenas own_arenas;
   std::vector<ZeroedBuffer> outputs;  // memory of outputs that the program leaves to the caller
   std::vector<bool> inputs_seen;
+  bool has_run = false;
   size_t missing_input_count = 0;
   Method method;
 
@@ -136,7 +137,7 @@ struct Module::State {
   const Program& program() const noexcept { return shared->program(); }
 
   Status prepare() {
-    budget = MemoryBudget(options.limits.max_memory_bytes);
+    budget = MemoryBudget(options.limits.max_memory_bytes, options.allocator);
     if (options.kernels == nullptr) options.kernels = &portable_kernels();
     ETB_TRY(add_libraries());
     for (const std::string& path : options.data_files) {
@@ -160,12 +161,12 @@ struct Module::State {
     for (const std::string& path : options.kernel_libraries) {
       ETB_ASSIGN(std::shared_ptr<const KernelLibrary> library, KernelLibrary::open(path, options.secure));
       const Kernel* duplicate = nullptr;
-      const etb_status status = own_kernels->add(library->rows(), &duplicate);
+      const etb_status status = own_kernels->add_over(library->rows(), &duplicate);
       if (status != ETB_OK) {
         return make_error(static_cast<Code>(status),
                           "kernel library '" + path + "': " +
                               (duplicate == nullptr ? "too many tables"
-                                                    : std::string(duplicate->name) + " is there already"));
+                                                    : std::string(duplicate->name) + " is there twice"));
       }
       libraries.push_back(std::move(library));
     }
@@ -279,6 +280,16 @@ struct Module::State {
     return {};
   }
 
+  // Finds a method that has outputs.
+  Result<const LoadedMethod*> find_run(std::string_view name) const {
+    const auto found = methods.find(name);
+    if (found == methods.end() || !found->second->has_run) {
+      return make_error(Code::INVALID_STATE,
+                        "method '" + std::string(name) + "' has not run, so it has no outputs");
+    }
+    return found->second.get();
+  }
+
   static std::vector<EValue> outputs(const LoadedMethod& loaded) {
     std::vector<EValue> values;
     values.reserve(loaded.method.output_count());
@@ -286,14 +297,18 @@ struct Module::State {
     return values;
   }
 
+  static Status check_inputs(const LoadedMethod& loaded) {
+    if (loaded.missing_input_count == 0) return {};
+    const auto missing = std::find(loaded.inputs_seen.begin(), loaded.inputs_seen.end(), false);
+    const auto index = std::to_string(missing - loaded.inputs_seen.begin());
+    return make_error(Code::INVALID_STATE, "input " + index + " was never set");
+  }
+
   Status run(LoadedMethod& loaded, const RunLimits& limits) {
-    if (loaded.missing_input_count != 0) {
-      const auto missing = std::find(loaded.inputs_seen.begin(), loaded.inputs_seen.end(), false);
-      const auto index = std::to_string(missing - loaded.inputs_seen.begin());
-      return make_error(Code::INVALID_STATE, "input " + index + " was never set");
-    }
+    ETB_TRY(check_inputs(loaded));
     etb_error error;
     clear(error);
+    loaded.has_run = true;
     etb_status status = loaded.method.execute(&error, limits);
     // A kernel that gets too little scratch fails before it writes anything, so the run resumes at that
     // kernel.
@@ -409,6 +424,11 @@ Status Module::set_inputs(std::string_view method, std::span<const EValue> value
   return State::set_inputs(*loaded, values);
 }
 
+Status Module::check_inputs(std::string_view method) {
+  ETB_ASSIGN(const LoadedMethod* const loaded, state_->loaded(method));
+  return State::check_inputs(*loaded);
+}
+
 Status Module::set_output(std::string_view method, uint32_t index, std::span<std::byte> memory) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
   return checked([&](etb_error* error) { return loaded->method.set_output_memory(index, memory, error); });
@@ -434,26 +454,17 @@ Result<std::vector<EValue>> Module::execute(std::string_view method, std::span<c
 }
 
 Result<EValue> Module::get_output(std::string_view method, uint32_t index) const {
-  const auto found = state_->methods.find(method);
-  if (found == state_->methods.end()) {
-    return make_error(Code::INVALID_STATE,
-                      "method '" + std::string(method) + "' is not loaded, so it has no outputs");
-  }
-  if (index >= found->second->method.output_count()) {
+  ETB_ASSIGN(const LoadedMethod* const run, state_->find_run(method));
+  if (index >= run->method.output_count()) {
     return make_error(Code::INVALID_ARGUMENT, "output " + std::to_string(index) + ": the method has " +
-                                                  std::to_string(found->second->method.output_count()) +
-                                                  " outputs");
+                                                  std::to_string(run->method.output_count()) + " outputs");
   }
-  return found->second->method.output(index);
+  return run->method.output(index);
 }
 
 Result<std::vector<EValue>> Module::get_outputs(std::string_view method) const {
-  const auto found = state_->methods.find(method);
-  if (found == state_->methods.end()) {
-    return make_error(Code::INVALID_STATE,
-                      "method '" + std::string(method) + "' is not loaded, so it has no outputs");
-  }
-  return State::outputs(*found->second);
+  ETB_ASSIGN(const LoadedMethod* const run, state_->find_run(method));
+  return State::outputs(*run);
 }
 
 Result<Method*> Module::method(std::string_view method) {

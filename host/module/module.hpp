@@ -35,7 +35,8 @@ enum class LoadMode : uint8_t {
 struct ModuleOptions {
   LoadMode load_mode = LoadMode::kMmap;
   std::vector<std::string> data_files = {};  // external weights (.ptd)
-  // Shared libraries with kernels (kernel_library.hpp), in addition to `kernels`: PATH or PATH@sha256:HEX.
+  // Shared libraries with kernels (kernel_library.hpp): PATH or PATH@sha256:HEX. A kernel of a library replaces one
+  // of `kernels` of the same name and key; among libraries, the last in this list has precedence.
   std::vector<std::string> kernel_libraries = {};
   bool secure = false;                      // accepts such libraries only with a digest and owned by root
   const KernelRegistry* kernels = nullptr;  // null: the portable kernels
@@ -48,6 +49,8 @@ struct ModuleOptions {
   bool shares_arenas = false;
   // The module allocates outputs that the program leaves to the caller. False: the caller calls set_output.
   bool brings_outputs = true;
+  // Memory of arenas, state, scratch and outputs. NULL: the C library's.
+  const etb_alloc_service* allocator = nullptr;
   LoadLimits limits = {};  // rejects programs that ask for more: a file is not trusted
   uint64_t random_seed = 0;
 };
@@ -88,6 +91,8 @@ class Module {
   // input's memory to the caller.
   [[nodiscard]] Status set_input(std::string_view method, uint32_t index, const EValue& value);
   [[nodiscard]] Status set_inputs(std::string_view method, std::span<const EValue> values);
+  // Returns INVALID_STATE with the first input that was never set. Loads the method.
+  [[nodiscard]] Status check_inputs(std::string_view method);
   // Sets the memory of an output that the program leaves to the caller. By default the module allocates it.
   [[nodiscard]] Status set_output(std::string_view method, uint32_t index, std::span<std::byte> memory);
 
@@ -102,6 +107,7 @@ class Module {
   // Like execute, but returns no vector: allocates nothing from the heap once the method has run.
   [[nodiscard]] Status run(std::string_view method, const RunLimits& limits = {});
 
+  // Outputs of the latest run. INVALID_STATE before the first.
   [[nodiscard]] Result<EValue> get_output(std::string_view method, uint32_t index) const;
   [[nodiscard]] Result<std::vector<EValue>> get_outputs(std::string_view method) const;
 

@@ -10,7 +10,6 @@
 #include <fstream>
 
 #include "api/testing/program_builder.hpp"
-#include "etb/module.h"
 
 namespace etb::host {
 namespace {
@@ -253,68 +252,6 @@ TEST(Module, SharesArenasWhenAsked) {
   ASSERT_TRUE(module);
   EXPECT_TRUE(module->load_method("get_vocab"));
   EXPECT_TRUE(module->load_method("get_scale"));
-}
-
-TEST(ModuleC, RunsAProgram) {
-  etb_error error = ETB_ERROR_INIT;
-  etb_module* module = nullptr;
-  ASSERT_EQ(etb_module_open(fixture("add.pte").c_str(), nullptr, &module, &error), ETB_OK) << error.text;
-  EXPECT_EQ(etb_module_method_count(module), 1U);
-  EXPECT_STREQ(etb_module_method_name(module, 0), "forward");
-  EXPECT_EQ(etb_module_method_name(module, 1), nullptr);
-  uint32_t inputs = 0;
-  uint32_t outputs = 0;
-  ASSERT_EQ(etb_module_io_count(module, "forward", &inputs, &outputs, &error), ETB_OK);
-  EXPECT_EQ(inputs, 2U);
-  EXPECT_EQ(outputs, 1U);
-  etb_value spec = ETB_VALUE_INIT;
-  ASSERT_EQ(etb_module_input_spec(module, "forward", 1, &spec, &error), ETB_OK) << error.text;
-  EXPECT_EQ(spec.kind, ETB_VALUE_TENSOR);
-  EXPECT_EQ(spec.tensor.dtype, ETB_DTYPE_FLOAT32);
-  EXPECT_EQ(spec.tensor.rank, 2U);
-  EXPECT_EQ(spec.tensor.sizes[1], 3);
-  int64_t sizes[] = {2, 3};
-  float x[] = {1, 2, 3, 4, 5, 6};
-  const etb_value value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes, x, sizeof(x));
-  ASSERT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_OK) << error.text;
-  EXPECT_EQ(etb_module_execute(module, "forward", nullptr, &error), ETB_INVALID_STATE);
-  EXPECT_STREQ(error.text, "input 1 was never set");
-  ASSERT_EQ(etb_module_set_input(module, "forward", 1, &value, &error), ETB_OK) << error.text;
-  ASSERT_EQ(etb_module_execute(module, "forward", nullptr, &error), ETB_OK) << error.text;
-  etb_value output = ETB_VALUE_INIT;
-  ASSERT_EQ(etb_module_get_output(module, "forward", 0, &output, &error), ETB_OK) << error.text;
-  EXPECT_EQ(static_cast<const float*>(output.tensor.data)[5], 12);
-  etb_module_close(module);
-}
-
-TEST(ModuleC, RefusesWhatACallerGetsWrong) {
-  etb_error error = ETB_ERROR_INIT;
-  etb_module* module = nullptr;
-  EXPECT_EQ(etb_module_open(nullptr, nullptr, &module, &error), ETB_INVALID_ARGUMENT);
-  EXPECT_EQ(etb_module_open("/nonexistent.pte", nullptr, &module, &error), ETB_NOT_FOUND);
-  etb_module_options options = ETB_MODULE_OPTIONS_INIT;
-  options.struct_size = 4;
-  EXPECT_EQ(etb_module_open(fixture("add.pte").c_str(), &options, &module, &error), ETB_INVALID_ARGUMENT);
-  EXPECT_THAT(error.text, HasSubstr("options: struct_size 4"));
-  EXPECT_EQ(module, nullptr);
-  ASSERT_EQ(etb_module_open(fixture("add.pte").c_str(), nullptr, &module, &error), ETB_OK);
-  int64_t sizes[] = {2, 3};
-  float x[6] = {};
-  etb_value value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes, x, 20);
-  EXPECT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_INVALID_ARGUMENT);
-  EXPECT_STREQ(error.text, "tensor memory of 20 bytes, its sizes need more");
-  const int64_t transposed[] = {1, 2};
-  value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes, x, sizeof(x));
-  value.tensor.strides = transposed;
-  EXPECT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_NOT_SUPPORTED);
-  value = etb_value_tensor(9, 2, sizes, x, sizeof(x));
-  EXPECT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_INVALID_ARGUMENT);
-  value.kind = 77;
-  EXPECT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_INVALID_ARGUMENT);
-  EXPECT_EQ(etb_module_set_input(module, "forward", 0, nullptr, &error), ETB_INVALID_ARGUMENT);
-  EXPECT_EQ(etb_module_execute(nullptr, "forward", nullptr, &error), ETB_INVALID_ARGUMENT);
-  etb_module_close(module);
-  etb_module_close(nullptr);
 }
 
 }  // namespace

@@ -42,11 +42,15 @@ class OwnedTensor {
 
   // Copies elements in row-major order. Missing elements are zero.
   template <class T>
-  static OwnedTensor make(std::initializer_list<int64_t> sizes, std::initializer_list<T> elements) {
-    OwnedTensor made(dtype_of<T>(), {sizes.begin(), sizes.size()});
-    const size_t count = std::min(elements.size() * sizeof(T), made.parts_->bytes.size());
-    if (count != 0) std::memcpy(made.parts_->bytes.data(), elements.begin(), count);
+  static OwnedTensor make(std::span<const int64_t> sizes, std::span<const T> elements) {
+    OwnedTensor made(dtype_of<T>(), sizes);
+    const size_t count = std::min(elements.size_bytes(), made.parts_->bytes.size());
+    if (count != 0) std::memcpy(made.parts_->bytes.data(), elements.data(), count);
     return made;
+  }
+  template <class T>
+  static OwnedTensor make(std::initializer_list<int64_t> sizes, std::initializer_list<T> elements) {
+    return make<T>(std::span(sizes.begin(), sizes.size()), std::span(elements.begin(), elements.size()));
   }
 
   Tensor& tensor() noexcept { return parts_->tensor; }

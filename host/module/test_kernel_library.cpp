@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared library with one custom operator, for kernel_library_test.cpp: out = self * factor.
+// Two shared libraries for kernel_library_test.cpp: one with a custom operator, out = self * factor, one
+// (ETB_TEST_REPLACES) with another kernel for a built-in operator: aten::add.out fills its result with 42.
 #include "host/module/kernel_library.hpp"
 
 namespace {
 
 using namespace etb::host;
 
+#ifdef ETB_TEST_REPLACES
+etb_status fill(KernelContext&, EValue** args) {
+  Tensor& out = args[3]->tensor();
+  for (int64_t i = 0; i < out.numel(); ++i) out.data_as<float>()[i] = 42;
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {Kernel("aten::add.out", "TTST!", &fill)};
+#else
 etb_status scale(KernelContext& context, EValue** args) {
   const Tensor& self = args[0]->tensor();
   Tensor& out = args[2]->tensor();
@@ -19,6 +29,7 @@ etb_status scale(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {Kernel("my::scale.out", "TST!", &scale)};
+#endif
 
 }  // namespace
 

@@ -74,6 +74,7 @@ Registry::Registry(const RegistryOptions& options)
     : load_options_(to_load_options(options)),
       services_(options.services),
       memory_cap_bytes_(options.memory_cap_bytes),
+      plugin_options_(options.plugin_options),
       layers_(options.layers) {
   ScanResult found = scan_plugins(to_scan_options(options, load_options_));
   entries_ = std::move(found.entries);
@@ -168,7 +169,11 @@ Result<std::shared_ptr<const PluginContext>> Registry::initialise(const PluginEn
   args.application = load_options_.host;
   args.plugin_dir = plugin->host().plugin_dir;
   args.host_flags = plugin->host().flags;
-  args.options = options;
+  std::vector<etb_option> given(options.begin(), options.end());
+  if (const auto texts = plugin_options_.find(entry.id); given.empty() && texts != plugin_options_.end()) {
+    ETB_ASSIGN(given, read_init_options(entry, texts->second));
+  }
+  args.options = given;
   ETB_ASSIGN(PluginContext context, start_plugin(plugin, plugin->table(), args));
   slot.context = std::make_shared<const PluginContext>(std::move(context));
   return slot.context;

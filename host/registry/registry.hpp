@@ -3,6 +3,7 @@
 // no global state; a program may have several.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "host/layers/start_plugin.hpp"
 #include "host/registry/decision.hpp"
 #include "host/registry/loaded_plugin.hpp"
+#include "host/registry/option_text.hpp"
 #include "host/registry/scan.hpp"
 
 namespace etb::host {
@@ -40,6 +42,7 @@ struct RegistryOptions {
   const etb_host* host = nullptr;
   SharedServices services;  // other services that plugins share; outlives every plugin
   uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded;  // limit of alloc/1, for each plugin
+  std::map<std::string, OptionTexts> plugin_options;           // for init, by plugin id
   std::vector<Layer> layers;                                   // before each plugin, outermost first
   std::function<CertificateState(const PluginEntry& entry)> judge_certificate;
 };
@@ -68,7 +71,8 @@ class Registry {
   // Returns the code of a plugin of plugins(), loaded at the first call. A failure is kept, too.
   [[nodiscard]] Result<std::shared_ptr<LoadedPlugin>> load(const PluginEntry& entry);
 
-  // Returns the plugin's only context in this registry, initialised with the options of the first call.
+  // Returns the plugin's only context in this registry, initialised with the options of the first call; without
+  // any, with those of RegistryOptions.
   [[nodiscard]] Result<std::shared_ptr<const PluginContext>> initialise(
       const PluginEntry& entry, std::span<const etb_option> options = {});
 
@@ -93,6 +97,7 @@ class Registry {
   LoadOptions load_options_;
   SharedServices services_;
   uint64_t memory_cap_bytes_;
+  std::map<std::string, OptionTexts> plugin_options_;
   std::vector<Layer> layers_;
   std::vector<PluginEntry> entries_;
   std::vector<FolderReport> places_;

@@ -163,6 +163,23 @@ etb_status KernelRegistry::add(Table table, const Kernel** out_duplicate) noexce
   return ETB_ALREADY_EXISTS;
 }
 
+// find() takes the last of equal rows, so only the new rows are compared with each other.
+etb_status KernelRegistry::add_over(KernelRows rows, const Kernel** out_duplicate) noexcept {
+  if (table_count_ == kMaxTables) return ETB_OUT_OF_RESOURCES;
+  for (const Kernel& kernel : rows) {
+    for (const Kernel& other : rows) {
+      if (&other == &kernel || std::strcmp(other.name, kernel.name) != 0 ||
+          std::strcmp(other.key, kernel.key) != 0)
+        continue;
+      if (out_duplicate != nullptr) *out_duplicate = &kernel;
+      return ETB_ALREADY_EXISTS;
+    }
+  }
+  for (const Kernel& kernel : rows) has_keys_ = has_keys_ || kernel.key[0] != '\0';
+  tables_[table_count_++] = {rows, {}};
+  return ETB_OK;
+}
+
 const Kernel* KernelRegistry::find(std::string_view name, std::string_view overload, EValue* const* args,
                                    size_t count) const noexcept {
   const uint32_t hash = hash_op(name, overload);

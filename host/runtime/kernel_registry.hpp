@@ -143,6 +143,10 @@ class KernelRegistry {
     return add({{}, groups}, out_duplicate);
   }
 
+  // Adds rows that replace rows of the same name and key which were added before. Returns ETB_ALREADY_EXISTS when
+  // two of the new rows are the same (then nothing is added), and ETB_OUT_OF_RESOURCES beyond kMaxTables.
+  etb_status add_over(KernelRows rows, const Kernel** out_duplicate = nullptr) noexcept;
+
   // The kernel for an op: the row whose key matches the tensors in `args` exactly, else the row without key,
   // else null. With no args only the row without key can match.
   const Kernel* find(std::string_view name, std::string_view overload, EValue* const* args = nullptr,

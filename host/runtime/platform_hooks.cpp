@@ -33,6 +33,7 @@ void log(void*, LogLevel level, const char* text) {
 
 }  // namespace
 
-constinit const PlatformHooks kDefaultPlatformHooks{nullptr, &now_ns, &log};
+constinit const PlatformHooks kDefaultPlatformHooks{nullptr, &now_ns, nullptr};
+constinit const PlatformHooks kLoggingPlatformHooks{nullptr, &now_ns, &log};
 
 }  // namespace etb::host

@@ -25,17 +25,21 @@ void ETB_CALL LogSink::write_line(void* ctx, uint32_t level, const char* text, c
   // No exception may leave a function of the ABI (ABI-CALL-03). A line that cannot be written is lost.
 }
 
-std::string format_line(const LogLine& line) {
-  std::string out = line.level >= ETB_LOG_ERROR     ? "error: "
-                    : line.level >= ETB_LOG_WARNING ? "warning: "
-                    : line.level >= ETB_LOG_INFO    ? "info: "
-                                                    : "debug: ";
-  out += format::made_printable(line.text);
+std::string format_text(const LogLine& line) {
+  std::string out = format::made_printable(line.text);
   for (const Field& field : line.fields)
     out += (&field == line.fields.data() ? " (" : ", ") + format::made_printable(field.key) + "=" +
            format::made_printable(field.value);
   if (!line.fields.empty()) out += ")";
   return out;
+}
+
+std::string format_line(const LogLine& line) {
+  const std::string level = line.level >= ETB_LOG_ERROR     ? "error: "
+                            : line.level >= ETB_LOG_WARNING ? "warning: "
+                            : line.level >= ETB_LOG_INFO    ? "info: "
+                                                            : "debug: ";
+  return level + format_text(line);
 }
 
 }  // namespace etb::host

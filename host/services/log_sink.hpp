@@ -39,7 +39,10 @@ class LogSink {
   etb_log_service service_{};
 };
 
-// "warning: text (key=value, key=value)": one line, with escapes for all bytes that could control a terminal.
+// "text (key=value, key=value)": one line, with escapes for all bytes that could control a terminal.
+std::string format_text(const LogLine& line);
+
+// "warning: text (key=value, key=value)", with the same escapes.
 std::string format_line(const LogLine& line);
 
 }  // namespace etb::host

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 dump=$here/etb_abi_1_0.abi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-(cd "$here" && "$1" -std=c11 -g -O0 -shared -fPIC -fvisibility=hidden -I../../api/include abi_probe.c -o "$work/probe.so")
+(cd "$here" && "$1" -std=gnu11 -g -O0 -shared -fPIC -fvisibility=hidden -I../../api/include abi_probe.c -o "$work/probe.so")
 if [ "${2:-}" = --rebase ]; then
   abidw --no-corpus-path --no-comp-dir-path --no-show-locs --out-file "$dump" "$work/probe.so"
   echo "wrote $dump"

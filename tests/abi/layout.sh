@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 clang=$1
 golden=$here/layout.golden
 
-# The inline graph reader uses four functions of string.h, which a bare cross target lacks.
+# The inline graph reader uses functions of string.h, which a bare cross target lacks.
 stubs=$(mktemp -d)
 trap 'rm -rf "$stubs"' EXIT
 cat >"$stubs/string.h" <<'STRING'
@@ -18,11 +18,13 @@ int memcmp(const void*, const void*, size_t);
 void* memcpy(void*, const void*, size_t);
 void* memset(void*, int, size_t);
 int strcmp(const char*, const char*);
+size_t strlen(const char*);
+char* strstr(const char*, const char*);
 STRING
 
 layout_of() {  # target
   printf '# %s\n' "$1"
-  printf '#include "etb/all.h"\n#include "etb/module.h"\n' | "$clang" --target="$1" -std=c11 -ffreestanding -fsyntax-only -isystem "$stubs" -I"$here/../../api/include" \
+  printf '#include "etb/all.h"\n#include "etb/etbackend.h"\n' | "$clang" --target="$1" -std=c11 -ffreestanding -fsyntax-only -isystem "$stubs" -I"$here/../../api/include" \
     -Xclang -fdump-record-layouts-complete -xc - |
     awk '
       /\| struct etb_/ && $1 == 0 && $3 == "struct" && NF == 4 { name = $4; text = ""; keep = 1; next }

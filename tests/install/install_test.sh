@@ -87,6 +87,35 @@ step "a C application, with pkg-config --static and a C compiler"
 step "no link of the installed pages is dead"
 "$source/tests/docs/links.sh" "$(dirname "$(find "$prefix" -path '*doc*' -name README.md)")"
 
+step "an application in C and in C++ on libetbackend, with pkg-config and with CMake"
+examples=$source/docs/examples
+# shellcheck disable=SC2046
+"$CC" -std=c11 "${sanitize[@]}" -o "$work/run_c" "$examples/run_program.c" $(pkg-config --cflags --libs etbackend)
+# shellcheck disable=SC2046
+"$CXX" -std=c++20 "${sanitize[@]}" -o "$work/run_cpp" "$examples/run_program.cpp" $(pkg-config --cflags --libs etbackend)
+mkdir -p "$work/shared_app"
+cat >"$work/shared_app/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(shared_app C)
+find_package(etbackend REQUIRED COMPONENTS api)
+add_executable(run_cmake "$examples/run_program.c")
+target_link_libraries(run_cmake PRIVATE etbackend::etbackend)
+END
+"$CMAKE" -S "$work/shared_app" -B "$work/shared_app/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_C_FLAGS="${sanitize[*]}" >"$work/shared_app.log"
+"$CMAKE" --build "$work/shared_app/build" >>"$work/shared_app.log" || { cat "$work/shared_app.log"; exit 1; }
+for program in "$work/run_c" "$work/run_cpp" "$work/shared_app/build/run_cmake"; do
+  LD_LIBRARY_PATH=$lib "$program" "$source/tests/fixtures/programs/add.pte" >"$work/output" || fail "$program"
+  grep -qx 'output 0 ends with 66' "$work/output" || { cat "$work/output"; fail "$program: not the expected output"; }
+done
+if [ -e "$lib/etbackend/plugins.d/xnnpack.so" ]; then
+  step "they find the installed plugin by themselves"
+  for program in "$work/run_c" "$work/run_cpp"; do
+    env -u ETBACKEND_PATH LD_LIBRARY_PATH="$lib" "$program" "$source/tests/fixtures/programs/delegate_inline.pte" >"$work/output" || fail "$program"
+    grep -qx 'XnnpackBackend runs on org.etbackend.xnnpack' "$work/output" || { cat "$work/output"; fail "$program: no plugin"; }
+  done
+fi
+
 step "a component that does not exist is refused by name"
 mkdir -p "$work/unknown"
 cat >"$work/unknown/CMakeLists.txt" <<'END'

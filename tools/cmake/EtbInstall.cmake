@@ -3,10 +3,11 @@
 # files.
 #
 #   include/etb/                            the C ABI and its C++ wrappers          etbackend::api
+#   lib/libetbackend.so                     the C API of applications               etbackend::etbackend
 #   include/etbackend/host/...              headers of the libraries, included as in this repository
 #   lib/libetb_*.a                          etb_add_library's targets               etbackend::<name>
 #   lib/cmake/etbackend/                    find_package(etbackend), etb_add_plugin()
-#   lib/pkgconfig/etbackend-{api,host}.pc
+#   lib/pkgconfig/etbackend{,-api,-host}.pc
 #   lib/etbackend/plugins.d/                plugins, each with its manifest
 #   share/etbackend/schema/                 FlatBuffers schemas
 #   share/doc/etbackend/                    README.md, SECURITY.md, docs/
@@ -24,6 +25,7 @@ set(ETB_COMPONENTS formats host partitioner_sdk conformance)
 function(etb_install_package)
   install(DIRECTORY api/include/etb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(TARGETS etb_api EXPORT etbackend-api)
+  install(TARGETS etb_shared EXPORT etbackend-library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   foreach(component ${ETB_COMPONENTS})
     set(folder ${component})
     if(component STREQUAL "formats")
@@ -149,7 +151,9 @@ function(etb_external_dependency library item find_list requires_list libs_list)
 endfunction()
 
 function(etb_install_cmake_package)
-  install(EXPORT etbackend-api NAMESPACE etbackend:: DESTINATION ${ETB_PACKAGE_DIR})
+  foreach(export api library)
+    install(EXPORT etbackend-${export} NAMESPACE etbackend:: DESTINATION ${ETB_PACKAGE_DIR})
+  endforeach()
   # One find_package line per component, each in its own macro, so that packages of unwanted components are
   # not searched.
   set(ETB_COMPONENT_RULES "")
@@ -191,8 +195,8 @@ function(etb_install_pkg_config)
   endforeach()
   set(ETB_PC_REQUIRES ${requires})
   set(ETB_PC_LIBS ${libs})
-  foreach(module api host)
-    configure_file(tools/cmake/package/etbackend-${module}.pc.in ${PROJECT_BINARY_DIR}/package/etbackend-${module}.pc @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/package/etbackend-${module}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  foreach(module etbackend etbackend-api etbackend-host)
+    configure_file(tools/cmake/package/${module}.pc.in ${PROJECT_BINARY_DIR}/package/${module}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/package/${module}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   endforeach()
 endfunction()

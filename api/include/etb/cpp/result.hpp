@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors in C++: Result<T> is a value or an Error; two macros pass an Error on. Needs tl::expected.
+// Errors in C++: Result<T> is a value or an Error; two macros pass an Error on. Needs tl::expected. value() of a
+// Result without a value throws; what() is the message of the Error.
 #pragma once
 
 #include <cstring>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -39,6 +41,22 @@ struct Error {
   std::string reason;       // stable id for programs, "" when there is none
   int32_t vendor_code = 0;  // the vendor's own number, 0 when there is none
 };
+
+}  // namespace etb
+
+// What value() throws: its text is that of the error, not a general one.
+template <>
+class tl::bad_expected_access<etb::Error> : public std::exception {
+ public:
+  explicit bad_expected_access(etb::Error error) : error_(std::move(error)) {}
+  const char* what() const noexcept override { return error_.message.c_str(); }
+  const etb::Error& error() const noexcept { return error_; }
+
+ private:
+  etb::Error error_;
+};
+
+namespace etb {
 
 template <class T>
 using Result = tl::expected<T, Error>;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engine: what modules of the C API share: threads, and the registry with its loaded plugins.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "host/registry/registry.hpp"
+#include "host/services/thread_pool.hpp"
+
+namespace etb::host {
+
+class Engine {
+ public:
+  // `options` without services: the engine adds its threads and the log of the process. thread_count 0: one for
+  // each processor.
+  Engine(RegistryOptions options, uint32_t thread_count);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  ThreadPool& pool() noexcept { return pool_; }
+
+  // Searches for plugins at the first call, because most programs need none.
+  Registry& registry();
+
+ private:
+  ThreadPool pool_;
+  RegistryOptions options_;
+  std::once_flag searched_;
+  std::optional<Registry> registry_;
+};
+
+// The engine of all modules that name no registry and ask for this number of threads. It lives as long as one
+// of them.
+std::shared_ptr<Engine> default_engine(uint32_t thread_count);
+
+// Registry options with the folders of plugins that were installed with this library.
+RegistryOptions installed_plugins();
+
+}  // namespace etb::host

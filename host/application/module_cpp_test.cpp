@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C++ wrapper of the C API (etb/cpp/module.hpp).
+#include "etb/cpp/module.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/testing/toy_application.hpp"
+
+namespace etb::host {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string fixture(const std::string& name) {
+  return std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/" + name;
+}
+
+std::span<const std::byte> span_of(const AlignedBytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.view().data), static_cast<size_t>(bytes.view().nbytes)};
+}
+
+TEST(ModuleCpp, RunsAProgram) {
+  etb::Module module(fixture("add.pte"));
+  EXPECT_THAT(module.method_names(), ElementsAre("forward"));
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  const float borrowed[] = {10, 20, 30, 40, 50, 60};
+  const int64_t sizes[] = {2, 3};
+  const auto outputs = module.forward(x, etb::Value::view<float>(sizes, borrowed));
+  ASSERT_EQ(outputs.size(), 1U);
+  EXPECT_THAT(outputs[0].data<float>(), ElementsAre(11, 22, 33, 44, 55, 66));
+  EXPECT_THAT(outputs[0].sizes(), ElementsAre(2, 3));
+  EXPECT_THROW(outputs[0].data<double>(), std::invalid_argument);
+  EXPECT_THROW(outputs[0].to_int(), std::invalid_argument);
+  const auto again = module.execute("forward", std::vector<etb::Value>{x, x});
+  EXPECT_THAT(again[0].data<float>(), ElementsAre(2, 4, 6, 8, 10, 12));
+}
+
+TEST(ModuleCpp, ThrowsTheWholeError) {
+  try {
+    const etb::Module module("/nonexistent.pte");
+    FAIL() << "opened";
+  } catch (const etb::Failure& failure) {
+    EXPECT_EQ(failure.code(), ETB_NOT_FOUND);
+    EXPECT_THAT(failure.what(), HasSubstr("/nonexistent.pte"));
+  }
+  etb::Module module(fixture("add.pte"));
+  EXPECT_THROW(module.forward(etb::Value(3)), etb::Failure);
+  EXPECT_THROW(etb::Value({2, 3}, {1.F}), std::invalid_argument);
+}
+
+TEST(ModuleCpp, RunsDelegatesAndReportsThem) {
+  const etb::Registry registry(toy_registry_options());
+  ASSERT_EQ(registry.plugins().size(), 1U);
+  EXPECT_THAT(registry.explain("ToyBackend"), HasSubstr(toy_plugin_id()));
+  const AlignedBytes program = toy_program();
+  etb::ModuleOptions options;
+  options.registry = &registry;
+  options.choices = {{"ToyBackend", toy_plugin_id(), "toy"}};
+  options.settings = {{"ToyBackend", "bias", "0.5"}};
+  etb::Module module(span_of(program), options);
+  const auto outputs = module.forward(etb::Value({4}, {1.F, 2.F, 3.F, 4.F}));
+  EXPECT_THAT(outputs[0].data<float>(), ElementsAre(2.5, 3.5, 4.5, 5.5));
+  EXPECT_THAT(module.decisions(),
+              ElementsAre(std::pair<std::string, std::string>("ToyBackend", toy_plugin_id())));
+}
+
+}  // namespace
+}  // namespace etb::host

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/application/module_options.hpp"
+
+#include "host/application/errors.hpp"
+#include "host/application/process_log.hpp"
+#include "host/application/registry_handle.hpp"
+
+namespace etb::host {
+namespace {
+
+std::string text_of(const char* text) { return text == nullptr ? "" : text; }
+
+Status read_choices(const etb_module_options& given, EngineDelegates::Choices& out) {
+  ETB_TRY(check_array(given.choices, given.choice_count, "options: choices"));
+  for (uint64_t i = 0; i < given.choice_count; ++i) {
+    const etb_backend_choice* const choice = ETB_AT(etb_backend_choice, given.choices, i);
+    ETB_TRY(ETB_ACCEPT(etb_backend_choice, choice, device));
+    const std::string id = text_of(choice->backend_id);
+    if (choice->plugin_id != nullptr && id.empty())
+      return make_error(Code::INVALID_ARGUMENT,
+                        "options: choice " + std::to_string(i) + ": a plugin without a delegate id");
+    if (choice->plugin_id != nullptr) out.pins[id] = choice->plugin_id;
+    if (choice->device != nullptr) out.devices[id] = choice->device;
+  }
+  return {};
+}
+
+Status read_texts(const char* const* texts, uint64_t count, const char* name, std::vector<std::string>& out) {
+  ETB_TRY(check_array(texts, count, name));
+  for (uint64_t i = 0; i < count; ++i) {
+    if (texts[i] == nullptr)
+      return make_error(Code::INVALID_ARGUMENT,
+                        std::string(name) + ": element " + std::to_string(i) + " is NULL");
+    out.emplace_back(texts[i]);
+  }
+  return {};
+}
+
+Status read_plain_fields(const etb_module_options& given, ModuleOptions& out) {
+  if (given.load_mode > ETB_LOAD_MMAP_TRY_LOCK)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "options: load mode " + std::to_string(given.load_mode) + ", expected 0 to 3");
+  if (given.thread_count > ThreadPool::kMaxWorkers)
+    return make_error(Code::INVALID_ARGUMENT, "options: " + std::to_string(given.thread_count) +
+                                                  " threads, expected at most " +
+                                                  std::to_string(ThreadPool::kMaxWorkers));
+  out.load_mode = static_cast<LoadMode>(given.load_mode);
+  out.limits.max_memory_bytes = given.max_memory_bytes;
+  out.shares_arenas = (given.flags & ETB_MODULE_SHARED_ARENAS) != 0;
+  out.secure = (given.flags & ETB_MODULE_SECURE) != 0;
+  out.random_seed = given.random_seed;
+  if (given.allocator != nullptr) {
+    ETB_TRY(ETB_ACCEPT(etb_alloc_service, given.allocator, free));
+    ETB_TRY(check_pointer(reinterpret_cast<const void*>(given.allocator->allocate),
+                          "options: allocator.allocate"));
+    ETB_TRY(check_pointer(reinterpret_cast<const void*>(given.allocator->free), "options: allocator.free"));
+    out.allocator = given.allocator;
+  }
+  ETB_TRY(read_texts(given.data_paths, given.data_path_count, "options: data_paths", out.data_files));
+  return read_texts(given.kernel_libraries, given.kernel_library_count, "options: kernel_libraries",
+                    out.kernel_libraries);
+}
+
+Result<std::shared_ptr<Engine>> find_engine(const etb_module_options& given) {
+  if (given.registry == nullptr) return default_engine(given.thread_count);
+  ETB_TRY(check_handle(given.registry, HandleKind::kRegistry));
+  if (given.thread_count != 0)
+    return make_error(Code::INVALID_ARGUMENT, "options: thread_count " + std::to_string(given.thread_count) +
+                                                  " beside a registry, whose threads the module uses");
+  return given.registry->engine;
+}
+
+}  // namespace
+
+etb_status EngineDelegates::create(const DelegateRequest& request, MethodDelegate** out,
+                                   etb_error* error) noexcept {
+  const etb_status status = answer(error, [&]() -> Status {
+    if (delegates_) return {};
+    delegates_.emplace(engine_->registry());
+    for (const auto& [id, plugin] : choices.pins) delegates_->pin(id, plugin);
+    for (const auto& [id, device] : choices.devices) delegates_->set_device(id, device);
+    for (const auto& [id, texts] : choices.options)
+      for (const auto& [key, text] : texts) delegates_->set_option(id, key, text);
+    return {};
+  });
+  return status == ETB_OK ? delegates_->create(request, out, error) : status;
+}
+
+std::vector<std::shared_ptr<const Decision>> EngineDelegates::decisions() const {
+  if (!delegates_) return {};
+  return delegates_->decisions();
+}
+
+Status read_settings(const etb_setting* settings, uint64_t count, std::map<std::string, OptionTexts>& out) {
+  ETB_TRY(check_array(settings, count, "options: settings"));
+  for (uint64_t i = 0; i < count; ++i) {
+    const etb_setting* const setting = ETB_AT(etb_setting, settings, i);
+    ETB_TRY(ETB_ACCEPT(etb_setting, setting, text));
+    if (setting->name == nullptr || setting->key == nullptr || setting->text == nullptr)
+      return make_error(Code::INVALID_ARGUMENT,
+                        "options: setting " + std::to_string(i) + ": name, key or text is NULL");
+    out[setting->name][setting->key] = setting->text;
+  }
+  return {};
+}
+
+Result<ModuleParts> read_module_options(const etb_module_options* given) {
+  etb_module_options options = ETB_MODULE_OPTIONS_INIT;
+  if (given != nullptr) {
+    constexpr uint32_t kFlags = ETB_MODULE_NO_PLUGINS | ETB_MODULE_SHARED_ARENAS | ETB_MODULE_SECURE;
+    ETB_TRY(accept_struct(given, ETB_SIZE_THROUGH(etb_module_options, random_seed), kFlags, "options"));
+    options = copy_struct(*given);
+  }
+  ModuleParts parts;
+  ETB_TRY(read_plain_fields(options, parts.options));
+  ETB_ASSIGN(parts.engine, find_engine(options));
+  parts.options.pool = &parts.engine->pool();
+  parts.options.platform = &logging_hooks();
+  if ((options.flags & ETB_MODULE_NO_PLUGINS) == 0) {
+    parts.delegates = std::make_unique<EngineDelegates>(parts.engine);
+    ETB_TRY(read_choices(options, parts.delegates->choices));
+    ETB_TRY(read_settings(options.settings, options.setting_count, parts.delegates->choices.options));
+    parts.options.delegates = parts.delegates.get();
+  }
+  if (options.trace != nullptr) {
+    ETB_TRY(ETB_ACCEPT(etb_trace_sink, options.trace, delegate_events));
+    ETB_TRY(check_pointer(reinterpret_cast<const void*>(options.trace->put), "options: trace.put"));
+    parts.tracer = std::make_unique<SinkTracer>(*options.trace);
+    parts.options.tracer = parts.tracer.get();
+  }
+  return parts;
+}
+
+}  // namespace etb::host

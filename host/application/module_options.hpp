@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of a module as the C API passes them, checked and converted.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "etb/module.h"
+#include "host/application/engine.hpp"
+#include "host/application/tracer.hpp"
+#include "host/delegates/plugin_delegates.hpp"
+#include "host/module/module.hpp"
+
+namespace etb::host {
+
+// Runs the delegates of one module on the plugins of an engine. Nothing is searched until a method with a
+// delegate is loaded.
+class EngineDelegates final : public DelegateResolver {
+ public:
+  explicit EngineDelegates(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+  etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
+  std::vector<std::shared_ptr<const Decision>> decisions() const;
+
+  // What the application chose, by delegate id. Filled before the first method is loaded.
+  struct Choices {
+    std::map<std::string, std::string> pins, devices;
+    std::map<std::string, OptionTexts> options;
+  };
+  Choices choices;
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::optional<PluginDelegates> delegates_;
+};
+
+// All that a module of the C API needs besides its program. Members are in order of life.
+struct ModuleParts {
+  std::shared_ptr<Engine> engine;
+  std::unique_ptr<EngineDelegates> delegates;  // NULL: ETB_MODULE_NO_PLUGINS
+  std::unique_ptr<SinkTracer> tracer;          // NULL: nothing is traced
+  ModuleOptions options;                       // points to the parts above
+};
+
+// `given` NULL: the defaults. Errors name the field, what was found and what was expected.
+[[nodiscard]] Result<ModuleParts> read_module_options(const etb_module_options* given);
+
+}  // namespace etb::host

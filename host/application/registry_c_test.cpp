@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registry of the C API, with the plugins of the build tree.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "etb/etbackend.h"
+#include "host/testing/toy_application.hpp"
+
+namespace etb::host {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+class RegistryC : public testing::Test {
+ protected:
+  ~RegistryC() override { etb_registry_close(registry_); }
+
+  etb_status open(const char* folder) {
+    etb_registry_options options = ETB_REGISTRY_OPTIONS_INIT;
+    options.flags = ETB_REGISTRY_ONLY_PATHS;
+    options.search_paths = &folder;
+    options.search_path_count = 1;
+    options.thread_count = 1;
+    return etb_registry_open(&options, &registry_, &error_);
+  }
+
+  std::string explain(const char* name) {
+    std::string text;
+    etb_text_sink sink{ETB_INIT_SIZE(etb_text_sink), 0, &text, [](void* ctx, const char* put) -> etb_status {
+                         *static_cast<std::string*>(ctx) += put;
+                         return ETB_OK;
+                       }};
+    EXPECT_EQ(etb_registry_explain(registry_, name, &sink, &error_), ETB_OK) << error_.text;
+    return text;
+  }
+
+  etb_error error_ = ETB_ERROR_INIT;
+  etb_registry* registry_ = nullptr;
+};
+
+TEST_F(RegistryC, ListsAndExplainsWithoutRunningPlugins) {
+  ASSERT_EQ(open(ETB_PLUGIN_DIR), ETB_OK) << error_.text;
+  std::vector<std::string> ids;
+  for (uint32_t i = 0; i < etb_registry_plugin_count(registry_); ++i) {
+    etb_plugin_info info = ETB_PLUGIN_INFO_INIT;
+    ASSERT_EQ(etb_registry_plugin(registry_, i, &info, &error_), ETB_OK) << error_.text;
+    ids.emplace_back(info.id);
+    if (ids.back() != "com.example.my-npu") continue;
+    EXPECT_EQ(info.is_usable, 1U) << info.problem;
+    ASSERT_EQ(info.provides_count, 1U);
+    EXPECT_STREQ(info.provides[0], "MyNpuBackend");
+    EXPECT_THAT(info.library_path, HasSubstr("my_npu.so"));
+    EXPECT_STREQ(info.tier, "application");
+  }
+  EXPECT_THAT(ids, Contains("com.example.my-npu"));
+  EXPECT_THAT(explain("MyNpuBackend"), HasSubstr("\"winner\": \"com.example.my-npu\""));
+  EXPECT_THAT(explain("MyNpuBackent"), HasSubstr("MyNpuBackend"));
+  etb_plugin_info info = ETB_PLUGIN_INFO_INIT;
+  EXPECT_EQ(etb_registry_plugin(registry_, 1000, &info, &error_), ETB_INVALID_ARGUMENT);
+}
+
+TEST_F(RegistryC, ListsDevices) {
+  ASSERT_EQ(open(ETB_PLUGIN_DIR), ETB_OK) << error_.text;
+  std::vector<std::string> names;
+  etb_device_sink sink{ETB_INIT_SIZE(etb_device_sink), 0, &names,
+                       [](void* ctx, const etb_device_info* info) -> etb_status {
+                         static_cast<std::vector<std::string>*>(ctx)->emplace_back(info->name);
+                         return ETB_OK;
+                       }};
+  ASSERT_EQ(etb_registry_devices(registry_, "my_npu", &sink, &error_), ETB_OK) << error_.text;
+  EXPECT_EQ(names.size(), 1U);
+  sink.put = [](void*, const etb_device_info*) -> etb_status { return ETB_CANCELLED; };
+  EXPECT_EQ(etb_registry_devices(registry_, "my_npu", &sink, &error_), ETB_CANCELLED);
+  EXPECT_EQ(etb_registry_devices(registry_, "no_such_plugin", &sink, &error_), ETB_NOT_FOUND);
+}
+
+TEST_F(RegistryC, RefusesWrongFolders) {
+  EXPECT_EQ(open("relative"), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(open("/nonexistent"), ETB_NOT_FOUND);
+  EXPECT_THAT(error_.text, HasSubstr("/nonexistent"));
+}
+
+TEST_F(RegistryC, ConvertsSettingsOfThePlugin) {
+  const etb_setting gain = {ETB_INIT_SIZE(etb_setting), 0, toy_plugin_id(), "gain", "much"};
+  etb_registry_options options = toy_registry_options();
+  options.settings = &gain;
+  options.setting_count = 1;
+  ASSERT_EQ(etb_registry_open(&options, &registry_, &error_), ETB_OK) << error_.text;
+  etb_device_sink sink{ETB_INIT_SIZE(etb_device_sink), 0, nullptr,
+                       [](void*, const etb_device_info*) -> etb_status { return ETB_OK; }};
+  EXPECT_NE(etb_registry_devices(registry_, "ToyBackend", &sink, &error_), ETB_OK);
+  EXPECT_THAT(etb_last_error(), HasSubstr("gain"));
+}
+
+}  // namespace
+}  // namespace etb::host

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of the C API (etb/module.h): at once, in one call with inputs and outputs, on a thread.
+#include "etb/module.h"
+#include "host/application/module_handle.hpp"
+
+namespace {
+
+using etb::Code;
+using etb::make_error;
+using etb::Result;
+using etb::Status;
+using etb::host::EValue;
+using etb::host::RunLimits;
+using etb::host::use;
+
+Result<RunLimits> read_limits(etb_module& module, const etb_run_limits* limits) {
+  RunLimits read;
+  if (limits == nullptr) return read;
+  ETB_TRY(etb::accept_struct(limits, ETB_SIZE_THROUGH(etb_run_limits, timeout_ns), ETB_RUN_CANCELLABLE,
+                             "limits"));
+  if ((limits->flags & ETB_RUN_CANCELLABLE) != 0) {
+    module.is_cancelled.store(false, std::memory_order_relaxed);
+    read.cancel = &module.is_cancelled;
+  }
+  read.max_instructions = limits->max_instructions;
+  const auto& platform = etb::host::kDefaultPlatformHooks;
+  if (limits->timeout_ns != 0 &&
+      __builtin_add_overflow(platform.now_ns(platform.self), limits->timeout_ns, &read.deadline_ns))
+    read.deadline_ns = 0;  // after the end of the clock
+  return read;
+}
+
+// Reads the inputs straight into the method, so that the call needs no memory of its own.
+Status set_inputs(etb_module& module, const char* method, const etb_value* inputs, uint32_t count) {
+  ETB_ASSIGN(const auto meta, module.module.method_meta(method));
+  if (count != meta.input_count())
+    return make_error(Code::INVALID_ARGUMENT, std::to_string(count) + " inputs given, method '" +
+                                                  std::string(method) + "' expects " +
+                                                  std::to_string(meta.input_count()));
+  ETB_TRY(etb::host::check_array(inputs, count, "inputs"));
+  for (uint32_t i = 0; i < count; ++i) {
+    etb::host::TensorStorage storage;
+    etb::host::Tensor tensor;
+    ETB_ASSIGN(const EValue value, etb::host::read_value(*ETB_AT(etb_value, inputs, i), storage, tensor));
+    ETB_TRY(module.module.set_input(method, i, value));
+  }
+  return {};
+}
+
+Status get_outputs(etb_module& module, const char* method, etb_value* outputs, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    ETB_ASSIGN(const EValue value, module.module.get_output(method, i));
+    outputs[i] = ETB_VALUE_INIT;
+    put_value(value, outputs[i]);
+  }
+  return {};
+}
+
+// The caller's structs are of this version: etb_value never grows.
+Status check_outputs(etb_module& module, const char* method, const etb_value* outputs, uint32_t count) {
+  ETB_ASSIGN(const auto meta, module.module.method_meta(method));
+  if (count > meta.output_count())
+    return make_error(Code::INVALID_ARGUMENT, std::to_string(count) + " outputs asked for, method '" +
+                                                  std::string(method) + "' has " +
+                                                  std::to_string(meta.output_count()));
+  ETB_TRY(etb::host::check_array(outputs, count, "outputs"));
+  for (uint32_t i = 0; i < count; ++i) ETB_TRY(ETB_ACCEPT(etb_value, &outputs[i], tensor));
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+etb_status ETB_CALL etb_module_execute(etb_module* module, const char* method, const etb_run_limits* limits,
+                                       etb_error* error) {
+  return use(module, error, [&](etb_module& used) -> Status {
+    ETB_ASSIGN(const RunLimits read, read_limits(used, limits));
+    return used.module.run(used.method_or_default(method), read);
+  });
+}
+
+etb_status ETB_CALL etb_module_call(etb_module* module, const char* method, const etb_value* inputs,
+                                    uint32_t input_count, const etb_run_limits* limits, etb_value* outputs,
+                                    uint32_t output_count, etb_error* error) {
+  return use(module, error, [&](etb_module& used) -> Status {
+    const char* const name = used.method_or_default(method);
+    ETB_TRY(check_outputs(used, name, outputs, output_count));
+    ETB_ASSIGN(const RunLimits read, read_limits(used, limits));
+    ETB_TRY(set_inputs(used, name, inputs, input_count));
+    ETB_TRY(used.module.run(name, read));
+    return get_outputs(used, name, outputs, output_count);
+  });
+}
+
+etb_status ETB_CALL etb_module_start(etb_module* module, const char* method, const etb_run_limits* limits,
+                                     etb_run_done_fn done, void* ctx, etb_error* error) {
+  return use(module, error, [&](etb_module& used) -> Status {
+    ETB_ASSIGN(const RunLimits read, read_limits(used, limits));
+    const char* const name = used.method_or_default(method);
+    ETB_TRY(used.module.load_method(name));
+    ETB_TRY(used.module.check_inputs(name));
+    used.is_cancelled.store(false, std::memory_order_relaxed);
+    used.is_running.store(true, std::memory_order_relaxed);
+    etb_error failed = ETB_ERROR_INIT;
+    const etb_status status =
+        used.run_thread.start({name, read.max_instructions, read.deadline_ns, done, ctx}, &failed);
+    if (status != ETB_OK) used.is_running.store(false, std::memory_order_relaxed);
+    return etb::check(status, failed);
+  });
+}
+
+etb_status ETB_CALL etb_module_wait(etb_module* module, uint64_t timeout_ns, etb_error* error) {
+  const Status valid = etb::host::check_handle(module, etb::host::HandleKind::kModule);
+  return valid ? module->run_thread.wait(timeout_ns, error) : etb::host::report(valid.error(), error);
+}
+
+void ETB_CALL etb_module_cancel(etb_module* module) {
+  if (etb::host::check_handle(module, etb::host::HandleKind::kModule))
+    module->is_cancelled.store(true, std::memory_order_relaxed);
+}
+
+}  // extern "C"

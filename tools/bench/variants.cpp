@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/bench/variants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "api/format/input_file.hpp"
+#include "tools/portable_program.hpp"
+
+namespace etb::bench {
+namespace {
+
+constexpr uint32_t kMostThreads = 1024;
+
+// One value of --backend, for archives or for programs.
+struct Backend {
+  std::string text;
+  std::vector<std::string> plugins;
+  std::optional<std::pair<std::string, std::string>> pin;
+};
+
+struct Backends {
+  std::vector<Backend> compiled;  // for archives
+  std::vector<Backend> pinned;    // for programs
+};
+
+tl::unexpected<Error> wrong_backend(const std::string& text) {
+  return make_error(
+      Code::INVALID_ARGUMENT,
+      fmt::format("--backend '{}', expected names such as portable,xnnpack for archives (A+B: two "
+                  "plugins in one program), or ID=PLUGIN,PLUGIN for programs",
+                  text));
+}
+
+Status add_backends(const std::string& text, Backends& out) {
+  const size_t equals = text.find('=');
+  const std::string id = equals == std::string::npos ? "" : text.substr(0, equals);
+  if (equals == 0) return wrong_backend(text);
+  for (const std::string& name :
+       tools::split_commas(equals == std::string::npos ? text : text.substr(equals + 1))) {
+    if (name.empty() || name.find('=') != std::string::npos) return wrong_backend(text);
+    if (!id.empty()) {
+      out.pinned.push_back({id + "=" + name, {}, std::pair(id, name)});
+      continue;
+    }
+    Backend made{name, {}, {}};
+    for (size_t begin = 0; begin <= name.size() && name != "portable";) {
+      const size_t end = std::min(name.find('+', begin), name.size());
+      if (end == begin) return wrong_backend(text);
+      made.plugins.push_back(name.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    out.compiled.push_back(std::move(made));
+  }
+  return {};
+}
+
+// Member of Variant in which a variant differs from its baseline, and the baseline's value.
+struct Baseline {
+  enum class Dimension {
+    kNone,
+    kFile,
+    kBackend,
+    kThreads,
+    kParallel,
+    kShapes,
+    kLoadMode
+  } dimension = Dimension::kNone;
+  std::string value;
+};
+using Dimension = Baseline::Dimension;
+
+std::string value_of(const Variant& variant, Dimension dimension) {
+  switch (dimension) {
+    case Dimension::kFile:
+      return variant.file;
+    case Dimension::kBackend:
+      return variant.backend;
+    case Dimension::kThreads:
+      return std::to_string(variant.threads);
+    case Dimension::kParallel:
+      return std::to_string(variant.parallel);
+    case Dimension::kShapes:
+      return variant.shapes;
+    case Dimension::kLoadMode:
+      return variant.load_mode;
+    case Dimension::kNone:
+      break;
+  }
+  return "";
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+bool looks_like_path(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".pte") || text.ends_with(".pt2");
+}
+
+// Reads --against, and adds its value to the dimension where it is missing.
+Result<Baseline> add_baseline(const std::string& text, Options& options) {
+  if (text.empty()) return Baseline{};
+  const auto add = [](auto& values, const auto& value) {
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  };
+  if (is_file(text) || looks_like_path(text)) {
+    add(options.files, text);
+    return Baseline{Dimension::kFile, text};
+  }
+  const std::string value = text.substr(std::min(text.find('=') + 1, text.size()));
+  for (const bool is_threads : {true, false}) {
+    if (!text.starts_with(is_threads ? "threads=" : "parallel=")) continue;
+    uint32_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const uint32_t smallest = is_threads ? 0 : 1;
+    if (error != std::errc() || end != value.data() + value.size() || number < smallest ||
+        number > kMostThreads)
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--against '{}', expected {}=N, from {} to {}", text,
+                                    is_threads ? "threads" : "parallel", smallest, kMostThreads));
+    add(is_threads ? options.threads : options.parallel, number);
+    return Baseline{is_threads ? Dimension::kThreads : Dimension::kParallel, std::to_string(number)};
+  }
+  if (text.starts_with("shapes=")) {
+    add(options.input_shapes, value);
+    return Baseline{Dimension::kShapes, value};
+  }
+  if (text.starts_with("load-mode=")) {
+    add(options.load_modes, value);
+    return Baseline{Dimension::kLoadMode, value};
+  }
+  Backends known;
+  for (const std::string& backend : options.backends) ETB_TRY(add_backends(backend, known));
+  const auto has_it = [&](const std::vector<Backend>& list) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const Backend& backend) { return backend.text == text; });
+  };
+  if (!has_it(known.compiled) && !has_it(known.pinned)) options.backends.push_back(text);
+  return Baseline{Dimension::kBackend, text};
+}
+
+std::optional<size_t> find_baseline(const std::vector<Variant>& variants, size_t index,
+                                    const Baseline& baseline) {
+  if (baseline.dimension == Dimension::kNone) return {};
+  const Variant& self = variants[index];
+  if (value_of(self, baseline.dimension) == baseline.value) return {};  // it is a baseline itself
+  // A program and an archive have different kinds of backends: the second attempt ignores file and backend.
+  for (const bool ignores_program : {false, true}) {
+    for (size_t i = 0; i < variants.size(); ++i) {
+      if (value_of(variants[i], baseline.dimension) != baseline.value) continue;
+      bool is_equal = true;
+      for (const Dimension dimension : {Dimension::kFile, Dimension::kBackend, Dimension::kThreads,
+                                        Dimension::kParallel, Dimension::kShapes, Dimension::kLoadMode}) {
+        const bool is_program = dimension == Dimension::kFile || dimension == Dimension::kBackend;
+        if (dimension == baseline.dimension || (ignores_program && is_program)) continue;
+        is_equal = is_equal && value_of(variants[i], dimension) == value_of(self, dimension);
+      }
+      if (is_equal) return i;
+    }
+  }
+  return {};
+}
+
+Status check_distinct(const VariantList& list) {
+  for (size_t i = 0; i < list.variants.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (list.variants[i] == list.variants[j])
+        return make_error(Code::INVALID_ARGUMENT,
+                          fmt::format("variant '{}' is listed twice", list.labels()[i]));
+  return {};
+}
+
+// Adds the variants of a file and a backend.
+void add_variants(const Options& options, const Variant& program, std::vector<Variant>& out) {
+  const std::vector<std::string> none = {""};
+  for (const std::string& shapes : options.input_shapes.empty() ? none : options.input_shapes) {
+    for (const std::string& mode : options.load_modes) {
+      for (const uint32_t parallel : options.parallel) {
+        for (const uint32_t threads : options.threads) {
+          Variant& made = out.emplace_back(program);
+          made.shapes = shapes;
+          made.load_mode = mode;
+          made.parallel = parallel;
+          made.threads = threads;
+        }
+      }
+    }
+  }
+}
+
+// Adds the variants of one file. A backend of the other kind of file does not apply.
+Status add_file(const Options& options, const Backends& backends, const std::string& file,
+                std::vector<Variant>& out) {
+  if (auto opened = format::InputFile::open(file); !opened) return tl::make_unexpected(opened.error());
+  Variant made;
+  made.file = file;
+  made.is_archive = tools::is_archive(file);
+  std::vector<Backend> used = made.is_archive ? backends.compiled : backends.pinned;
+  if (used.empty()) used.push_back({made.is_archive ? "portable" : "", {}, {}});
+  for (const Backend& backend : used) {
+    made.backend = backend.text;
+    made.plugins = backend.plugins;
+    made.pin = backend.pin;
+    add_variants(options, made, out);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> VariantList::labels() const {
+  const auto count = [this](auto get) {
+    std::set<std::string> values;
+    for (const Variant& variant : variants) values.insert(get(variant));
+    return values.size();
+  };
+  const auto name = [](const Variant& v) { return std::filesystem::path(v.file).filename().string(); };
+  const bool has_full_path = count(name) < count([](const Variant& v) { return v.file; });
+  const bool has_threads = count([](const Variant& v) { return std::to_string(v.threads); }) > 1;
+  const bool has_parallel = count([](const Variant& v) { return std::to_string(v.parallel); }) > 1;
+  const bool has_mode = count([](const Variant& v) { return v.load_mode; }) > 1;
+  std::vector<std::string> out;
+  for (const Variant& variant : variants) {
+    std::string& label = out.emplace_back(has_full_path ? variant.file : name(variant));
+    if (!variant.backend.empty()) label += " " + variant.backend;
+    if (has_threads) label += fmt::format(" threads={}", variant.threads);
+    if (has_parallel) label += fmt::format(" parallel={}", variant.parallel);
+    if (!variant.shapes.empty()) label += " " + variant.shapes;
+    if (has_mode) label += " " + variant.load_mode;
+  }
+  return out;
+}
+
+Result<VariantList> make_variants(const Options& given) {
+  Options options = given;
+  if (options.load_modes.empty()) options.load_modes.emplace_back("mmap");
+  ETB_ASSIGN(const Baseline baseline, add_baseline(options.against, options));
+  Backends backends;
+  for (const std::string& text : options.backends) ETB_TRY(add_backends(text, backends));
+  VariantList list;
+  for (const std::string& file : options.files) ETB_TRY(add_file(options, backends, file, list.variants));
+  const auto has_kind = [&](bool is_archive) {
+    return std::any_of(list.variants.begin(), list.variants.end(),
+                       [&](const Variant& variant) { return variant.is_archive == is_archive; });
+  };
+  if (!backends.compiled.empty() && !has_kind(true))
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        fmt::format("backend '{}' needs an archive (.pt2), and every file is a compiled program\n"
+                    "hint: --backend ID=PLUGIN selects the plugin for a delegate of a program",
+                    backends.compiled[0].text));
+  if (!backends.pinned.empty() && !has_kind(false))
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        fmt::format("backend '{}' needs a compiled program (.pte), and every file is an archive\n"
+                    "hint: --backend PLUGIN compiles an archive for a plugin",
+                    backends.pinned[0].text));
+  ETB_TRY(check_distinct(list));
+  for (size_t i = 0; i < list.variants.size(); ++i)
+    list.baselines.push_back(find_baseline(list.variants, i, baseline));
+  const bool has_baseline = std::any_of(list.baselines.begin(), list.baselines.end(),
+                                        [](const auto& index) { return index.has_value(); });
+  if (!options.against.empty() && !has_baseline)
+    return make_error(Code::INVALID_ARGUMENT,
+                      fmt::format("--against '{}': no other variant can be compared with it\n"
+                                  "hint: name a file, a backend, threads=N, parallel=N, shapes=SHAPE,... or "
+                                  "load-mode=MODE that differs from another variant",
+                                  options.against));
+  return list;
+}
+
+}  // namespace etb::bench

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// `etbackend bench FILE...`: measures programs side by side, and compares them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <sstream>
+
+#include "api/format/output_file.hpp"
+#include "etb/version.h"
+#include "tools/bench/benchmark.hpp"
+#include "tools/bench/report.hpp"
+#include "tools/command.hpp"
+#include "tools/plugin_registry.hpp"
+#include "tools/verify/interruptible.hpp"
+
+namespace etb::tools {
+namespace {
+
+using bench::Options;
+using bench::Results;
+
+std::string now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+// Compiles as `etbackend compile` does. Called in a child process.
+Status compile(const Session& session, const std::string& archive, const std::vector<std::string>& plugins,
+               const std::string& output) {
+  std::vector<std::string> words = {"etbackend"};
+  for (const std::string& path : session.plugin_paths) words.insert(words.end(), {"--plugin-path", path});
+  if (session.secure) words.emplace_back("--secure");
+  words.insert(words.end(), {"compile", "-o", output});
+  for (const std::string& plugin : plugins) words.insert(words.end(), {"-b", plugin});
+  words.insert(words.end(), {"--", archive});
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  std::ostringstream out, err;
+  if (run_cli(static_cast<int>(argv.size()), argv.data(), out, err) == 0) return {};
+  std::string message = err.str();
+  message.erase(message.find_last_not_of('\n') + 1);
+  const std::string start = "etbackend compile: ";
+  return make_error(Code::UNAVAILABLE,
+                    "compile: " + (message.starts_with(start) ? message.substr(start.size()) : message));
+}
+
+// Checks what can fail before the first minute of work instead of after.
+Status check(const Options& options) {
+  for (const std::string& text : options.context)
+    if (text.find('=') == 0 || text.find('=') == std::string::npos)
+      return make_error(Code::INVALID_ARGUMENT, fmt::format("--context '{}', expected KEY=VALUE", text));
+  ETB_TRY(parse_choices(options.plugins));
+  for (const std::string& path : options.outputs) ETB_TRY(format::expect_writable(path));
+  return {};
+}
+
+ExitCode judge(const Options& options, const Results& results, std::ostream& err) {
+  if (results.is_interrupted) return ExitCode::UNAVAILABLE;
+  ExitCode code = ExitCode::OK;
+  for (const bench::VariantResult& result : results.variants) {
+    if (result.error) code = ExitCode::NEGATIVE;
+    if (!options.fail_if_slower || !result.ratio || !result.ratio->is_slower_by(*options.fail_if_slower))
+      continue;
+    err << fmt::format("etbackend bench: '{}' is slower by at least {:.1f} %, allowed {:g} %\n", result.label,
+                       (result.ratio->low - 1) * 100, *options.fail_if_slower);
+    code = ExitCode::NEGATIVE;
+  }
+  return code;
+}
+
+Result<ExitCode> run(const Options& options, Session& session) {
+  ETB_TRY(check(options));
+  Results results;
+  ETB_ASSIGN(results.list, bench::make_variants(options));
+  if (options.lists) {
+    for (const std::string& label : results.list.labels()) session.out << label << '\n';
+    return ExitCode::OK;
+  }
+  results.machine = bench::describe_machine();
+  results.version = fmt::format("etbackend {}.{}.{}, C ABI {}.{}", ETB_VERSION_MAJOR, ETB_VERSION_MINOR,
+                                ETB_VERSION_PATCH, ETB_ABI_MAJOR, ETB_ABI_MINOR);
+  results.date = now();
+  results.command_line = session.command_line;
+  uint32_t most_threads = 0;
+  for (const bench::Variant& variant : results.list.variants)
+    most_threads = std::max(most_threads, variant.threads);
+  results.warnings = bench::disturbances(results.machine, most_threads);
+  const Interruptible interruptible;
+  const bench::Environment environment{
+      registry_options(session), session.secure,
+      [&session](const std::string& archive, const std::vector<std::string>& plugins,
+                 const std::string& output) { return compile(session, archive, plugins, output); },
+      was_interrupted()};
+  bench::run_benchmark(options, environment, results);
+  bench::evaluate(options, results);
+  // Files first: their errors must not suppress the report on the terminal.
+  Status written;
+  for (const std::string& path : options.outputs) {
+    Status status = format::write_file(path, bench::to_report(bench::format_of(path), options, results));
+    if (!status && written) written = std::move(status);
+  }
+  session.out << bench::to_report(options.json ? "json" : options.format, options, results);
+  ETB_TRY(written);
+  return judge(options, results, session.err);
+}
+
+}  // namespace
+
+void register_bench(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure and compare programs, backends and numbers of threads");
+  bench::add_bench_options(*command, *options);
+  run_as(command, session, [options, &session] { return run(*options, session); });
+}
+
+}  // namespace etb::tools

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/run/plugin_options.hpp"
+
+#include <fmt/format.h>
+
+namespace etb::tools {
+
+void add_plugin_options(CLI::App& command, PluginOptions& options) {
+  command
+      .add_option("--kernels", options.kernel_libraries,
+                  "Shared library with custom kernels, LIB or LIB@sha256:HEX; repeatable")
+      ->type_name("LIB")
+      ->allow_extra_args(false);
+  command
+      .add_option("--backend-pin", options.backend_pins, "Use this plugin for this delegate id; repeatable")
+      ->type_name("ID=PLUGIN")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--device", options.devices,
+          "Run delegates, or only those with this id, on the device with this uuid or name, as listed by "
+          "`etbackend list --devices`; repeatable")
+      ->type_name("[ID=]DEVICE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--backend-option", options.backend_options,
+                  "Set an option of the delegates with this id, as listed by `etbackend info ID`; repeatable")
+      ->type_name("ID:KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+namespace {
+
+// Parses "id=device", or "device" for the delegates of all ids.
+Result<std::map<std::string, std::string>> parse_devices(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> devices;
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    const std::string id = at == std::string::npos ? "" : text.substr(0, at);
+    const std::string device = at == std::string::npos ? text : text.substr(at + 1);
+    if (device.empty() || at == 0 || !devices.emplace(id, device).second)
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--device '{}', expected DEVICE or id=DEVICE, once for an id", text));
+  }
+  return devices;
+}
+
+// Parses "id=plugin" pairs.
+Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> pins;
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    if (at == 0 || at == std::string::npos || at + 1 == text.size() ||
+        !pins.emplace(text.substr(0, at), text.substr(at + 1)).second)
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--backend-pin '{}', expected id=plugin, once for an id", text));
+  }
+  return pins;
+}
+
+// Parses "id:key=value" texts.
+Result<std::vector<BackendOption>> parse_backend_options(const std::vector<std::string>& texts) {
+  std::vector<BackendOption> found;
+  for (const std::string& text : texts) {
+    const size_t colon = text.find(':'), equals = text.find('=', colon + 1);
+    if (colon == 0 || colon == std::string::npos || equals == std::string::npos || equals == colon + 1) {
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--backend-option '{}', expected id:key=value", text));
+    }
+    found.push_back(
+        {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)});
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<DelegateChoices> parse_choices(const PluginOptions& options) {
+  DelegateChoices choices;
+  ETB_ASSIGN(choices.pins, parse_pins(options.backend_pins));
+  ETB_ASSIGN(choices.devices, parse_devices(options.devices));
+  ETB_ASSIGN(choices.options, parse_backend_options(options.backend_options));
+  return choices;
+}
+
+}  // namespace etb::tools

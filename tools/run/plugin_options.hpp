@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of commands that run delegates: custom kernels, pins, devices, options of backends.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::tools {
+
+struct PluginOptions {
+  std::vector<std::string> kernel_libraries;
+  std::vector<std::string> backend_pins;
+  std::vector<std::string> devices;
+  std::vector<std::string> backend_options;
+};
+
+void add_plugin_options(CLI::App& command, PluginOptions& options);
+
+struct BackendOption {
+  std::string backend_id, key, value;
+};
+
+// Requests of --backend-pin, --device and --backend-option.
+struct DelegateChoices {
+  std::map<std::string, std::string> pins;     // plugin by delegate id
+  std::map<std::string, std::string> devices;  // by delegate id, "" for all others
+  std::vector<BackendOption> options;
+};
+
+[[nodiscard]] Result<DelegateChoices> parse_choices(const PluginOptions& options);
+
+}  // namespace etb::tools
