@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "api/format/output_file.hpp"
@@ -13,6 +14,7 @@
 #include "tools/bench/report.hpp"
 #include "tools/command.hpp"
 #include "tools/plugin_registry.hpp"
+#include "tools/standard_files.hpp"
 #include "tools/verify/interruptible.hpp"
 
 namespace etb::tools {
@@ -55,7 +57,12 @@ Status check(const Options& options) {
     if (text.find('=') == 0 || text.find('=') == std::string::npos)
       return make_error(Code::INVALID_ARGUMENT, fmt::format("--context '{}', expected KEY=VALUE", text));
   ETB_TRY(parse_choices(options.plugins));
-  for (const std::string& path : options.outputs) ETB_TRY(format::expect_writable(path));
+  for (const std::string& path : options.outputs) {
+    if (path == kStandardFile)
+      return make_error(Code::INVALID_ARGUMENT,
+                        "-o -: the report is on standard output already, in the form of --format");
+    ETB_TRY(format::expect_writable(path));
+  }
   return {};
 }
 
@@ -77,6 +84,12 @@ Result<ExitCode> run(const Options& options, Session& session) {
   ETB_TRY(check(options));
   Results results;
   ETB_ASSIGN(results.list, bench::make_variants(options));
+  if (options.lists && options.json) {
+    session.out << nlohmann::ordered_json{{"variants", results.list.labels()}}.dump(
+                       2, ' ', true, nlohmann::ordered_json::error_handler_t::replace)
+                << '\n';
+    return ExitCode::OK;
+  }
   if (options.lists) {
     for (const std::string& label : results.list.labels()) session.out << label << '\n';
     return ExitCode::OK;

@@ -46,6 +46,7 @@ std::vector<Row> rows(const host::ScratchDir& dir) {
       {{"graph", kArchive}, {"text"}},
       {{"graph", kArchive, "-o", dir.path("a.etg"), "--after", "image"}, {"output", "nbytes"}},
       {{"exit-codes"}, {"exit_codes"}},
+      {{"bench", kProgram, "--list"}, {"variants"}},
   };
 }
 
@@ -70,7 +71,7 @@ TEST(JsonOutput, NoCommandIsMissingAbove) {
   const std::string help = cli({"--help"}).out;
   for (const std::string& name : tested) EXPECT_NE(help.find(name), std::string::npos) << name;
   for (const char* name :
-       {"compile", "exit-codes", "explain", "graph", "info", "list", "new", "run", "verify"})
+       {"bench", "compile", "exit-codes", "explain", "graph", "info", "list", "new", "run", "verify"})
     EXPECT_EQ(tested.count(name), 1u) << name;
 }
 

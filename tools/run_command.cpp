@@ -15,6 +15,7 @@
 #include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_program.hpp"
+#include "tools/quantity.hpp"
 #include "tools/run/describe_value.hpp"
 #include "tools/run/input_options.hpp"
 #include "tools/run/limit_options.hpp"
@@ -152,7 +153,7 @@ void print_text(const Options& options, const Times& times, const std::vector<ho
                        percentile(times.runs_us, 0), percentile(times.runs_us, 0.5),
                        percentile(times.runs_us, 0.9));
   }
-  out << fmt::format("; peak {} KB\n", peak_rss_kb());
+  out << "; peak " << nbytes_text(static_cast<uint64_t>(peak_rss_kb()) * 1024) << '\n';
 }
 
 // Opens a program. An archive is compiled first, to a file without a name that leaves nothing on the disk.

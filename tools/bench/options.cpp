@@ -3,6 +3,7 @@
 
 #include "host/services/thread_pool.hpp"
 #include "tools/bench/processors.hpp"
+#include "tools/option_values.hpp"
 
 namespace etb::bench {
 namespace {
@@ -19,7 +20,7 @@ void add_variant_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false);
   command.add_option("--threads", options.threads, "Numbers of threads, such as 1,2,4; 0: all processors")
       ->delimiter(',')
-      ->check(CLI::Range(0u, host::ThreadPool::kMaxWorkers).description(""))
+      ->check(tools::whole_number(0, host::ThreadPool::kMaxWorkers, "0: all processors"))
       ->type_name("N,...")
       ->allow_extra_args(false)
       ->capture_default_str();
@@ -28,7 +29,7 @@ void add_variant_options(CLI::App& command, Options& options) {
           "--parallel", options.parallel,
           "Numbers of simultaneous runs, each on a thread and a copy of the method of its own, such as 1,2")
       ->delimiter(',')
-      ->check(CLI::Range(1u, 1024u).description(""))
+      ->check(tools::whole_number(1, 1024))
       ->type_name("N,...")
       ->allow_extra_args(false)
       ->capture_default_str();
@@ -43,7 +44,7 @@ void add_variant_options(CLI::App& command, Options& options) {
           "--load-mode", options.load_modes,
           "How the file is loaded, one or more of mmap (default), file and mlock, separated by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"mmap", "file", "mlock"}).description(""))
+      ->check(tools::one_of({"mmap", "file", "mlock"}).description(""))
       ->type_name("MODE,...")
       ->allow_extra_args(false);
   command.add_flag("--list", options.lists, "Print the variants and run nothing");
@@ -55,12 +56,12 @@ void add_schedule_options(CLI::App& command, Options& options) {
           "--samples", options.samples,
           "Samples of each variant. Each is a new process that loads the variant, warms up and runs; samples "
           "of all variants alternate")
-      ->check(CLI::Range(1u, 1'000'000u).description(""))
+      ->check(tools::whole_number(1, 1'000'000))
       ->capture_default_str();
   command
       .add_option("--repeat", options.repeat,
                   "Timed runs in each sample (default: as many as --min-time needs)")
-      ->check(CLI::Range(1u, kMaxRuns).description(""))
+      ->check(tools::whole_number(1, kMaxRuns))
       ->type_name("N");
   command
       .add_option("--min-time", options.min_time, "Seconds of timed runs for each variant, without --repeat")
@@ -74,12 +75,12 @@ void add_schedule_options(CLI::App& command, Options& options) {
       ->type_name("SECONDS")
       ->capture_default_str();
   command.add_option("--warmup", options.warmup, "Runs before the timed ones, in each process")
-      ->check(CLI::Range(0u, kMaxRuns).description(""))
+      ->check(tools::whole_number(0, kMaxRuns))
       ->capture_default_str();
   command.add_flag("--keep-loaded", options.keeps_loaded,
                    "Load each variant once and keep it for all samples, for programs that load slowly");
   command.add_option("--delay", options.delay_ms, "Milliseconds of rest before each sample")
-      ->check(CLI::Range(0u, 3'600'000u).description(""))
+      ->check(tools::whole_number(0, 3'600'000, "milliseconds"))
       ->type_name("MS")
       ->capture_default_str();
   command.add_option("--priority", options.priority, "Priority of the measured processes: -20 (first) to 19")
@@ -115,7 +116,9 @@ void add_report_options(CLI::App& command, Options& options) {
       ->check(CLI::Range(0.0, 1e6).description(""))
       ->type_name("PERCENT")
       ->needs("--against");
-  command.add_option("--seed", options.seed, "Seed of the confidence intervals")->capture_default_str();
+  command.add_option("--seed", options.seed, "Seed of the confidence intervals")
+      ->check(tools::whole_number(0, UINT64_MAX))
+      ->capture_default_str();
   command
       .add_option(
           "--profile", options.profile_rows,
@@ -123,10 +126,10 @@ void add_report_options(CLI::App& command, Options& options) {
           "(default: 10)")
       ->expected(0, 1)
       ->default_str("10")
-      ->check(CLI::Range(1u, 100'000u).description(""))
+      ->check(tools::whole_number(1, 100'000))
       ->type_name("N");
   command.add_option("--format", options.format, "Form of the report on standard output")
-      ->check(CLI::IsMember({"text", "markdown", "csv", "json", "jsonl"}))
+      ->check(tools::one_of({"text", "markdown", "csv", "json", "jsonl"}))
       ->capture_default_str();
   command.add_flag("--json", options.json, "The same as --format json");
   command

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "api/format/input_file.hpp"
+#include "tools/file_kind.hpp"
 #include "tools/portable_program.hpp"
 
 namespace etb::bench {
@@ -200,6 +201,8 @@ Status add_file(const Options& options, const Backends& backends, const std::str
   if (auto opened = format::InputFile::open(file); !opened) return tl::make_unexpected(opened.error());
   Variant made;
   made.file = file;
+  ETB_TRY(tools::expect_kind(file, {tools::FileKind::kProgram, tools::FileKind::kArchive},
+                             "a program (.pte) or an archive (.pt2)"));
   made.is_archive = tools::is_archive(file);
   std::vector<Backend> used = made.is_archive ? backends.compiled : backends.pinned;
   if (used.empty()) used.push_back({made.is_archive ? "portable" : "", {}, {}});
