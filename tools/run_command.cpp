@@ -270,7 +270,6 @@ void add_repeat_options(CLI::App& command, Options& options) {
                              std::string& text) { return text == "-1" ? "" : check(text); },
                          ""))
       ->excludes(threads);
-  ->capture_default_str();
 }
 
 }  // namespace
