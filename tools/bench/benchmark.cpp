@@ -34,7 +34,7 @@ class Benchmark {
     compile();
     measure();
     for (size_t i = 0; i < runs_.size(); ++i) stop(i);
-    if (options_.profile_rows > 0) measure_profiles();
+    if (options_.profiles) measure_profiles();
     results_.is_interrupted = is_interrupted();
   }
 
