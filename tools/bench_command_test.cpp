@@ -356,6 +356,7 @@ TEST(BenchCommand, RejectsInvalidArguments) {
   expect_usage({add, "-b", "A=,b"}, "--backend 'A=,b', expected");
   expect_usage({add, "--against", "threads=x"}, "expected threads=N");
   expect_usage({add, "--against", "parallel=0"}, "expected parallel=N");
+  expect_usage({add, "--against", "load-mode=x"}, "expected load-mode=mmap, file or mlock");
   expect_usage({add, "--parallel", "0"}, "--parallel");
   expect_usage({add, "--against", add}, "no other variant can be compared with it");
   expect_usage({}, "FILE");
