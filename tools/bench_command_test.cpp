@@ -213,6 +213,18 @@ TEST(BenchCommand, StartsAProcessForEachSample) {
   }
 }
 
+TEST(BenchCommand, AlternatesTheOrderOfVariants) {
+  const auto run = short_bench({fixture("add.pte"), fixture("conv.pte"), "--json"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const Json report = Json::parse(run.out);
+  const Json &add = report["variants"][0]["sample_begin_s"], &conv = report["variants"][1]["sample_begin_s"];
+  ASSERT_EQ(add.size(), 6u);
+  ASSERT_EQ(conv.size(), 6u);
+  for (size_t i = 0; i < add.size(); ++i) EXPECT_EQ(add[i] < conv[i], i % 2 == 0) << i;
+  for (size_t i = 1; i < add.size(); ++i)
+    EXPECT_LT(std::max(add[i - 1], conv[i - 1]), std::min(add[i], conv[i]));
+}
+
 TEST(BenchCommand, ProfilesOperators) {
   const auto run = short_bench({archive("mobilenet_v2.pt2"), "--profile", "--json"});
   ASSERT_EQ(run.exit, 0) << run.err;

@@ -58,8 +58,12 @@ void add_times(const Options& options, const VariantResult& result, Json& out) {
   out["percentiles_us"] = std::move(percentiles);
   out["cpu_us"] = result.cpu_us;
   out["runs_per_s"] = result.runs_per_second;
-  Json raw = Json::array();
-  for (const Turn& turn : result.turns) raw.push_back(turn.wall_us);
+  Json raw = Json::array(), begins = Json::array();
+  for (const Turn& turn : result.turns) {
+    raw.push_back(turn.wall_us);
+    begins.push_back(turn.begin_seconds);
+  }
+  out["sample_begin_s"] = std::move(begins);
   out["sample_us"] = result.sample_times(1);  // medians
   if (options.has_raw_times) out["run_us"] = std::move(raw);
 }

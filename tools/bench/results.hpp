@@ -25,6 +25,7 @@ struct Turn {
   std::vector<double> wall_us;  // of each run
   double cpu_us = 0;            // of all runs and all threads together
   double elapsed_us = 0;        // the sum of wall_us, or less if runs are simultaneous
+  double begin_seconds = 0;     // since the start of the first sample
 };
 
 struct DelegateUse {

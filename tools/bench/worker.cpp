@@ -146,8 +146,11 @@ Result<Turn> Worker::run(uint32_t count, uint32_t settling, VariantResult* grows
                                                  std::chrono::milliseconds(timeout_ms))));
   if (grows != nullptr)
     grows->memory_nbytes = std::max(grows->memory_nbytes, answer.value("memory", uint64_t{0}));
-  return Turn{answer.value("us", std::vector<double>{}), answer.value("cpu_us", 0.0),
-              answer.value("elapsed_us", 0.0)};
+  Turn turn;
+  turn.wall_us = answer.value("us", std::vector<double>{});
+  turn.cpu_us = answer.value("cpu_us", 0.0);
+  turn.elapsed_us = answer.value("elapsed_us", 0.0);
+  return turn;
 }
 
 Result<std::vector<ProfileRow>> profile(const Setup& setup, uint32_t runs,
