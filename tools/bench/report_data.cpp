@@ -49,6 +49,7 @@ void add_times(const Options& options, const VariantResult& result, Json& out) {
   out["mean_us"] = summary.mean;
   out["sd_us"] = summary.sd;
   out["variation"] = summary.variation;
+  out["sample_variation"] = result.sample_variation;
   out["min_us"] = summary.min;
   out["median_us"] = summary.median;
   out["max_us"] = summary.max;

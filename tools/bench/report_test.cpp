@@ -121,7 +121,13 @@ TEST(Results, ComparesMediansOfSamplesAndDividesSimultaneousRuns) {
   EXPECT_DOUBLE_EQ(first.cpu_us, 10);
   EXPECT_NEAR(first.runs_per_second, 1e6 * 3 / 520, 1e-6);
   EXPECT_NEAR(second.runs_per_second, 1e6 * 3 / 520, 1e-6);
-  EXPECT_THAT(results.warnings, testing::Contains(HasSubstr("noisy")));
+  // A pause during one run is no noise of the samples.
+  EXPECT_GT(first.summary.variation, 1);
+  EXPECT_DOUBLE_EQ(first.sample_variation, 0);
+  EXPECT_TRUE(results.warnings.empty());
+  results.variants[0].turns[2].wall_us = {20, 20, 20};
+  evaluate(Options{}, results);
+  EXPECT_THAT(results.warnings, testing::Contains(HasSubstr("noisy: the samples of ''")));
 }
 
 TEST(Results, WarnOfOtherProcesses) {

@@ -56,7 +56,8 @@ struct VariantResult {
   std::optional<PairedRatio> ratio;
   // Derived from `turns`
   Summary summary;
-  double cpu_us = 0;  // of one run
+  double sample_variation = 0;  // coefficient of variation of the times of samples
+  double cpu_us = 0;            // of one run
   double runs_per_second = 0;
 
   Start median_start() const;
