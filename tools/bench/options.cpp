@@ -116,15 +116,12 @@ void add_report_options(CLI::App& command, Options& options) {
       ->type_name("PERCENT")
       ->needs("--against");
   command.add_option("--seed", options.seed, "Seed of the confidence intervals")->capture_default_str();
-  command
-      .add_option(
-          "--profile", options.profile_rows,
-          "Print the N operators and delegates with the largest share of the time, from runs of their own "
-          "(default: 10)")
-      ->expected(0, 1)
-      ->default_str("10")
+  command.add_flag(
+      "--profile", options.profiles,
+      "Print the operators and delegates with the largest share of the time, from runs of their own");
+  command.add_option("--profile-rows", options.profile_rows, "Number of them, as text")
       ->check(CLI::Range(1u, 100'000u).description(""))
-      ->type_name("N");
+      ->capture_default_str();
   command.add_option("--format", options.format, "Form of the report on standard output")
       ->check(CLI::IsMember({"text", "markdown", "csv", "json", "jsonl"}))
       ->capture_default_str();
