@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "api/format/output_file.hpp"
+#include "api/format/printable_text.hpp"
 #include "etb/version.h"
 #include "tools/bench/benchmark.hpp"
 #include "tools/bench/report.hpp"
@@ -31,6 +32,25 @@ std::string now() {
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
+// Returns a code with this exit code.
+Code to_code(ExitCode exit) {
+  switch (exit) {
+    case ExitCode::USAGE:
+      return Code::INVALID_ARGUMENT;
+    case ExitCode::NOT_FOUND:
+      return Code::NOT_FOUND;
+    case ExitCode::INVALID_INPUT:
+      return Code::INVALID_DATA;
+    case ExitCode::REFUSED:
+    case ExitCode::NEGATIVE:  // a plugin failed, and its nodes were left to kernels
+      return Code::NOT_SUPPORTED;
+    case ExitCode::UNAVAILABLE:
+      return Code::UNAVAILABLE;
+    default:
+      return Code::INTERNAL;
+  }
+}
+
 // Compiles as `etbackend compile` does. Called in a child process.
 Status compile(const Session& session, const std::string& archive, const std::vector<std::string>& plugins,
                const std::string& output) {
@@ -43,11 +63,12 @@ Status compile(const Session& session, const std::string& archive, const std::ve
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   std::ostringstream out, err;
-  if (run_cli(static_cast<int>(argv.size()), argv.data(), out, err) == 0) return {};
+  const int exit = run_cli(static_cast<int>(argv.size()), argv.data(), out, err);
+  if (exit == 0) return {};
   std::string message = err.str();
   message.erase(message.find_last_not_of('\n') + 1);
   const std::string start = "etbackend compile: ";
-  return make_error(Code::UNAVAILABLE,
+  return make_error(to_code(static_cast<ExitCode>(exit)),
                     "compile: " + (message.starts_with(start) ? message.substr(start.size()) : message));
 }
 
@@ -66,15 +87,42 @@ Status check(const Options& options) {
   return {};
 }
 
+bool has_failed(const Results& results) {
+  return std::all_of(results.variants.begin(), results.variants.end(),
+                     [](const auto& result) { return result.error.has_value(); });
+}
+
+void print_errors(const Results& results, std::ostream& err) {
+  for (const bench::VariantResult& result : results.variants) {
+    if (!result.error) continue;
+    std::string message = result.error->message;
+    for (size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 3)
+      message.insert(at + 1, "  ");
+    err << "etbackend bench: '" << format::made_printable(result.label) << "': " << message << '\n';
+  }
+}
+
+// Text for people contains the errors. Others need them on standard error.
+void print_report(const Options& options, const Results& results, Session& session) {
+  const std::string form = options.json ? "json" : options.format;
+  const bool is_text = form == "text" || form == "markdown";
+  if (!is_text || has_failed(results)) print_errors(results, session.err);
+  if (is_text && has_failed(results)) return;  // its tables would be empty
+  session.out << bench::to_report(form, options, results);
+}
+
 ExitCode judge(const Options& options, const Results& results, std::ostream& err) {
   if (results.is_interrupted) return ExitCode::UNAVAILABLE;
+  // A file that fails has the exit code that it has in other commands.
+  if (has_failed(results)) return to_exit_code(results.variants.front().error->code);
   ExitCode code = ExitCode::OK;
   for (const bench::VariantResult& result : results.variants) {
     if (result.error) code = ExitCode::NEGATIVE;
     if (!options.fail_if_slower || !result.ratio || !result.ratio->is_slower_by(*options.fail_if_slower))
       continue;
-    err << fmt::format("etbackend bench: '{}' is slower by at least {:.1f} %, allowed {:g} %\n", result.label,
-                       (result.ratio->low - 1) * 100, *options.fail_if_slower);
+    err << fmt::format("etbackend bench: '{}' is slower by at least {:.1f} %, allowed {:g} %\n",
+                       format::made_printable(result.label), (result.ratio->low - 1) * 100,
+                       *options.fail_if_slower);
     code = ExitCode::NEGATIVE;
   }
   return code;
@@ -117,7 +165,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
     Status status = format::write_file(path, bench::to_report(bench::format_of(path), options, results));
     if (!status && written) written = std::move(status);
   }
-  session.out << bench::to_report(options.json ? "json" : options.format, options, results);
+  print_report(options, results, session);
   ETB_TRY(written);
   return judge(options, results, session.err);
 }

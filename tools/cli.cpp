@@ -2,21 +2,32 @@
 // The whole program: commands, shared options, help, exit codes.
 #include <fmt/format.h>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
 #include "api/format/printable_text.hpp"
-#include "etb/version.h"
 #include "host/registry/reason.hpp"
+#include "host/registry/search_path.hpp"
 #include "tools/command.hpp"
+#include "tools/config_file.hpp"
+#include "tools/help.hpp"
+#include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
+#include "tools/process_setup.hpp"
 #include "tools/screen.hpp"
 #include "tools/standard_files.hpp"
+#include "tools/version_text.hpp"
+#include "tools/wrong_words.hpp"
 
 namespace etb::tools {
 
@@ -26,23 +37,12 @@ namespace etb::tools {
 
 namespace {
 
-std::string version_text() {
-  return fmt::format("etbackend {}.{}.{}, C ABI {}.{}{}", ETB_VERSION_MAJOR, ETB_VERSION_MINOR,
-                     ETB_VERSION_PATCH, ETB_ABI_MAJOR, ETB_ABI_MINOR,
-                     ETB_ABI_RELEASE_CANDIDATE ? " (release candidate)" : "");
-}
-
-std::string exit_code_footer() {
-  std::string text = "Exit codes:\n";
-  for (const ExitCodeRow& row : exit_code_rows())
-    text += fmt::format("  {}  {}\n", static_cast<int>(row.code), row.text);
-  return text;
-}
-
 // The message may contain text from a plugin or file. Each line of an error list is indented, so that it
 // cannot imitate a line of ours.
 void print_error(const std::string& command, const std::string& message, std::ostream& err) {
-  std::string start = "etbackend " + command + ": ";
+  err << Style::kError << (command.empty() ? "etbackend" : "etbackend " + command) << ':' << Style::kPlain
+      << ' ';
+  std::string start;
   for (size_t begin = 0; begin <= message.size();) {
     const size_t end = std::min(message.find('\n', begin), message.size());
     err << start << format::made_printable(message.substr(begin, end - begin), SIZE_MAX) << '\n';
@@ -50,25 +50,6 @@ void print_error(const std::string& command, const std::string& message, std::os
     begin = end + 1;
   }
 }
-
-// Prints an option's value and default after its name. Omits C++ types and marks that the description states
-// in words.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_positional()) return "";
-    std::string value = option->get_type_name();
-    if (const size_t choices = value.find('{'); choices != std::string::npos) value.erase(0, choices);
-    if (value.rfind("UINT", 0) == 0 || value.rfind("INT", 0) == 0) value = "N";
-    if (value.empty()) return "";
-    const std::string start = option->get_default_str();
-    return " " + value + (start.empty() ? "" : "=" + start);
-  }
-};
-
-}  // namespace
-
-namespace {
 
 // Adds the remedy of the error's reason, unless the message has one.
 std::string with_hint(const Error& error) {
@@ -97,10 +78,15 @@ Result<ExitCode> without_exceptions(const std::function<Result<ExitCode>()>& run
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run) {
   command->fallthrough();  // allows --plugin-path and --secure after the command's name, too
   command->callback([command, &session, run = std::move(run)] {
+    const auto start = std::chrono::steady_clock::now();
     const Result<ExitCode> result = without_exceptions([&]() -> Result<ExitCode> {
       ETB_TRY(check_plugin_paths(session));
       return run();
     });
+    if (session.verbose)
+      session.err << fmt::format(
+          "{}: {:.3f} s\n", command->get_name(),
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (result) {
       session.exit = *result;
       return;
@@ -117,26 +103,106 @@ void name_values(CLI::App& command, ValueNames names) {
 
 namespace {
 
-int parse_and_run(int argc, const char* const* argv, Session& session) {
-  CLI::App app{"Finds, inspects and runs plugins that execute parts of ExecuTorch programs.", "etbackend"};
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", version_text());
-  app.footer(exit_code_footer());
-  app.require_subcommand(1);
+// Options of the program that decide how the rest of the command line is read.
+struct Preview {
+  bool reads_config = true;
+  std::string config;  // the file of --config
+};
+
+Preview preview(const std::vector<std::string>& arguments) {
+  Preview out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--no-config" || word == "--secure") out.reads_config = false;
+    if (word == "--config" && i + 1 < arguments.size()) out.config = arguments[i + 1];
+    if (word.rfind("--config=", 0) == 0) out.config = word.substr(9);
+  }
+  return out;
+}
+
+void add_shared_options(CLI::App& app, Session& session) {
+  app.set_version_flag("--version", version_text);
   app.add_option("--plugin-path", session.plugin_paths, "Search this folder for manifests first; repeatable")
       ->type_name("DIR")
       ->allow_extra_args(false);
   app.add_flag(
       "--secure", session.secure,
       "Trust only files of root; ignore the environment and user folders; require digests of libraries");
+  app.add_option_function<std::string>(
+         "--config", [](const std::string&) {},
+         "Read defaults of options from this file instead of the usual ones")
+      ->type_name("FILE");
+  app.add_flag_function(
+      "--no-config", [](int64_t) {}, "Read no configuration file");
+  app.add_option("--color", session.color,
+                 "Colours in the output (default: auto, on terminals without NO_COLOR)")
+      ->check(one_of({"auto", "always", "never"}));
+  app.add_flag("-q,--quiet", session.quiet, "Show no progress");
+  app.add_flag("-v,--verbose", session.verbose,
+               "Print the folders searched for plugins, and the time of the command");
+}
+
+// Prints what is wrong with a command line, the nearest correct word, and where to read on.
+void print_usage_error(const CLI::App& app, const CLI::ParseError& error,
+                       const std::vector<std::string>& arguments, Session& session) {
+  const auto parsed = app.get_subcommands();
+  const std::string command = parsed.empty() ? "" : parsed[0]->get_name();
+  const bool is_about_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                              dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  std::string message = is_about_words ? describe_wrong_word(app, arguments) : "";
+  if (message.empty()) message = error.what();
+  print_error(command, message, session.err);
+  session.err << "Run `etbackend help" << (command.empty() ? "" : " " + command)
+              << "` for more information.\n";
+}
+
+// CLI11 reports --help, --version and errors by exception.
+int answer(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments,
+           Session& session) {
+  if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
+    session.out << error.what() << '\n';
+    return static_cast<int>(ExitCode::OK);
+  }
+  if (error.get_exit_code() == 0) {
+    const auto parsed = app.get_subcommands();
+    print_help(parsed.empty() ? app : *parsed[0], session);
+    return static_cast<int>(ExitCode::OK);
+  }
+  if (arguments.empty())
+    session.err << app.help();
+  else
+    print_usage_error(app, error, arguments, session);
+  return static_cast<int>(ExitCode::USAGE);
+}
+
+size_t terminal_width() {
+  constexpr size_t kDefault = 100, kLeast = 40, kMost = 160;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kDefault;
+  return std::clamp<size_t>(size.ws_col, kLeast, kMost);
+}
+
+int parse_and_run(int argc, const char* const* argv, Session& session) {
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  CLI::App app{"Finds, inspects and runs plugins that execute parts of ExecuTorch programs.", "etbackend"};
+  app.formatter(help_formatter(session.screen == nullptr ? 100 : terminal_width()));
+  app.require_subcommand(1);
+  app.parse_complete_callback([&session] { session.apply_style(); });
+  add_shared_options(app, session);
 #define ETB_COMMAND(name) register_##name(app, session);
 #include "command_list.inc"
 #undef ETB_COMMAND
+  arrange_help(app);
+  const Preview wanted = preview(arguments);
+  if (!wanted.config.empty())
+    read_config_files(app, {wanted.config});
+  else if (wanted.reads_config && is_program())
+    read_config_files(app, default_config_files());
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {  // CLI11 reports --help, --version and errors by exception
-    const bool is_answer = app.exit(error, session.out, session.err) == 0;
-    return static_cast<int>(is_answer ? ExitCode::OK : ExitCode::USAGE);
+  } catch (const CLI::ParseError& error) {
+    session.apply_style();
+    return answer(app, error, arguments, session);
   }
   return static_cast<int>(session.exit);
 }
@@ -153,6 +219,27 @@ int check_output(int exit, std::ostream& out, std::ostream& err) {
 }
 
 }  // namespace
+
+void print_help(const CLI::App& app, Session& session) {
+  std::istringstream text(app.help("etbackend"));
+  for (std::string line; std::getline(text, line);) {
+    const bool is_heading = !line.empty() && line[0] != ' ' && line.back() == ':';
+    session.out << (is_heading ? Style::kHeading : Style::kPlain) << line << Style::kPlain << '\n';
+  }
+}
+
+// Only the program asks for the terminal's wishes; a test decides by --color.
+void Session::apply_style() {
+  const bool wants =
+      color == "always" || (color != "never" && is_program() && !host::read_environment("NO_COLOR"));
+  const auto set = [&](std::ostream& stream, bool is_terminal) {
+    if (auto* const buffer = dynamic_cast<PrintableBuffer*>(stream.rdbuf()); buffer != nullptr)
+      buffer->allow_styles(wants && (is_terminal || color == "always"));
+  };
+  set(out, screen != nullptr);
+  set(err, ::isatty(STDERR_FILENO) != 0);
+  if (quiet) screen = nullptr;
+}
 
 int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   int exit = 0;

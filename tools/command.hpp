@@ -38,11 +38,20 @@ struct Session {
   std::string command_line = {};              // as the user typed it, without quotes
   std::ostream* raw_out = nullptr;            // the stream below `out`, which escapes nothing
   std::shared_ptr<StandardInput> input = {};  // once a command reads "-"
+  std::string color = "auto";                 // --color: auto, always or never
+  bool quiet = false;                         // --quiet: shows no progress
+  bool verbose = false;                       // --verbose
+
+  // Applies --color and --quiet to the streams.
+  void apply_style();
 };
 
 // Runs `run` if `command` was given. Prints an Error as "etbackend <command>: <message>" and returns its exit
 // code.
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run);
+
+// Prints the help of the program or of a command.
+void print_help(const CLI::App& app, Session& session);
 
 // Sets the value names that help prints after these options: FILE, PATTERN. A repeatable option reads one
 // value each time, so that the next argument can be the file.

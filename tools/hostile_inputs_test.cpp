@@ -131,6 +131,14 @@ constexpr Command kCommands[] = {
      [](const std::string& file, const std::string&) -> Args {
        return {"run", program_fixture("external.pte"), "--data", file, "--ones"};
      }},
+    {"BenchProgram", ".pte",
+     [](const std::string& file, const std::string&) -> Args {
+       return {"bench", file, "--samples", "1", "--repeat", "1"};
+     }},
+    {"BenchArchive", ".pt2",
+     [](const std::string& file, const std::string&) -> Args {
+       return {"bench", file, "--samples", "1", "--repeat", "1", "--json"};
+     }},
     {"InfoProgram", ".pte",
      [](const std::string& file, const std::string&) -> Args {
        return {"info", file};

@@ -76,6 +76,10 @@ constexpr Writer kWriters[] = {
      [](const std::string& file, const std::string&) -> Args {
        return {"graph", archive_fixture("activations.pt2"), "-o", file};
      }},
+    {"Bench",
+     [](const std::string& file, const std::string&) -> Args {
+       return {"bench", program_fixture("add.pte"), "--samples", "1", "--repeat", "1", "-o", file};
+     }},
     {"InfoPage",
      [](const std::string& file, const std::string&) -> Args {
        return {"info", program_fixture("add.pte"), "--html", file};
@@ -168,6 +172,8 @@ const Args kSpeaking[] = {{"--help"},
                           {"graph", archive_fixture("activations.pt2")},
                           {"run", program_fixture("add.pte"), "--ones"},
                           {"run", program_fixture("add.pte"), "--ones", "--json"},
+                          {"bench", program_fixture("add.pte"), "--samples", "1", "--repeat", "1"},
+                          {"bench", program_fixture("add.pte"), "--samples", "1", "--repeat", "1", "--json"},
                           {"compile", archive_fixture("activations.pt2"), "-o", "@"},
                           {"verify", "--list"},
                           {"verify", "portable", "--case", "abi.*"},

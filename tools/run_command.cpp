@@ -16,6 +16,7 @@
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_program.hpp"
 #include "tools/quantity.hpp"
+#include "tools/run/blame_files.hpp"
 #include "tools/run/describe_value.hpp"
 #include "tools/run/input_options.hpp"
 #include "tools/run/limit_options.hpp"
@@ -67,12 +68,6 @@ struct Times {
 // A mapped file that becomes shorter ends the process. A server outlives updates of its files, so it copies.
 host::LoadMode load_mode_of(const Options& options) {
   return to_load_mode(options.load_mode.empty() && options.serve ? "file" : options.load_mode);
-}
-
-// Once the command line is parsed, invalid arguments of a method mean an invalid program or input file.
-Status blame_files(Status status) {
-  if (!status && status.error().code == Code::INVALID_ARGUMENT) status.error().code = Code::INVALID_DATA;
-  return status;
 }
 
 // Runs the first run, warm-up runs, and measured runs. Sets inputs before each, as an application does. If
@@ -271,7 +266,6 @@ void add_repeat_options(CLI::App& command, Options& options) {
                              std::string& text) { return text == "-1" ? "" : check(text); },
                          ""))
       ->excludes(threads);
-  ->capture_default_str();
 }
 
 }  // namespace

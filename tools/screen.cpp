@@ -78,6 +78,18 @@ size_t PrintableBuffer::plain_nbytes(std::string_view text) const {
   return format::printable_front_nbytes(text);
 }
 
+void PrintableBuffer::put_style(const char* sequence) {
+  if (!allows_styles_ || !pass_on(false)) return;
+  to_.sputn(sequence, static_cast<std::streamsize>(std::char_traits<char>::length(sequence)));
+}
+
+std::ostream& operator<<(std::ostream& stream, Style style) {
+  constexpr const char* kSequences[] = {"\x1b[0m", "\x1b[1m", "\x1b[1;31m", "\x1b[32m"};
+  auto* const buffer = dynamic_cast<PrintableBuffer*>(stream.rdbuf());
+  if (buffer != nullptr) buffer->put_style(kSequences[static_cast<int>(style)]);
+  return stream;
+}
+
 bool PrintableBuffer::pass_on(bool is_end) {
   std::string_view text(pbase(), static_cast<size_t>(pptr() - pbase()));
   const auto put = [this](const char* from, size_t nbytes) {

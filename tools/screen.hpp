@@ -37,6 +37,9 @@ class PrintableBuffer final : public std::streambuf {
 
   // For a line that is redrawn on a terminal: allows carriage return and "erase to the line's end".
   void allow_redraw() { allows_redraw_ = true; }
+  // Makes styles visible; without it they are left out. A style passes beside the text, so no text can imitate it.
+  void allow_styles(bool allows) { allows_styles_ = allows; }
+  void put_style(const char* sequence);
   // Writes everything, including an incomplete character at the end.
   bool finish();
 
@@ -50,7 +53,12 @@ class PrintableBuffer final : public std::streambuf {
 
   std::streambuf& to_;
   bool allows_redraw_ = false;
+  bool allows_styles_ = false;
   std::array<char, 1 << 12> bytes_;
 };
+
+// Style of the text that follows, on a stream with a PrintableBuffer. Elsewhere it has no effect.
+enum class Style { kPlain, kHeading, kError, kGood };
+std::ostream& operator<<(std::ostream& stream, Style style);
 
 }  // namespace etb::tools

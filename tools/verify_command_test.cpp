@@ -236,7 +236,8 @@ TEST(VerifyCommand, BadInputIsAClearError) {
   dir.write("no_plugin.so", "text");
   const CliRun no_plugin = cli({"verify", dir.path("no_plugin.so")});
   EXPECT_EQ(no_plugin.exit, 4);
-  EXPECT_THAT(no_plugin.err, HasSubstr("no_plugin.so': found a text file, expected the manifest or library of a plugin"));
+  EXPECT_THAT(no_plugin.err,
+              HasSubstr("no_plugin.so': found a text file, expected the manifest or library of a plugin"));
   dir.write("bad.json", R"({"suite": "etbackend-conformance", "name": "op.neg.f32.7.stat", "sequence": 7})");
   for (const char* file : {"no_plugin.so", "bad.json"}) {
     const CliRun replay = cli({"verify", "portable", "--replay", dir.path(file)});

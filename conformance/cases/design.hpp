@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairwise designs with typed levels, and the words of attributes in case names. The factors of a design are members
-// of a struct, or variables:
+// Pairwise designs with typed levels, and the words of attributes in case names. A factor of a design is a member of
+// a struct, or a variable:
 //
 //   DesignOf<Convolution> design;
 //   design.add(&Convolution::stride, {{1, 1}, {2, 1}});

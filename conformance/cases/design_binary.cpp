@@ -315,7 +315,7 @@ void add_limits(CaseList& out, etb_dtype dtype) {
       {none_arg("min"), number(0, "max")},  {number(0.5, "min"), number(2.5, "max")},
       {number(1, "min"), none_arg("max")}};
   struct Row {
-    size_t number = 0;  // of the clamp
+    size_t number = 0;  // index into clamps
     Sizes sizes;
     Values values = Values::kStatistical;
     uint32_t order = 0;

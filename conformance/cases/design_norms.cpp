@@ -76,7 +76,7 @@ Maker maker_of(const Softmax& base) {
 
 // A row of a design: a softmax whose shape has parts.
 struct SoftmaxRow : Softmax {
-  int64_t size = 1;                    // of the dimension
+  int64_t size = 1;                    // size of the dimension
   std::pair<Numbers, Numbers> around;  // sizes before and after the dimension
   bool is_negative = false, is_last = false;
 };

@@ -249,9 +249,9 @@ double result_scale(const Layer& layer, bool is_power) {
 
 // A row of a design: a layer before its codes have scales and zero points.
 struct LayerRow : Layer {
-  double input_place = 0, result_place = 0;  // of the zero points in the range of codes, from 0 to 1
+  double input_place = 0, result_place = 0;  // places of the zero points in the range of codes, from 0 to 1
   bool is_power = false;                     // scales are powers of two
-  Numbers leading;                           // of a product: sizes before the inputs
+  Numbers leading;                           // sizes before the inputs of a product
   int64_t inputs = 1;
 };
 

@@ -110,7 +110,7 @@ struct GraphExecutor::Impl {
   std::vector<uint32_t> inputs;   // value numbers
   std::vector<uint32_t> outputs;  // value numbers
   std::vector<std::byte> scratch;
-  uint64_t memory_bytes = 0;  // of values, constants included
+  uint64_t memory_bytes = 0;  // memory of values, constants included
 };
 
 Status GraphExecutor::Impl::make_value(uint32_t id, bool has_memory) {

@@ -34,7 +34,7 @@ class Benchmark {
     compile();
     measure();
     for (size_t i = 0; i < runs_.size(); ++i) stop(i);
-    if (options_.profile_rows > 0) measure_profiles();
+    if (options_.profiles) measure_profiles();
     results_.is_interrupted = is_interrupted();
   }
 
@@ -93,6 +93,7 @@ class Benchmark {
       programs_;  // by archive and plugins
   bool is_reversed_ = false;
   double ended_seconds_ = 0;  // processor time of ended processes
+  tools::Stopwatch watch_;    // since the start of the first sample
   Progress progress_;
 };
 
@@ -172,6 +173,7 @@ double Benchmark::own_seconds() const {
 bool Benchmark::take_sample(size_t index) {
   rest();
   if (is_interrupted()) return false;
+  const double begin_seconds = watch_.us() / 1e6;
   const bool is_warm = !runs_[index].worker;
   if (is_warm && !start(index)) return false;
   Run& run = runs_[index];
@@ -179,6 +181,7 @@ bool Benchmark::take_sample(size_t index) {
   const uint32_t settling = is_warm || run.repeat == 1 ? 0 : 1;
   Result<Turn> turn = run.worker->run(run.repeat, settling);
   if (!turn) return keep_error(index, turn.error());
+  turn->begin_seconds = begin_seconds;
   result(index).turns.push_back(*std::move(turn));
   if (!options_.keeps_loaded) stop(index);
   return true;
@@ -186,8 +189,8 @@ bool Benchmark::take_sample(size_t index) {
 
 void Benchmark::measure() {
   const double busy_before = busy_seconds(), own_before = own_seconds();
-  const tools::Stopwatch watch;
-  const auto seconds = [&watch] { return watch.us() / 1e6; };
+  watch_ = {};
+  const auto seconds = [this] { return watch_.us() / 1e6; };
   for (uint32_t round = 0; round < options_.samples && !is_interrupted(); ++round) {
     if (options_.max_time > 0 && round > 0 && seconds() + seconds() / round > options_.max_time) {
       results_.is_cut_by_time = true;

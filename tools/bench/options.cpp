@@ -119,15 +119,12 @@ void add_report_options(CLI::App& command, Options& options) {
   command.add_option("--seed", options.seed, "Seed of the confidence intervals")
       ->check(tools::whole_number(0, UINT64_MAX))
       ->capture_default_str();
-  command
-      .add_option(
-          "--profile", options.profile_rows,
-          "Print the N operators and delegates with the largest share of the time, from runs of their own "
-          "(default: 10)")
-      ->expected(0, 1)
-      ->default_str("10")
+  command.add_flag(
+      "--profile", options.profiles,
+      "Print the operators and delegates with the largest share of the time, from runs of their own");
+  command.add_option("--profile-rows", options.profile_rows, "Number of them, as text")
       ->check(tools::whole_number(1, 100'000))
-      ->type_name("N");
+      ->capture_default_str();
   command.add_option("--format", options.format, "Form of the report on standard output")
       ->check(tools::one_of({"text", "markdown", "csv", "json", "jsonl"}))
       ->capture_default_str();

@@ -50,7 +50,8 @@ struct Options {
   std::string against;
   std::optional<double> fail_if_slower;  // percent
   uint64_t seed = 1;
-  uint32_t profile_rows = 0;
+  bool profiles = false;
+  uint32_t profile_rows = 10;
   std::vector<std::string> context;  // KEY=VALUE
   std::string format = "text";
   std::vector<std::string> outputs;

@@ -49,6 +49,7 @@ void add_times(const Options& options, const VariantResult& result, Json& out) {
   out["mean_us"] = summary.mean;
   out["sd_us"] = summary.sd;
   out["variation"] = summary.variation;
+  out["sample_variation"] = result.sample_variation;
   out["min_us"] = summary.min;
   out["median_us"] = summary.median;
   out["max_us"] = summary.max;
@@ -58,8 +59,12 @@ void add_times(const Options& options, const VariantResult& result, Json& out) {
   out["percentiles_us"] = std::move(percentiles);
   out["cpu_us"] = result.cpu_us;
   out["runs_per_s"] = result.runs_per_second;
-  Json raw = Json::array();
-  for (const Turn& turn : result.turns) raw.push_back(turn.wall_us);
+  Json raw = Json::array(), begins = Json::array();
+  for (const Turn& turn : result.turns) {
+    raw.push_back(turn.wall_us);
+    begins.push_back(turn.begin_seconds);
+  }
+  out["sample_begin_s"] = std::move(begins);
   out["sample_us"] = result.sample_times(1);  // medians
   if (options.has_raw_times) out["run_us"] = std::move(raw);
 }

@@ -8,7 +8,7 @@
 namespace etb::bench {
 namespace {
 
-// Above these the warning is printed. An idle machine stays below 3 %.
+// Above these a warning is printed. Samples of a quiet machine vary by some percent, from process to process.
 constexpr double kNoisyVariation = 0.10;
 constexpr double kBusyProcessors = 0.25;
 
@@ -48,9 +48,11 @@ Start VariantResult::median_start() const {
 void evaluate(const Options& options, Results& results) {
   for (VariantResult& result : results.variants) {
     evaluate_turns(options, result);
-    if (result.summary.variation > kNoisyVariation)
-      results.warnings.push_back(fmt::format("noisy: the runs of '{}' vary by {:.0f} % of their mean (sd)",
-                                             result.label, result.summary.variation * 100));
+    result.sample_variation = summarise(result.sample_times(1), {}).variation;
+    if (result.sample_variation > kNoisyVariation)
+      results.warnings.push_back(
+          fmt::format("noisy: the samples of '{}' vary by {:.0f} % (sd of their medians)", result.label,
+                      result.sample_variation * 100));
   }
   for (size_t i = 0; i < results.variants.size(); ++i) {
     VariantResult& result = results.variants[i];

@@ -25,6 +25,7 @@ struct Turn {
   std::vector<double> wall_us;  // of each run
   double cpu_us = 0;            // of all runs and all threads together
   double elapsed_us = 0;        // the sum of wall_us, or less if runs are simultaneous
+  double begin_seconds = 0;     // since the start of the first sample
 };
 
 struct DelegateUse {
@@ -55,7 +56,8 @@ struct VariantResult {
   std::optional<PairedRatio> ratio;
   // Derived from `turns`
   Summary summary;
-  double cpu_us = 0;  // of one run
+  double sample_variation = 0;  // coefficient of variation of the times of samples
+  double cpu_us = 0;            // of one run
   double runs_per_second = 0;
 
   Start median_start() const;

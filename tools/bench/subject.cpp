@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "tools/run/blame_files.hpp"
 #include "tools/run/load_mode.hpp"
 #include "tools/run/timing.hpp"
 
@@ -57,7 +58,7 @@ Status Subject::load(const Setup& setup, host::EventTracer* tracer) {
   method_ = options_.method.empty() ? tools::choose_method(*module_) : options_.method;
   ETB_ASSIGN(const host::MethodMeta meta, module_->method_meta(method_));
   const tools::Stopwatch init_watch;
-  ETB_TRY(module_->load_method(method_));
+  ETB_TRY(tools::blame_files(module_->load_method(method_)));
   times_.init_us = init_watch.us();
   // A tracer sees the runs of one thread only.
   for (uint32_t i = 1; i < variant.parallel && tracer == nullptr; ++i) {
@@ -106,10 +107,10 @@ std::vector<DelegateUse> Subject::delegates() const {
 // Sets inputs before each run, as an application does, and because a run may reuse their memory.
 Result<double> Subject::run_once(host::Module& module) const {
   const host::RunLimits limits = tools::limits_from_now(options_.limits.timeout_ms);
-  if (options_.excludes_inputs) ETB_TRY(module.set_inputs(method_, inputs_->values()));
+  if (options_.excludes_inputs) ETB_TRY(tools::blame_files(module.set_inputs(method_, inputs_->values())));
   const tools::Stopwatch watch;
-  if (!options_.excludes_inputs) ETB_TRY(module.set_inputs(method_, inputs_->values()));
-  ETB_TRY(module.run(method_, limits));
+  if (!options_.excludes_inputs) ETB_TRY(tools::blame_files(module.set_inputs(method_, inputs_->values())));
+  ETB_TRY(tools::blame_files(module.run(method_, limits)));
   return watch.us();
 }
 

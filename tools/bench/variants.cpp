@@ -104,38 +104,51 @@ bool looks_like_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".pte") || text.ends_with(".pt2");
 }
 
+tl::unexpected<Error> wrong_baseline(const std::string& text, const std::string& expected) {
+  return make_error(Code::INVALID_ARGUMENT, fmt::format("--against '{}', expected {}", text, expected));
+}
+
+template <class T>
+void add_new(std::vector<T>& values, const T& value) {
+  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+}
+
+// Reads KEY=VALUE of --against, where KEY is neither a file nor a delegate id.
+Result<Baseline> add_setting(const std::string& key, const std::string& value, Options& options) {
+  const std::string text = key + "=" + value;
+  if (key == "shapes") {
+    add_new(options.input_shapes, value);
+    return Baseline{Dimension::kShapes, value};
+  }
+  if (key == "load-mode") {
+    if (value != "mmap" && value != "file" && value != "mlock")
+      return wrong_baseline(text, "load-mode=mmap, file or mlock");
+    add_new(options.load_modes, value);
+    return Baseline{Dimension::kLoadMode, value};
+  }
+  const bool is_threads = key == "threads";
+  const uint32_t smallest = is_threads ? 0 : 1;
+  uint32_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [at, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc() || at != end || number < smallest || number > kMostThreads)
+    return wrong_baseline(text, fmt::format("{}=N, from {} to {}", key, smallest, kMostThreads));
+  add_new(is_threads ? options.threads : options.parallel, number);
+  return Baseline{is_threads ? Dimension::kThreads : Dimension::kParallel, std::to_string(number)};
+}
+
 // Reads --against, and adds its value to the dimension where it is missing.
 Result<Baseline> add_baseline(const std::string& text, Options& options) {
   if (text.empty()) return Baseline{};
-  const auto add = [](auto& values, const auto& value) {
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-  };
   if (is_file(text) || looks_like_path(text)) {
-    add(options.files, text);
+    add_new(options.files, text);
     return Baseline{Dimension::kFile, text};
   }
-  const std::string value = text.substr(std::min(text.find('=') + 1, text.size()));
-  for (const bool is_threads : {true, false}) {
-    if (!text.starts_with(is_threads ? "threads=" : "parallel=")) continue;
-    uint32_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const uint32_t smallest = is_threads ? 0 : 1;
-    if (error != std::errc() || end != value.data() + value.size() || number < smallest ||
-        number > kMostThreads)
-      return make_error(Code::INVALID_ARGUMENT,
-                        fmt::format("--against '{}', expected {}=N, from {} to {}", text,
-                                    is_threads ? "threads" : "parallel", smallest, kMostThreads));
-    add(is_threads ? options.threads : options.parallel, number);
-    return Baseline{is_threads ? Dimension::kThreads : Dimension::kParallel, std::to_string(number)};
-  }
-  if (text.starts_with("shapes=")) {
-    add(options.input_shapes, value);
-    return Baseline{Dimension::kShapes, value};
-  }
-  if (text.starts_with("load-mode=")) {
-    add(options.load_modes, value);
-    return Baseline{Dimension::kLoadMode, value};
-  }
+  const size_t equals = std::min(text.find('='), text.size());
+  const std::string key = text.substr(0, equals);
+  if (equals < text.size() &&
+      (key == "threads" || key == "parallel" || key == "shapes" || key == "load-mode"))
+    return add_setting(key, text.substr(equals + 1), options);
   Backends known;
   for (const std::string& backend : options.backends) ETB_TRY(add_backends(backend, known));
   const auto has_it = [&](const std::vector<Backend>& list) {

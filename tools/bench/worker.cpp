@@ -115,6 +115,8 @@ Result<std::unique_ptr<Subject>> start_subject(const Setup& setup, host::EventTr
 
 Result<Worker> Worker::start(const Setup& setup, const std::atomic<bool>& interrupted,
                              VariantResult& result) {
+  constexpr uint64_t kStartGraceMs = 60000;  // to load a program from a slow disk
+  const uint64_t timeout_ms = setup.options.limits.timeout_ms;
   ETB_ASSIGN(
       Child child, start_child([&setup](Channel& channel) {
         const uint64_t before = resident_nbytes();
@@ -122,7 +124,8 @@ Result<Worker> Worker::start(const Setup& setup, const std::atomic<bool>& interr
         channel.send(subject ? to_message(start_answer(**subject, before)) : to_message(subject.error()));
         if (subject) serve_runs(channel, **subject, before);
       }));
-  ETB_ASSIGN(const Json answer, parse(child.ask("", interrupted)));
+  const std::chrono::milliseconds timeout(timeout_ms == 0 ? 0 : timeout_ms + kStartGraceMs);
+  ETB_ASSIGN(const Json answer, parse(child.ask("", interrupted, timeout)));
   result.starts.push_back(
       {answer.value("load_us", 0.0), answer.value("init_us", 0.0), answer.value("first_us", 0.0)});
   result.memory_nbytes = std::max(result.memory_nbytes, answer.value("memory", uint64_t{0}));
@@ -132,7 +135,7 @@ Result<Worker> Worker::start(const Setup& setup, const std::atomic<bool>& interr
   for (const Json& use : answer.value("delegates", Json::array()))
     result.delegates.push_back(
         {use.value("id", ""), use.value("plugin", ""), use.value("version", ""), use.value("count", 0u)});
-  return Worker(std::move(child), interrupted, setup.options.limits.timeout_ms);
+  return Worker(std::move(child), interrupted, timeout_ms);
 }
 
 Result<Turn> Worker::run(uint32_t count, uint32_t settling, VariantResult* grows) {
@@ -143,8 +146,11 @@ Result<Turn> Worker::run(uint32_t count, uint32_t settling, VariantResult* grows
                                                  std::chrono::milliseconds(timeout_ms))));
   if (grows != nullptr)
     grows->memory_nbytes = std::max(grows->memory_nbytes, answer.value("memory", uint64_t{0}));
-  return Turn{answer.value("us", std::vector<double>{}), answer.value("cpu_us", 0.0),
-              answer.value("elapsed_us", 0.0)};
+  Turn turn;
+  turn.wall_us = answer.value("us", std::vector<double>{});
+  turn.cpu_us = answer.value("cpu_us", 0.0);
+  turn.elapsed_us = answer.value("elapsed_us", 0.0);
+  return turn;
 }
 
 Result<std::vector<ProfileRow>> profile(const Setup& setup, uint32_t runs,

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/help.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+namespace etb::tools {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* text;
+};
+
+constexpr Row kCommandGroups[] = {
+    {"run", "Run programs"},
+    {"bench", "Run programs"},
+    {"info", "Run programs"},
+    {"compile", "Make programs"},
+    {"graph", "Make programs"},
+    {"list", "Find plugins"},
+    {"explain", "Find plugins"},
+    {"new", "Write plugins"},
+    {"verify", "Write plugins"},
+    {"help", "About this program"},
+    {"completion", "About this program"},
+    {"exit-codes", "About this program"},
+};
+
+// Options by group. One that is in no row stays in "Options".
+constexpr Row kOptionGroups[] = {
+    {"Inputs", "--input --inputs --random --ones --input-shapes --data --method --model --bound --constant"},
+    {"Outputs",
+     "--output --output-dir --output-file --print-output --external-data --etrecord --json --format "
+     "--csv --markdown --html --report --report-json --report-html --junit --sarif --coverage --results "
+     "--save --times --dump-after"},
+    {"Plugins",
+     "--plugin-path --secure --backend --backend-pin --backend-option --device --kernels --layer "
+     "--compile-spec --isolate --plugin-timeout-ms --sanitizer-host --strict"},
+    {"Choice of nodes",
+     "--only-op --skip-op --only-module --skip-module --only-node --skip-node --min-region"},
+    {"Operators", "--custom-op --rules --decompose --allow-missing-kernels"},
+    {"Limits",
+     "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
+     "--minimise-time --max-time"},
+    {"Measurement",
+     "--repeat --warmup --threads --cpu_threads --min-time --samples --against --fail-if-slower "
+     "--profile --parallel"},
+    {"General", "--help --version --config --no-config --color --quiet --verbose"},
+};
+
+constexpr Row kExamples[] = {
+    {"run", "etbackend run model.pte                        # all inputs are ones"},
+    {"run", "etbackend run model.pte --input x.npy --output-dir out"},
+    {"run", "etbackend run model.pte --random 7 --repeat 100 --threads 0"},
+    {"run", "etbackend run model.pte --backend-pin XnnpackBackend=xnnpack --json"},
+    {"bench", "etbackend bench model.pte --threads 1,2"},
+    {"bench", "etbackend bench new.pte --against old.pte"},
+    {"compile", "etbackend compile model.pt2 -o model.pte      # portable kernels only"},
+    {"compile", "etbackend compile model.pt2 -b xnnpack -o model.pte --report"},
+    {"compile", "etbackend compile model.pt2 -b xnnpack --skip-op 'aten.softmax*' -o model.pte"},
+    {"info", "etbackend info model.pte                       # methods, operators, memory"},
+    {"info", "etbackend info xnnpack                         # a plugin's manifest and state"},
+    {"info", "etbackend info model.pte --html memory.html"},
+    {"graph", "etbackend graph model.pt2 --after decompose"},
+    {"graph", "etbackend graph region.etg"},
+    {"list", "etbackend list --places                        # and every folder searched"},
+    {"list", "etbackend list --devices"},
+    {"explain",
+     "etbackend explain XnnpackBackend              # which plugin serves this delegate id, and why"},
+    {"explain", "etbackend explain my_npu --json"},
+    {"new", "etbackend new my_npu                           # in C++"},
+    {"new", "etbackend new my_npu --language c --path projects/my_npu"},
+    {"verify", "etbackend verify xnnpack                      # some minutes"},
+    {"verify", "etbackend verify ./build/plugins.d/my_npu.json --profile smoke"},
+    {"verify", "etbackend verify xnnpack --case '*conv*' --html report.html"},
+    {"completion", "etbackend completion bash > ~/.local/share/bash-completion/completions/etbackend"},
+    {"completion", "etbackend completion zsh > ~/.zfunc/_etbackend"},
+    {"completion", "etbackend completion fish > ~/.config/fish/completions/etbackend.fish"},
+    {"help", "etbackend help run"},
+    {"exit-codes", "etbackend exit-codes"},
+};
+
+constexpr const char* kProgramExamples =
+    "Examples:\n"
+    "  etbackend compile model.pt2 -b xnnpack -o model.pte\n"
+    "  etbackend run model.pte --random 7\n"
+    "  etbackend verify xnnpack\n"
+    "\n"
+    "etbackend help COMMAND explains a command, etbackend exit-codes the exit codes.\n";
+
+bool has_word(const char* words, const std::string& word) {
+  std::istringstream in(words);
+  for (std::string found; in >> found;)
+    if (found == word) return true;
+  return false;
+}
+
+void group_options(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_positional() && option->get_lnames().empty()) continue;
+    for (const std::string& name : option->get_lnames()) {
+      const auto* const row = std::find_if(std::begin(kOptionGroups), std::end(kOptionGroups),
+                                           [&](const Row& r) { return has_word(r.text, "--" + name); });
+      if (row != std::end(kOptionGroups)) option->group(row->name);
+    }
+  }
+}
+
+// Breaks a text into lines of at most `width` characters, at spaces.
+std::vector<std::string> wrapped(const std::string& text, size_t width) {
+  std::vector<std::string> lines(1);
+  std::istringstream in(text);
+  for (std::string word; in >> word;) {
+    std::string& last = lines.back();
+    if (last.empty())
+      last = word;
+    else if (last.size() + 1 + word.size() <= width)
+      last += ' ' + word;
+    else
+      lines.push_back(word);
+  }
+  return lines;
+}
+
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(size_t width) : width_(width) {}
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string value = value_of(*option);
+    return value.empty() ? "" : " " + value;
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return two_columns("  " + make_option_name(option, is_positional) + make_option_opts(option),
+                       make_option_desc(option));
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    return two_columns("  " + command->get_name(), command->get_description());
+  }
+
+  std::string make_description(const CLI::App* app) const override {
+    std::string text;
+    for (const std::string& line : wrapped(app->get_description(), width_)) text += line + '\n';
+    return text;
+  }
+
+ private:
+  std::string two_columns(const std::string& name, const std::string& description) const {
+    const size_t column = std::min(get_column_width(), width_ / 2);
+    std::string text = name;
+    if (text.size() + 1 > column)
+      text += '\n' + std::string(column, ' ');
+    else
+      text.resize(column, ' ');
+    const size_t room = width_ > column + 20 ? width_ - column : 20;
+    bool is_first = true;
+    for (const std::string& line : wrapped(description, room)) {
+      if (!is_first) text += std::string(column, ' ');
+      text += line + '\n';
+      is_first = false;
+    }
+    return text;
+  }
+
+  size_t width_;
+};
+
+}  // namespace
+
+void arrange_help(CLI::App& app) {
+  app.footer(kProgramExamples);
+  group_options(app);
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    group_options(*command);
+    if (command->get_group().empty()) continue;  // hidden
+    const auto* const row = std::find_if(std::begin(kCommandGroups), std::end(kCommandGroups),
+                                         [&](const Row& r) { return command->get_name() == r.name; });
+    if (row != std::end(kCommandGroups)) command->group(row->text);
+    std::string footer = "Examples:\n";
+    const std::vector<std::string> examples = examples_of(command->get_name());
+    for (const std::string& example : examples) footer += "  " + example + '\n';
+    command->footer(examples.empty() ? "" : footer);
+  }
+}
+
+std::vector<std::string> examples_of(const std::string& command) {
+  std::vector<std::string> examples;
+  for (const Row& row : kExamples)
+    if (command == row.name) examples.emplace_back(row.text);
+  return examples;
+}
+
+std::string value_of(const CLI::Option& option) {
+  if (option.get_positional() && option.get_lnames().empty() && option.get_snames().empty()) return "";
+  std::string value = option.get_type_name();
+  if (const size_t choices = value.find('{'); choices != std::string::npos) value.erase(0, choices);
+  if (value.rfind("UINT", 0) == 0 || value.rfind("INT", 0) == 0) value = "N";
+  if (value.empty()) return "";
+  const std::string start = option.get_default_str();
+  return value + (start.empty() ? "" : "=" + start);
+}
+
+std::shared_ptr<CLI::FormatterBase> help_formatter(size_t width) {
+  return std::make_shared<HelpFormatter>(width);
+}
+
+}  // namespace etb::tools

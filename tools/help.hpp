@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Help of the program and its commands: groups, examples, layout. The tables are in help.cpp.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace etb::tools {
+
+// Sorts commands and options into groups, and adds the examples. Called once all commands are registered.
+void arrange_help(CLI::App& app);
+
+// Examples of a command, one line each; none for a command that has none.
+std::vector<std::string> examples_of(const std::string& command);
+
+// What an option's value is called in help: "FILE", "N=1", "{mmap,file}"; "" for a flag.
+std::string value_of(const CLI::Option& option);
+
+// Lays out help for this width: descriptions are wrapped.
+std::shared_ptr<CLI::FormatterBase> help_formatter(size_t width);
+
+}  // namespace etb::tools

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `etbackend --version` prints.
+#pragma once
+
+#include <string>
+
+namespace etb::tools {
+
+// The first line names the versions of program and C ABI. The others name the commit, the build, XNNPACK, and the
+// features of this machine's processor.
+std::string version_text();
+
+}  // namespace etb::tools
