@@ -134,12 +134,13 @@ TEST(CliFrame, WritesManPages) {
               AllOf(HasSubstr(".SH OPTIONS"), HasSubstr("\\-\\-load\\-mode"), HasSubstr(".SH EXAMPLES")));
   int status = 0;
   shell("command -v man", status);
-  if (status == 0)
+  if (status == 0) {
     EXPECT_EQ(shell("cd " + dir.path("") +
                         "; for p in *.1; do LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l $p "
                         "2>&1 >/dev/null; done",
                     status),
               "");
+  }
   EXPECT_EQ(cli({"man", dir.path("missing")}).exit, 4);
 }
 

@@ -76,7 +76,7 @@ std::string page_of(const CLI::App& app, const std::string& title, const std::ve
   if (!examples.empty()) out += ".fi\n";
   out += ".SH EXIT STATUS\n";
   for (const ExitCodeRow& row : exit_code_rows())
-    out += fmt::format(".TP\n{}\n{}\n", static_cast<int>(row.code), escaped(row.text));
+    out += fmt::format(".TP\n{}\n{}\n", static_cast<int>(row.code), escaped(std::string(row.text)));
   return out;
 }
 
