@@ -142,6 +142,14 @@ void add_shared_options(CLI::App& app, Session& session) {
                "Print the folders searched for plugins, and the time of the command");
 }
 
+// CLI::App::help() would print the help of the command that was parsed.
+std::string help_text(const CLI::App& app) {
+  const std::string name = app.get_parent() == nullptr ? "etbackend" : "etbackend " + app.get_name();
+  std::string text = app.get_formatter()->make_help(&app, name, CLI::AppFormatMode::Normal);
+  for (size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
+  return text;
+}
+
 // Prints what is wrong with a command line, the nearest correct word, and where to read on.
 void print_usage_error(const CLI::App& app, const CLI::ParseError& error,
                        const std::vector<std::string>& arguments, Session& session) {
@@ -169,7 +177,7 @@ int answer(const CLI::App& app, const CLI::ParseError& error, const std::vector<
     return static_cast<int>(ExitCode::OK);
   }
   if (arguments.empty())
-    session.err << app.help();
+    session.err << help_text(app);
   else
     print_usage_error(app, error, arguments, session);
   return static_cast<int>(ExitCode::USAGE);
@@ -195,9 +203,9 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
   arrange_help(app);
   const Preview wanted = preview(arguments);
   if (!wanted.config.empty())
-    read_config_files(app, {wanted.config});
+    read_config_files(app, {wanted.config}, true);
   else if (wanted.reads_config && is_program())
-    read_config_files(app, default_config_files());
+    read_config_files(app, default_config_files(), false);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -221,7 +229,7 @@ int check_output(int exit, std::ostream& out, std::ostream& err) {
 }  // namespace
 
 void print_help(const CLI::App& app, Session& session) {
-  std::istringstream text(app.help("etbackend"));
+  std::istringstream text(help_text(app));
   for (std::string line; std::getline(text, line);) {
     const bool is_heading = !line.empty() && line[0] != ' ' && line.back() == ':';
     session.out << (is_heading ? Style::kHeading : Style::kPlain) << line << Style::kPlain << '\n';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all commands share: wrong words, help, version, completion, man pages, configuration files, colours.
+// Tests of the parts that all commands share: wrong words, help, version, completion, man pages, configuration files, colours.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ std::string shell(const std::string& command, int& status) {
   return out;
 }
 
-// What bash completes after these words.
+// Returns the words that bash offers after these words.
 std::string completed(const std::string& script, const std::string& words, int index) {
   int status = 0;
   return shell("bash -c 'source " + script + "; COMP_WORDS=(" + words +

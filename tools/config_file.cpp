@@ -92,11 +92,11 @@ std::vector<std::string> default_config_files() {
   return files;
 }
 
-void read_config_files(CLI::App& app, const std::vector<std::string>& files) {
+void read_config_files(CLI::App& app, const std::vector<std::string>& files, bool is_required) {
   if (files.empty()) return;
   app.config_formatter(std::make_shared<ConfigFiles>(app, files));
   // A hidden option: CLI11 reads a configuration only by way of one.
-  app.set_config("--config-file-read", files[0], "", false)->group("");
+  app.set_config("--config-file-read", files[0], "", is_required)->group("");
 }
 
 }  // namespace etb::tools

@@ -20,7 +20,7 @@ namespace etb::tools {
 std::vector<std::string> default_config_files();
 
 // Makes the app read these files while it parses. The command line decides before the first file, that before
-// the second. A file that another user could have written, an unknown section and an unknown key are errors.
-void read_config_files(CLI::App& app, const std::vector<std::string>& files);
+// the second. With `is_required`, a missing file is an error. A file that another user could have written, an unknown section and an unknown key are errors.
+void read_config_files(CLI::App& app, const std::vector<std::string>& files, bool is_required);
 
 }  // namespace etb::tools

@@ -138,6 +138,22 @@ class HelpFormatter final : public CLI::Formatter {
                        make_option_desc(option));
   }
 
+  // In the order of the groups, not of the registration.
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode) const override {
+    std::string text, last;
+    const auto commands = app->get_subcommands([](const CLI::App*) { return true; });
+    for (const Row& row : kCommandGroups) {
+      const auto found = std::find_if(commands.begin(), commands.end(), [&](const CLI::App* command) {
+        return command->get_name() == row.name;
+      });
+      if (found == commands.end()) continue;
+      if (last != row.text) text += '\n' + std::string(row.text) + ":\n";
+      last = row.text;
+      text += make_subcommand(*found);
+    }
+    return text;
+  }
+
   std::string make_subcommand(const CLI::App* command) const override {
     return two_columns("  " + command->get_name(), command->get_description());
   }

@@ -14,7 +14,7 @@ void arrange_help(CLI::App& app);
 // Examples of a command, one line each; none for a command that has none.
 std::vector<std::string> examples_of(const std::string& command);
 
-// What an option's value is called in help: "FILE", "N=1", "{mmap,file}"; "" for a flag.
+// Returns the word for an option's value in help: "FILE", "N=1", "{mmap,file}"; "" for a flag.
 std::string value_of(const CLI::Option& option);
 
 // Lays out help for this width: descriptions are wrapped.

@@ -164,7 +164,7 @@ TEST_F(Application, TracesKernelsAndDelegates) {
   EXPECT_THAT(kinds, testing::ElementsAre(ETB_TRACE_LOAD_METHOD, ETB_TRACE_DELEGATE, ETB_TRACE_EXECUTE));
 }
 
-// Counts what the module takes, and hands out from the C library.
+// Counts the blocks that the module takes, and allocates them from the C library.
 struct CountingMemory {
   int64_t blocks = 0;
   int64_t total = 0;

@@ -22,7 +22,7 @@ class EngineDelegates final : public DelegateResolver {
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
   std::vector<std::shared_ptr<const Decision>> decisions() const;
 
-  // What the application chose, by delegate id. Filled before the first method is loaded.
+  // Choices of the application, by delegate id. Filled before the first method is loaded.
   struct Choices {
     std::map<std::string, std::string> pins, devices;
     std::map<std::string, OptionTexts> options;

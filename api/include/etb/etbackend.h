@@ -6,8 +6,7 @@
 //   registry.h   finds plugins, explains the choice, lists devices
 //   module.h     loads and runs programs (.pte), on plugins by name        (example: add two vectors)
 //
-// Whoever includes it links with `pkg-config --libs etbackend`, or CMake's etbackend::etbackend. In C++,
-// cpp/module.hpp wraps it.
+// Link with `pkg-config --libs etbackend`, or CMake's etbackend::etbackend. In C++, cpp/module.hpp wraps it.
 #ifndef ETB_ETBACKEND_H_
 #define ETB_ETBACKEND_H_
 

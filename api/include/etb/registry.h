@@ -93,7 +93,7 @@ typedef struct etb_plugin_info {
   const char* const* aliases;  // alias_count short names for people
   uint64_t alias_count;
   uint32_t profiles;   // ETB_PROFILE_*
-  uint32_t is_usable;  // 1: it would load, as far as can be told without running its code
+  uint32_t is_usable;  // 1: it would load, by all that is known without running its code
 } etb_plugin_info;
 
 // Initialiser of an etb_plugin_info.
