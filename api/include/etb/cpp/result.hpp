@@ -44,7 +44,7 @@ struct Error {
 
 }  // namespace etb
 
-// What value() throws: its text is that of the error, not a general one.
+// Exception of value(): its text is that of the error, not a general one.
 template <>
 class tl::bad_expected_access<etb::Error> : public std::exception {
  public:
