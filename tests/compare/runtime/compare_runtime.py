@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares our runtime with the official C++ runtime: same files, same processor core, runs in pairs.
 
-    python tests/compare/runtime/compare_runtime.py --build build/release [--models] [--pairs 9] [--json FILE] [--docs FILE] [MODEL.pte ...]
+    python tests/compare/runtime/compare_runtime.py --build build/release [--models] [--api host|c|cpp] [--pairs 9] [--json FILE] [--docs FILE] [MODEL.pte ...]
 
 Needs the executorch wheel (its libraries, headers and CMake package), cmake 3.28 or newer and a C++ compiler; builds both sides, the peer in a temporary
 folder. Besides the given files it makes some with the official exporter: a chain of 200 additions of one-element tensors (time per
 instruction), where our XNNPACK plugin was built an addition of 8 floats lowered to XNNPACK (overhead of a delegate call), and with --models
 MobileNetV2, ResNet-18 and a GPT of 6 layers on portable kernels (models.py). Both sides run on one core, so with one thread.
+--api c and cpp measure our side as applications have it: libetbackend, through the C API or the C++ header over it.
 Prints a table. Each number is the median over pairs, whose order alternates; a ratio is the median of the pairs' own ratios, official / ours:
 above 1 we are ahead. --docs rewrites the section "Run time" of a page.
 """
@@ -99,12 +100,13 @@ def make_models(folder):
         yield program
 
 
-def build_ours(build):
+def build_ours(build, api):
     """Our program, and the size of the core as its target prints it."""
-    targets = ["compare_runtime_ours", "core_size"]
+    program = "compare_runtime_ours" if api == "host" else "compare_runtime_application"
+    targets = [program, "core_size"]
     result = subprocess.run(["cmake", "--build", build, "--target", *targets], check=True, capture_output=True, text=True)
     size = re.search(r"core at -Os: (\d+) bytes", result.stdout)
-    return Path(build).resolve() / "bin" / "compare_runtime_ours", int(size[1])
+    return Path(build).resolve() / "bin" / program, int(size[1])
 
 
 def busy_seconds():
@@ -130,7 +132,8 @@ def compare(program, ours, peer, options, pairs):
     loads = options.loads if Path(program).stat().st_size < 1 << 20 else 5
     samples = []
     for i in range(pairs):
-        commands = {"ours": [ours, program, loads, options.seconds, plugins_of(options.build)], "theirs": [peer, program, loads, options.seconds]}
+        arguments = [plugins_of(options.build)] + ([] if options.api == "host" else [options.api])
+        commands = {"ours": [ours, program, loads, options.seconds, *arguments], "theirs": [peer, program, loads, options.seconds]}
         order = ["ours", "theirs"] if i % 2 == 0 else ["theirs", "ours"]
         samples.append({side: measure(commands[side]) for side in order})
     row = {"program": Path(program).stem, "pairs": pairs}
@@ -178,11 +181,12 @@ def main():
     parser.add_argument("--loads", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=0.2)
     parser.add_argument("--models", action="store_true")
+    parser.add_argument("--api", choices=["host", "c", "cpp"], default="host", help="how our side calls the library (default: the classes of etb::host)")
     parser.add_argument("--json")
     parser.add_argument("--docs", help="page whose section 'Run time' is rewritten")
     parser.add_argument("programs", nargs="*")
     options = parser.parse_args()
-    ours, core_nbytes = build_ours(options.build)
+    ours, core_nbytes = build_ours(options.build, options.api)
     lines = ["| program | what | ours | official | official / ours |", "|---|---|---|---|---|"]
     print("\n".join(lines), flush=True)
     rows = []
