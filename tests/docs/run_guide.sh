@@ -30,11 +30,11 @@ env -i HOME="$work/home" PATH="$(dirname "$CMAKE"):/usr/bin:/bin" CC="$CC" CXX="
 expect() { grep -qE "$1" "$work/output.txt" || { cat "$work/output.txt"; echo "FAILED: $guide: expected $1"; exit 1; }; }
 expect 'etbackend [0-9]+\.[0-9]+\.[0-9]+, C ABI 1\.'
 expect '100% tests passed'
-expect 'com\.example\.my-npu +0\.1\.0 .* ok '
+expect 'com\.example\.my-npu +my_npu +0\.1\.0 .* ok '
 expect "device cpu 'this processor'"
 expect 'chosen, only candidate'
 expect 'com.example.my-npu 0.1.0: executed on the plugin / claimed: [1-9]'
 expect '^PASS, [0-9]+ checks and cases$'
 expect "ident.manifest: version '0.1.0' in the library, '0.2.0' in the manifest"
-expect 'com\.example\.my-npu +0\.2\.0 .* ok '
+expect 'com\.example\.my-npu +my_npu +0\.2\.0 .* ok '
 echo "$(grep -c '^== line' "$work/output.txt") blocks of $(basename "$guide") ran ($flavour)"
