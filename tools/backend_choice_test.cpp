@@ -92,7 +92,8 @@ TEST_F(BackendChoice, OptionsReachDelegatesAndAreCheckedAgainstTheSchema) {
   EXPECT_EQ(with("packed_cache_path=" + folder_.string()).exit, 0);
   EXPECT_FALSE(fs::is_empty(folder_)) << "no packed weights in " << folder_;
   EXPECT_THAT(with("nope=1").err, HasSubstr("option 'nope'"));
-  EXPECT_THAT(with("packed_cache_max_bytes=lots").err, HasSubstr("'lots' does not suit its type"));
+  EXPECT_THAT(with("packed_cache_max_bytes=lots").err,
+              HasSubstr("found 'lots', expected a value of type i64"));
   EXPECT_THAT(with("workspace_sharing_mode=all").err, HasSubstr("workspace_sharing_mode"));
   EXPECT_EQ(run({"--backend-option", "nope"}).exit, static_cast<int>(ExitCode::USAGE));
 }

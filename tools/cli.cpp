@@ -146,7 +146,8 @@ void add_shared_options(CLI::App& app, Session& session) {
 std::string help_text(const CLI::App& app) {
   const std::string name = app.get_parent() == nullptr ? "etbackend" : "etbackend " + app.get_name();
   std::string text = app.get_formatter()->make_help(&app, name, CLI::AppFormatMode::Normal);
-  for (size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
+  for (size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at))
+    text.erase(at, 1);
   return text;
 }
 

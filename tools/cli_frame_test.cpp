@@ -141,7 +141,7 @@ TEST(CliFrame, WritesManPages) {
                     status),
               "");
   }
-  EXPECT_EQ(cli({"man", dir.path("missing")}).exit, 4);
+  EXPECT_EQ(cli({"man", dir.path("missing")}).exit, 3);
 }
 
 TEST(CliFrame, ReadsDefaultsFromAFile) {

@@ -354,7 +354,7 @@ TEST(HostileNames, AreEscapedWhereverTheyArePrinted) {
   }
   EXPECT_THAT(run_program({"info", dir.path("op.pte")}).out, HasSubstr("1 x aten::\\x1b[K.out\n"));
   EXPECT_THAT(run_program({"run", dir.path("op.pte"), "--ones"}).err,
-              HasSubstr("etbackend error: no kernel for aten::\\x1b[K.out("));
+              HasSubstr("no kernel for 1 of 1 operators: aten::\\x1b[K.out("));
   EXPECT_THAT(run_program({"explain", "\xe2\x80\xae"}).err, HasSubstr("\\xe2\\x80\\xae"));
   EXPECT_THAT(run_program({"info", dir.path("method.pte")}).out, HasSubstr("method \\x1b[31mrd\n"));
 }

@@ -3,9 +3,9 @@
 // from the option tables that --help prints.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 
+#include "api/format/output_file.hpp"
 #include "etb/version.h"
 #include "tools/command.hpp"
 #include "tools/help.hpp"
@@ -80,12 +80,6 @@ std::string page_of(const CLI::App& app, const std::string& title, const std::ve
   return out;
 }
 
-Status write_page(const std::string& path, const std::string& page) {
-  std::ofstream out(path, std::ios::binary);
-  if (out << page << std::flush) return {};
-  return make_error(Code::ACCESS_FAILED, path + ": cannot write");
-}
-
 }  // namespace
 
 void register_man(CLI::App& app, Session& session) {
@@ -94,10 +88,11 @@ void register_man(CLI::App& app, Session& session) {
   command->add_option("DIR", *folder, "Folder for the pages")->required();
   run_as(command, session, [folder, &app]() -> Result<ExitCode> {
     const std::string start = *folder + "/etbackend";
-    ETB_TRY(write_page(start + ".1", page_of(app, "etbackend", {})));
+    ETB_TRY(format::write_file(start + ".1", page_of(app, "etbackend", {})));
     for (const CLI::App* one : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
-      ETB_TRY(write_page(start + "-" + one->get_name() + ".1",
-                         page_of(*one, "etbackend-" + one->get_name(), examples_of(one->get_name()))));
+      ETB_TRY(
+          format::write_file(start + "-" + one->get_name() + ".1",
+                             page_of(*one, "etbackend-" + one->get_name(), examples_of(one->get_name()))));
     return ExitCode::OK;
   });
 }
