@@ -72,6 +72,20 @@ TEST(Method, NamesWhatIsWrongWithAnInput) {
   EXPECT_EQ(refusal(2, four.value()), "input 2: the method has 2 inputs");
 }
 
+// Log lines go to standard error only with these hooks.
+TEST(Method, LogsToStandardErrorWhenAsked) {
+  ProgramSpec spec = format::add_program(3);
+  spec.methods[0].operators[0] = {"my::op", ""};
+  for (const PlatformHooks* hooks : {&kDefaultPlatformHooks, &kLoggingPlatformHooks}) {
+    TestFixture fixture(spec);
+    fixture.options.platform = hooks;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(fixture.load(), ETB_OPERATOR_MISSING);
+    const std::string logged = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(logged.find("etbackend error: no kernel for my::op") != std::string::npos, hooks == &kLoggingPlatformHooks);
+  }
+}
+
 TEST(Method, ListsAllMissingKernelsAtLoad) {
   ProgramSpec spec = format::add_program(3);
   spec.methods[0].operators.push_back({"aten::sort", "values"});
