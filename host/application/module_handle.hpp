@@ -26,7 +26,7 @@ struct etb_module {
   etb::host::Module module;
   std::vector<std::string> names;
   std::string default_method;
-  etb::host::SpecArrays spec;  // of the latest etb_module_input_spec or etb_module_output_spec
+  etb::host::SpecArrays spec;  // arrays of the latest etb_module_input_spec or etb_module_output_spec
   // Texts of the latest etb_module_decision.
   std::vector<std::shared_ptr<const etb::host::Decision>> decisions;
   std::string decision_json;

@@ -82,7 +82,8 @@ TEST(Method, LogsToStandardErrorWhenAsked) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(fixture.load(), ETB_OPERATOR_MISSING);
     const std::string logged = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(logged.find("etbackend error: no kernel for my::op") != std::string::npos, hooks == &kLoggingPlatformHooks);
+    EXPECT_EQ(logged.find("etbackend error: no kernel for my::op") != std::string::npos,
+              hooks == &kLoggingPlatformHooks);
   }
 }
 

@@ -22,7 +22,7 @@ import make_archives  # noqa: E402
 def load_zoo():
     """With a file name that does not depend on where this runs: it ends up in the archives."""
     scope = {"__name__": "zoo_models"}
-    for name in ("zoo_models.py", "zoo_quantized.py", "zoo_ops.py", "zoo_gaps.py", "zoo_causes.py", "zoo_complex.py",
+    for name in ("zoo_vision.py", "zoo_models.py", "zoo_quantized.py", "zoo_ops.py", "zoo_gaps.py", "zoo_causes.py", "zoo_complex.py",
                  "zoo_training.py"):
         exec(compile((FIXTURES / name).read_text(), name, "exec"), scope)
     return scope

@@ -179,7 +179,7 @@ typedef struct etb_module_options {
   uint64_t kernel_library_count;
   const etb_alloc_service* allocator;  // memory of arenas, state, scratch and outputs; NULL: the C library's
   const etb_trace_sink* trace;         // NULL: nothing is traced, and no clock is read
-  uint64_t random_seed;                // of operators that draw random numbers
+  uint64_t random_seed;                // seed of operators that draw random numbers
 } etb_module_options;
 
 // Initialiser of an etb_module_options: mapped file, one thread for each processor, installed plugins.

@@ -38,7 +38,7 @@ class Failure : public std::runtime_error {
 
   etb_status code() const noexcept { return code_; }              // ETB_NOT_FOUND and the like
   const std::string& reason() const noexcept { return reason_; }  // stable id for programs, or ""
-  const std::string& hint() const noexcept { return hint_; }      // what the user can do, or ""
+  const std::string& hint() const noexcept { return hint_; }      // advice for the user, or ""
 
  private:
   etb_status code_;
