@@ -32,11 +32,11 @@ Result<RunLimits> read_limits(etb_module& module, const etb_run_limits* limits) 
 
 // Reads the inputs straight into the method, so that the call needs no memory of its own.
 Status set_inputs(etb_module& module, const char* method, const etb_value* inputs, uint32_t count) {
-  ETB_ASSIGN(const auto meta, module.module.method_meta(method));
-  if (count != meta.input_count())
+  ETB_ASSIGN(const auto* const loaded, module.module.method(method));
+  if (count != loaded->input_count())
     return make_error(Code::INVALID_ARGUMENT, std::to_string(count) + " inputs given, method '" +
                                                   std::string(method) + "' expects " +
-                                                  std::to_string(meta.input_count()));
+                                                  std::to_string(loaded->input_count()));
   ETB_TRY(etb::host::check_array(inputs, count, "inputs"));
   for (uint32_t i = 0; i < count; ++i) {
     etb::host::TensorStorage storage;
@@ -58,11 +58,11 @@ Status get_outputs(etb_module& module, const char* method, etb_value* outputs, u
 
 // The caller's structs are of this version: etb_value never grows.
 Status check_outputs(etb_module& module, const char* method, const etb_value* outputs, uint32_t count) {
-  ETB_ASSIGN(const auto meta, module.module.method_meta(method));
-  if (count > meta.output_count())
+  ETB_ASSIGN(const auto* const loaded, module.module.method(method));
+  if (count > loaded->output_count())
     return make_error(Code::INVALID_ARGUMENT, std::to_string(count) + " outputs asked for, method '" +
                                                   std::string(method) + "' has " +
-                                                  std::to_string(meta.output_count()));
+                                                  std::to_string(loaded->output_count()));
   ETB_TRY(etb::host::check_array(outputs, count, "outputs"));
   for (uint32_t i = 0; i < count; ++i) ETB_TRY(ETB_ACCEPT(etb_value, &outputs[i], tensor));
   return {};

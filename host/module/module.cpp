@@ -21,10 +21,22 @@ namespace {
 // Smallest scratch of a module. It has none until a kernel asks for some, because many programs need none.
 constexpr uint64_t kFirstScratchBytes = uint64_t{64} << 10;
 
+// Clears an error without writing all of it, for frequent calls: ETB_ERROR_INIT writes half a kilobyte of
+// zeros.
+void clear(etb_error& error) {
+  error.struct_size = sizeof(error);
+  error.flags = 0;
+  error.code = ETB_OK;
+  error.vendor_code = 0;
+  error.reason[0] = '\0';
+  error.text[0] = '\0';
+}
+
 // Converts the core's caller-owned error to an Error.
 template <class Call>
 Status checked(Call call) {
-  etb_error error = ETB_ERROR_INIT;
+  etb_error error;
+  clear(error);
   return check(call(&error), error);
 }
 
@@ -109,17 +121,6 @@ struct LoadedMethod {
   }
 };
 
-// Clears an error without writing all of it, for frequent calls: ETB_ERROR_INIT writes half a kilobyte of
-// zeros.
-void clear(etb_error& error) {
-  error.struct_size = sizeof(error);
-  error.flags = 0;
-  error.code = ETB_OK;
-  error.vendor_code = 0;
-  error.reason[0] = '\0';
-  error.text[0] = '\0';
-}
-
 }  // namespace
 
 struct Module::State {
@@ -133,6 +134,8 @@ struct Module::State {
   MemoryBudget budget{0};
   Arenas shared_arenas;
   std::map<std::string, std::unique_ptr<LoadedMethod>, std::less<>> methods;
+  mutable LoadedMethod* latest =
+      nullptr;  // of `methods`: the one that was used last, which is most often wanted again
 
   const Program& program() const noexcept { return shared->program(); }
 
@@ -209,8 +212,17 @@ struct Module::State {
                           "\nhint: raise it in LoadLimits when the program is trusted");
   }
 
+  // NULL if the method is not loaded.
+  LoadedMethod* find_loaded(std::string_view name) const {
+    if (latest != nullptr && latest->method.meta().name() == name) return latest;
+    const auto found = methods.find(name);
+    if (found == methods.end()) return nullptr;
+    latest = found->second.get();
+    return latest;
+  }
+
   Result<LoadedMethod*> loaded(std::string_view name) {
-    if (const auto found = methods.find(name); found != methods.end()) return found->second.get();
+    if (LoadedMethod* const found = find_loaded(name)) return found;
     ETB_ASSIGN(const MethodMeta meta, find_meta(name));
     auto made = std::make_unique<LoadedMethod>();
     Arenas& arenas = options.shares_arenas ? shared_arenas : made->own_arenas;
@@ -282,12 +294,10 @@ struct Module::State {
 
   // Finds a method that has outputs.
   Result<const LoadedMethod*> find_run(std::string_view name) const {
-    const auto found = methods.find(name);
-    if (found == methods.end() || !found->second->has_run) {
-      return make_error(Code::INVALID_STATE,
-                        "method '" + std::string(name) + "' has not run, so it has no outputs");
-    }
-    return found->second.get();
+    const LoadedMethod* const found = find_loaded(name);
+    if (found != nullptr && found->has_run) return found;
+    return make_error(Code::INVALID_STATE,
+                      "method '" + std::string(name) + "' has not run, so it has no outputs");
   }
 
   static std::vector<EValue> outputs(const LoadedMethod& loaded) {
@@ -408,6 +418,7 @@ bool Module::is_method_loaded(std::string_view method) const noexcept {
 }
 
 void Module::unload_method(std::string_view method) noexcept {
+  state_->latest = nullptr;
   if (const auto found = state_->methods.find(method); found != state_->methods.end())
     state_->methods.erase(found);
 }
