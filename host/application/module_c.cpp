@@ -158,10 +158,9 @@ etb_status ETB_CALL etb_module_set_input(etb_module* module, const char* method,
                                          const etb_value* value, etb_error* error) {
   return use(module, error, [&](etb_module& used) -> Status {
     ETB_TRY(check_pointer(value, "value"));
-    etb::host::TensorStorage storage;
-    etb::host::Tensor tensor;
-    ETB_ASSIGN(const EValue read, etb::host::read_value(*value, storage, tensor));
-    return used.module.set_input(used.method_or_default(method), index, read);
+    etb::host::InputValue input;
+    ETB_TRY(input.read(*value));
+    return used.module.set_input(used.method_or_default(method), index, input.get());
   });
 }
 

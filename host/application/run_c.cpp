@@ -2,20 +2,19 @@
 // Runs of the C API (etb/module.h): at once, in one call with inputs and outputs, on a thread.
 #include "etb/module.h"
 #include "host/application/module_handle.hpp"
+#include "host/module/loaded_method.hpp"
 
 namespace {
 
 using etb::Code;
 using etb::make_error;
-using etb::Result;
 using etb::Status;
-using etb::host::EValue;
+using etb::host::LoadedMethod;
 using etb::host::RunLimits;
 using etb::host::use;
 
-Result<RunLimits> read_limits(etb_module& module, const etb_run_limits* limits) {
-  RunLimits read;
-  if (limits == nullptr) return read;
+Status read_limits(etb_module& module, const etb_run_limits* limits, RunLimits& read) {
+  if (limits == nullptr) return {};
   ETB_TRY(etb::accept_struct(limits, ETB_SIZE_THROUGH(etb_run_limits, timeout_ns), ETB_RUN_CANCELLABLE,
                              "limits"));
   if ((limits->flags & ETB_RUN_CANCELLABLE) != 0) {
@@ -27,42 +26,34 @@ Result<RunLimits> read_limits(etb_module& module, const etb_run_limits* limits) 
   if (limits->timeout_ns != 0 &&
       __builtin_add_overflow(platform.now_ns(platform.self), limits->timeout_ns, &read.deadline_ns))
     read.deadline_ns = 0;  // after the end of the clock
-  return read;
+  return {};
 }
 
 // Reads the inputs straight into the method, so that the call needs no memory of its own.
-Status set_inputs(etb_module& module, const char* method, const etb_value* inputs, uint32_t count) {
-  ETB_ASSIGN(const auto* const loaded, module.module.method(method));
-  if (count != loaded->input_count())
-    return make_error(Code::INVALID_ARGUMENT, std::to_string(count) + " inputs given, method '" +
-                                                  std::string(method) + "' expects " +
-                                                  std::to_string(loaded->input_count()));
+Status set_inputs(LoadedMethod& method, const etb_value* inputs, uint32_t count) {
+  ETB_TRY(method.check_input_count(count));
   ETB_TRY(etb::host::check_array(inputs, count, "inputs"));
   for (uint32_t i = 0; i < count; ++i) {
-    etb::host::TensorStorage storage;
-    etb::host::Tensor tensor;
-    ETB_ASSIGN(const EValue value, etb::host::read_value(*ETB_AT(etb_value, inputs, i), storage, tensor));
-    ETB_TRY(module.module.set_input(method, i, value));
+    etb::host::InputValue input;
+    ETB_TRY(input.read(*ETB_AT(etb_value, inputs, i)));
+    ETB_TRY(method.set_input(i, input.get()));
   }
   return {};
 }
 
-Status get_outputs(etb_module& module, const char* method, etb_value* outputs, uint32_t count) {
+void get_outputs(const LoadedMethod& method, etb_value* outputs, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    ETB_ASSIGN(const EValue value, module.module.get_output(method, i));
     outputs[i] = ETB_VALUE_INIT;
-    put_value(value, outputs[i]);
+    put_value(method.output(i), outputs[i]);
   }
-  return {};
 }
 
 // The caller's structs are of this version: etb_value never grows.
-Status check_outputs(etb_module& module, const char* method, const etb_value* outputs, uint32_t count) {
-  ETB_ASSIGN(const auto* const loaded, module.module.method(method));
-  if (count > loaded->output_count())
+Status check_outputs(const LoadedMethod& method, const etb_value* outputs, uint32_t count) {
+  if (count > method.output_count())
     return make_error(Code::INVALID_ARGUMENT, std::to_string(count) + " outputs asked for, method '" +
-                                                  std::string(method) + "' has " +
-                                                  std::to_string(loaded->output_count()));
+                                                  std::string(method.meta().name()) + "' has " +
+                                                  std::to_string(method.output_count()));
   ETB_TRY(etb::host::check_array(outputs, count, "outputs"));
   for (uint32_t i = 0; i < count; ++i) ETB_TRY(ETB_ACCEPT(etb_value, &outputs[i], tensor));
   return {};
@@ -75,7 +66,8 @@ extern "C" {
 etb_status ETB_CALL etb_module_execute(etb_module* module, const char* method, const etb_run_limits* limits,
                                        etb_error* error) {
   return use(module, error, [&](etb_module& used) -> Status {
-    ETB_ASSIGN(const RunLimits read, read_limits(used, limits));
+    RunLimits read;
+    ETB_TRY(read_limits(used, limits, read));
     return used.module.run(used.method_or_default(method), read);
   });
 }
@@ -84,19 +76,22 @@ etb_status ETB_CALL etb_module_call(etb_module* module, const char* method, cons
                                     uint32_t input_count, const etb_run_limits* limits, etb_value* outputs,
                                     uint32_t output_count, etb_error* error) {
   return use(module, error, [&](etb_module& used) -> Status {
-    const char* const name = used.method_or_default(method);
-    ETB_TRY(check_outputs(used, name, outputs, output_count));
-    ETB_ASSIGN(const RunLimits read, read_limits(used, limits));
-    ETB_TRY(set_inputs(used, name, inputs, input_count));
-    ETB_TRY(used.module.run(name, read));
-    return get_outputs(used, name, outputs, output_count);
+    ETB_ASSIGN(LoadedMethod* const loaded, used.module.loaded(used.method_or_default(method)));
+    ETB_TRY(check_outputs(*loaded, outputs, output_count));
+    RunLimits read;
+    ETB_TRY(read_limits(used, limits, read));
+    ETB_TRY(set_inputs(*loaded, inputs, input_count));
+    ETB_TRY(loaded->run(read));
+    get_outputs(*loaded, outputs, output_count);
+    return {};
   });
 }
 
 etb_status ETB_CALL etb_module_start(etb_module* module, const char* method, const etb_run_limits* limits,
                                      etb_run_done_fn done, void* ctx, etb_error* error) {
   return use(module, error, [&](etb_module& used) -> Status {
-    ETB_ASSIGN(const RunLimits read, read_limits(used, limits));
+    RunLimits read;
+    ETB_TRY(read_limits(used, limits, read));
     const char* const name = used.method_or_default(method);
     ETB_TRY(used.module.load_method(name));
     ETB_TRY(used.module.check_inputs(name));

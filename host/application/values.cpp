@@ -8,24 +8,30 @@
 
 namespace etb::host {
 
-Result<EValue> read_value(const etb_value& given, TensorStorage& storage, Tensor& tensor) {
+Status InputValue::read(const etb_value& given) {
   ETB_TRY(ETB_ACCEPT(etb_value, &given, tensor));
   switch (given.kind) {
     case ETB_VALUE_NONE:
-      return EValue();
+      value_ = EValue();
+      return {};
     case ETB_VALUE_INT:
-      return EValue(given.integer);
+      value_ = EValue(given.integer);
+      return {};
     case ETB_VALUE_DOUBLE:
-      return EValue(given.real);
+      value_ = EValue(given.real);
+      return {};
     case ETB_VALUE_BOOL:
-      return EValue(given.boolean != 0);
+      value_ = EValue(given.boolean != 0);
+      return {};
     case ETB_VALUE_TENSOR:
-      break;
+      return read_tensor(given.tensor);
     default:
       return make_error(Code::INVALID_ARGUMENT,
                         "value of kind " + std::to_string(given.kind) + ", expected 0 to 4");
   }
-  const etb_tensor& from = given.tensor;
+}
+
+Status InputValue::read_tensor(const etb_tensor& from) {
   ETB_TRY(ETB_ACCEPT(etb_tensor, &from, reserved_pointer));
   if (from.rank > ETB_MAX_RANK || (from.rank != 0 && from.sizes == nullptr)) {
     return make_error(Code::INVALID_ARGUMENT,
@@ -51,13 +57,14 @@ Result<EValue> read_value(const etb_value& given, TensorStorage& storage, Tensor
     return make_error(Code::INVALID_ARGUMENT, "tensor memory of " + std::to_string(from.capacity_bytes) +
                                                   " bytes, its sizes need more");
   }
-  tensor = storage.make(dtype, sizes, from.data, from.capacity_bytes, order);
+  tensor_ = storage_.make(dtype, sizes, from.data, from.capacity_bytes, order);
   for (uint32_t dim = 0; from.strides != nullptr && dim < from.rank; ++dim) {
-    if (from.sizes[dim] > 1 && from.strides[dim] != tensor.stride(static_cast<int>(dim))) {
+    if (from.sizes[dim] > 1 && from.strides[dim] != tensor_.stride(static_cast<int>(dim))) {
       return make_error(Code::NOT_SUPPORTED, "tensor whose strides are not those of its dim order");
     }
   }
-  return EValue(&tensor);
+  value_ = EValue(&tensor_);
+  return {};
 }
 
 void put_spec(const format::ValueView& spec, SpecArrays& arrays, etb_value& out) {

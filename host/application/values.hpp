@@ -16,9 +16,24 @@ struct SpecArrays {
   std::array<uint8_t, ETB_MAX_RANK> dim_order{};
 };
 
-// Converts a value of the application. The result borrows `storage` and `tensor`, which the call fills, and the
-// tensor's memory.
-[[nodiscard]] Result<EValue> read_value(const etb_value& given, TensorStorage& storage, Tensor& tensor);
+// A value of the application as the run time has it. Borrows the tensor's memory.
+class InputValue {
+ public:
+  InputValue() = default;
+  InputValue(const InputValue&) = delete;
+  InputValue& operator=(const InputValue&) = delete;
+
+  // Checks and converts a value. Allocates nothing from the heap unless it fails.
+  [[nodiscard]] Status read(const etb_value& given);
+  const EValue& get() const noexcept { return value_; }
+
+ private:
+  Status read_tensor(const etb_tensor& from);
+
+  TensorStorage storage_;
+  Tensor tensor_;
+  EValue value_;
+};
 
 // Describes an input or output. `out` borrows `arrays`.
 void put_spec(const format::ValueView& spec, SpecArrays& arrays, etb_value& out);

@@ -9,36 +9,15 @@
 #include "host/loaders/buffer_loader.hpp"
 #include "host/loaders/file_loader.hpp"
 #include "host/loaders/mmap_loader.hpp"
+#include "host/module/core_error.hpp"
 #include "host/module/kernel_library.hpp"
-#include "host/module/method_memory.hpp"
+#include "host/module/loaded_method.hpp"
 #include "host/module/shared_program.hpp"
 #include "host/services/thread_pool.hpp"
 
 namespace etb::host {
 
 namespace {
-
-// Smallest scratch of a module. It has none until a kernel asks for some, because many programs need none.
-constexpr uint64_t kFirstScratchBytes = uint64_t{64} << 10;
-
-// Clears an error without writing all of it, for frequent calls: ETB_ERROR_INIT writes half a kilobyte of
-// zeros.
-void clear(etb_error& error) {
-  error.struct_size = sizeof(error);
-  error.flags = 0;
-  error.code = ETB_OK;
-  error.vendor_code = 0;
-  error.reason[0] = '\0';
-  error.text[0] = '\0';
-}
-
-// Converts the core's caller-owned error to an Error.
-template <class Call>
-Status checked(Call call) {
-  etb_error error;
-  clear(error);
-  return check(call(&error), error);
-}
 
 Result<std::shared_ptr<DataLoader>> open_loader(const std::string& path, LoadMode mode) {
   if (mode == LoadMode::kFile) {
@@ -101,26 +80,6 @@ const KernelRegistry& portable_kernels() {
   return registry;
 }
 
-// A loaded method with its memory. Members are declared in order of life, so that the method is destroyed
-// first.
-struct LoadedMethod {
-  ZeroedBuffer state;
-  BumpAllocator state_allocator;
-  ZeroedBuffer scratch;
-  Arenas own_arenas;
-  std::vector<ZeroedBuffer> outputs;  // memory of outputs that the program leaves to the caller
-  std::vector<bool> inputs_seen;
-  bool has_run = false;
-  size_t missing_input_count = 0;
-  Method method;
-
-  void set_input_seen(uint32_t index) {
-    if (inputs_seen[index]) return;
-    inputs_seen[index] = true;
-    --missing_input_count;
-  }
-};
-
 }  // namespace
 
 struct Module::State {
@@ -134,8 +93,8 @@ struct Module::State {
   MemoryBudget budget{0};
   Arenas shared_arenas;
   std::map<std::string, std::unique_ptr<LoadedMethod>, std::less<>> methods;
-  mutable LoadedMethod* latest =
-      nullptr;  // of `methods`: the one that was used last, which is most often wanted again
+  // Of `methods`: the one that was used last, which is most often wanted again.
+  mutable LoadedMethod* latest = nullptr;
 
   const Program& program() const noexcept { return shared->program(); }
 
@@ -214,7 +173,7 @@ struct Module::State {
 
   // NULL if the method is not loaded.
   LoadedMethod* find_loaded(std::string_view name) const {
-    if (latest != nullptr && latest->method.meta().name() == name) return latest;
+    if (latest != nullptr && latest->meta().name() == name) return latest;
     const auto found = methods.find(name);
     if (found == methods.end()) return nullptr;
     latest = found->second.get();
@@ -224,137 +183,36 @@ struct Module::State {
   Result<LoadedMethod*> loaded(std::string_view name) {
     if (LoadedMethod* const found = find_loaded(name)) return found;
     ETB_ASSIGN(const MethodMeta meta, find_meta(name));
-    auto made = std::make_unique<LoadedMethod>();
-    Arenas& arenas = options.shares_arenas ? shared_arenas : made->own_arenas;
+    auto made = std::make_unique<LoadedMethod>(budget, options.limits.max_scratch_bytes);
+    Arenas& arenas = options.shares_arenas ? shared_arenas : made->own_arenas();
     ETB_TRY(check_arena_count(meta));
     if (arenas.spans.empty()) ETB_TRY(in_method(name, arenas.make(budget, arena_sizes(meta))));
-    auto state = ZeroedBuffer::make(budget, "state", meta.state_nbytes());
-    if (!state) return tl::make_unexpected(in_method(name, std::move(state).error()));
-    made->state = *std::move(state);
-    made->state_allocator = BumpAllocator(made->state.bytes());
-    const MethodMemory memory{&made->state_allocator, arenas.spans, made->scratch.bytes()};
-    MethodOptions method_options;
-    method_options.kernels = options.kernels;
-    method_options.delegates = options.delegates;
-    method_options.data_files = data_views;
-    method_options.tracer = options.tracer;
-    method_options.parallel = threads == nullptr ? nullptr : threads->get();
-    method_options.platform = options.platform;
-    method_options.random_seed = options.random_seed;
-    method_options.limits = options.limits;
-    ETB_TRY(checked(
-        [&](etb_error* error) { return made->method.load(program(), name, memory, method_options, error); }));
-    made->inputs_seen.resize(meta.input_count());
-    made->missing_input_count = meta.input_count();
-    for (uint32_t i = 0; i < meta.input_count(); ++i)
-      if (meta.is_fixed_input(i)) made->set_input_seen(i);
-    if (options.brings_outputs) ETB_TRY(make_outputs(meta, *made));
+    ETB_TRY(made->load(program(), meta, arenas.spans, method_options()));
+    if (options.brings_outputs) ETB_TRY(made->allocate_outputs());
     shared->rest();
     for (const OwnedDataFile& owned : data_files) owned.loader->rest();
     return methods.emplace(std::string(name), std::move(made)).first->second.get();
   }
 
-  Status make_outputs(const MethodMeta& meta, LoadedMethod& loaded) {
-    for (uint32_t i = 0; i < meta.output_count(); ++i) {
-      const auto output = meta.output(i);
-      if (output.kind() != format::ValueKind::kTensor) continue;
-      const auto record = output.as_tensor();
-      // An output that is also an input keeps the caller's memory.
-      if (record.storage != format::Storage::kCaller || is_input(meta, i)) continue;
-      ETB_ASSIGN(ZeroedBuffer memory,
-                 ZeroedBuffer::make(budget, ("output " + std::to_string(i)).c_str(), record.nbytes));
-      ETB_TRY(checked(
-          [&](etb_error* error) { return loaded.method.set_output_memory(i, memory.bytes(), error); }));
-      loaded.outputs.push_back(std::move(memory));
-    }
-    return {};
-  }
-
-  static bool is_input(const MethodMeta& meta, uint32_t output) {
-    const auto& inputs = meta.view().inputs();
-    return std::find(inputs.begin(), inputs.end(), meta.view().outputs()[output]) != inputs.end();
-  }
-
-  static Status set_inputs(LoadedMethod& loaded, std::span<const EValue> values) {
-    const uint32_t count = loaded.method.input_count();
-    if (values.size() != count) {
-      return make_error(Code::INVALID_ARGUMENT, std::to_string(values.size()) + " inputs given, method '" +
-                                                    std::string(loaded.method.meta().name()) + "' expects " +
-                                                    std::to_string(count));
-    }
-    etb_error error;
-    clear(error);
-    for (uint32_t i = 0; i < count; ++i) {
-      if (const etb_status status = loaded.method.set_input(i, values[i], &error); status != ETB_OK)
-        return check(status, error);
-      loaded.set_input_seen(i);
-    }
-    return {};
+  MethodOptions method_options() const {
+    MethodOptions made;
+    made.kernels = options.kernels;
+    made.delegates = options.delegates;
+    made.data_files = data_views;
+    made.tracer = options.tracer;
+    made.parallel = threads == nullptr ? nullptr : threads->get();
+    made.platform = options.platform;
+    made.random_seed = options.random_seed;
+    made.limits = options.limits;
+    return made;
   }
 
   // Finds a method that has outputs.
   Result<const LoadedMethod*> find_run(std::string_view name) const {
     const LoadedMethod* const found = find_loaded(name);
-    if (found != nullptr && found->has_run) return found;
+    if (found != nullptr && found->has_run()) return found;
     return make_error(Code::INVALID_STATE,
                       "method '" + std::string(name) + "' has not run, so it has no outputs");
-  }
-
-  static std::vector<EValue> outputs(const LoadedMethod& loaded) {
-    std::vector<EValue> values;
-    values.reserve(loaded.method.output_count());
-    for (uint32_t i = 0; i < loaded.method.output_count(); ++i) values.push_back(loaded.method.output(i));
-    return values;
-  }
-
-  static Status check_inputs(const LoadedMethod& loaded) {
-    if (loaded.missing_input_count == 0) return {};
-    const auto missing = std::find(loaded.inputs_seen.begin(), loaded.inputs_seen.end(), false);
-    const auto index = std::to_string(missing - loaded.inputs_seen.begin());
-    return make_error(Code::INVALID_STATE, "input " + index + " was never set");
-  }
-
-  Status run(LoadedMethod& loaded, const RunLimits& limits) {
-    ETB_TRY(check_inputs(loaded));
-    etb_error error;
-    clear(error);
-    loaded.has_run = true;
-    etb_status status = loaded.method.execute(&error, limits);
-    // A kernel that gets too little scratch fails before it writes anything, so the run resumes at that
-    // kernel.
-    const auto has_stopped = [](etb_status answer) {
-      return answer == ETB_CANCELLED || answer == ETB_DEADLINE_EXCEEDED;
-    };
-    while (status != ETB_OK && !has_stopped(status) &&
-           loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
-      ETB_TRY(grow_scratch(loaded));
-      status = loaded.method.resume(&error, limits);
-    }
-    // Grows the scratch to the size that kernels wished for, from the next run on. Without it they are
-    // slower, so a failure is no error.
-    if (status == ETB_OK && loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
-      static_cast<void>(grow_scratch(loaded));
-    }
-    return check(status, error);
-  }
-
-  Status grow_scratch(LoadedMethod& loaded) {
-    const uint64_t needed = loaded.method.scratch_peak_bytes(), most = options.limits.max_scratch_bytes;
-    if (needed > most) {
-      return make_error(Code::OUT_OF_MEMORY,
-                        "a kernel asks for " + std::to_string(needed) +
-                            " bytes of scratch, more than the limit max_scratch_bytes of " +
-                            std::to_string(most) +
-                            "\nhint: raise it in LoadLimits when the program is trusted");
-    }
-    const uint64_t wanted =
-        std::min(most, std::max({needed, 2 * uint64_t{loaded.scratch.bytes().size()}, kFirstScratchBytes}));
-    auto larger = ZeroedBuffer::make(budget, "scratch", wanted);
-    if (!larger && wanted > needed) larger = ZeroedBuffer::make(budget, "scratch", needed);
-    if (!larger) return tl::make_unexpected(std::move(larger).error());
-    loaded.method.set_scratch(larger->bytes());
-    loaded.scratch = *std::move(larger);
-    return {};
   }
 };
 
@@ -425,62 +283,57 @@ void Module::unload_method(std::string_view method) noexcept {
 
 Status Module::set_input(std::string_view method, uint32_t index, const EValue& value) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
-  ETB_TRY(checked([&](etb_error* error) { return loaded->method.set_input(index, value, error); }));
-  loaded->set_input_seen(index);
-  return {};
+  return loaded->set_input(index, value);
 }
 
 Status Module::set_inputs(std::string_view method, std::span<const EValue> values) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
-  return State::set_inputs(*loaded, values);
+  return loaded->set_inputs(values);
 }
 
 Status Module::check_inputs(std::string_view method) {
   ETB_ASSIGN(const LoadedMethod* const loaded, state_->loaded(method));
-  return State::check_inputs(*loaded);
+  return loaded->check_inputs();
 }
 
 Status Module::set_output(std::string_view method, uint32_t index, std::span<std::byte> memory) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
-  return checked([&](etb_error* error) { return loaded->method.set_output_memory(index, memory, error); });
+  return loaded->set_output(index, memory);
 }
 
 Status Module::run(std::string_view method, const RunLimits& limits) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
-  return state_->run(*loaded, limits);
+  return loaded->run(limits);
 }
 
 Result<std::vector<EValue>> Module::execute(std::string_view method, const RunLimits& limits) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
-  ETB_TRY(state_->run(*loaded, limits));
-  return State::outputs(*loaded);
+  ETB_TRY(loaded->run(limits));
+  return loaded->outputs();
 }
 
 Result<std::vector<EValue>> Module::execute(std::string_view method, std::span<const EValue> values,
                                             const RunLimits& limits) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
-  ETB_TRY(State::set_inputs(*loaded, values));
-  ETB_TRY(state_->run(*loaded, limits));
-  return State::outputs(*loaded);
+  ETB_TRY(loaded->set_inputs(values));
+  ETB_TRY(loaded->run(limits));
+  return loaded->outputs();
 }
 
 Result<EValue> Module::get_output(std::string_view method, uint32_t index) const {
   ETB_ASSIGN(const LoadedMethod* const run, state_->find_run(method));
-  if (index >= run->method.output_count()) {
+  if (index >= run->output_count()) {
     return make_error(Code::INVALID_ARGUMENT, "output " + std::to_string(index) + ": the method has " +
-                                                  std::to_string(run->method.output_count()) + " outputs");
+                                                  std::to_string(run->output_count()) + " outputs");
   }
-  return run->method.output(index);
+  return run->output(index);
 }
 
 Result<std::vector<EValue>> Module::get_outputs(std::string_view method) const {
   ETB_ASSIGN(const LoadedMethod* const run, state_->find_run(method));
-  return State::outputs(*run);
+  return run->outputs();
 }
 
-Result<Method*> Module::method(std::string_view method) {
-  ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
-  return &loaded->method;
-}
+Result<LoadedMethod*> Module::loaded(std::string_view method) { return state_->loaded(method); }
 
 }  // namespace etb::host

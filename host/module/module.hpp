@@ -55,8 +55,8 @@ struct ModuleOptions {
   uint64_t random_seed = 0;
 };
 
-// A loaded, read-only program that several modules share.
-class SharedProgram;
+class LoadedMethod;   // loaded_method.hpp
+class SharedProgram;  // a loaded, read-only program that several modules share
 
 class Module {
  public:
@@ -111,8 +111,9 @@ class Module {
   [[nodiscard]] Result<EValue> get_output(std::string_view method, uint32_t index) const;
   [[nodiscard]] Result<std::vector<EValue>> get_outputs(std::string_view method) const;
 
-  // Returns the loaded method itself, for step() and the rest of the core's interface.
-  [[nodiscard]] Result<Method*> method(std::string_view method);
+  // Returns the method itself, loaded if it was not: for several calls without a search by name, and for the core's
+  // own interface. It is valid until unload_method().
+  [[nodiscard]] Result<LoadedMethod*> loaded(std::string_view method);
 
  private:
   struct State;

@@ -42,7 +42,8 @@ bool is_same_scalar(const EValue& a, const EValue& b) noexcept {
 void replace_caller_memory(MethodState& state, CallerMemory& caller_memory, const void* data,
                            uint64_t nbytes) noexcept {
   const CallerMemory old = caller_memory;
-  caller_memory = {data, nbytes};
+  caller_memory.data = data;
+  caller_memory.nbytes = nbytes;
   if (!state.has_views || old.data == nullptr || old.data == data) return;
   const auto begin = reinterpret_cast<uintptr_t>(old.data);
   for (EValue& value : state.values) {
@@ -365,17 +366,14 @@ etb_status Method::set_input(uint32_t index, const EValue& value, etb_error* err
     return fail(error, ETB_INVALID_ARGUMENT, "input %u: the method has %u inputs", index, input_count());
   }
   EValue& input = *state_->inputs[index];
-  const auto spec = state_->meta.input(index);
-  if (value.is_tensor() && input.is_tensor() && spec.kind() == format::ValueKind::kTensor) {
+  CallerMemory& memory = state_->caller_memory[index];
+  if (value.is_tensor() && input.is_tensor() && memory.is_tensor) {
     if (input.tensor().is_read_only()) {
       return fail(error, ETB_INVALID_ARGUMENT, "input %u: the program made it a constant", index);
     }
-    const auto record = spec.as_tensor();
-    const bool is_planned = record.storage != format::Storage::kCaller;
-    ETB_CHECK(set_tensor(index, value, input, is_planned, record.nbytes, error));
+    ETB_CHECK(set_tensor(index, value, input, memory.is_planned, memory.upper_nbytes, error));
     const Tensor& given = value.tensor();
-    if (!is_planned)
-      replace_caller_memory(*state_, state_->caller_memory[index], given.data(), given.nbytes());
+    if (!memory.is_planned) replace_caller_memory(*state_, memory, given.data(), given.nbytes());
     return ETB_OK;
   }
   const bool is_number = input.is_double() && value.is_int();

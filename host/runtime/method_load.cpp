@@ -31,6 +31,7 @@ class MethodLoader {
     ETB_CHECK(make_values());
     make_references(view_.inputs(), state_.inputs);
     make_references(view_.outputs(), state_.outputs);
+    describe_caller_memory();
     ETB_CHECK(make_instructions());
     ETB_CHECK(find_kernels(state_, kernels_, error_));
     mark_changing_arguments(state_, changes_);
@@ -118,6 +119,16 @@ class MethodLoader {
     state_.inputs = {take_references(view_.inputs().size()), view_.inputs().size()};
     state_.outputs = {take_references(view_.outputs().size()), view_.outputs().size()};
     return ETB_OK;
+  }
+
+  void describe_caller_memory() noexcept {
+    const uint32_t input_count = state_.meta.input_count();
+    for (uint32_t i = 0; i < state_.caller_memory.size(); ++i) {
+      const auto spec = i < input_count ? state_.meta.input(i) : state_.meta.output(i - input_count);
+      if (spec.kind() != format::ValueKind::kTensor) continue;
+      const auto record = spec.as_tensor();
+      state_.caller_memory[i] = {nullptr, 0, record.nbytes, true, record.storage != format::Storage::kCaller};
+    }
   }
 
   // A DataBlock releases its bytes in its destructor, which unload calls explicitly.

@@ -31,10 +31,14 @@ struct ChainStart {
   uint32_t first;
 };
 
-// Memory that the caller set for an input or output.
+// Memory that the caller set for an input or output, and what the program says of it. A run with small inputs
+// would notice the time to read that from the file each time.
 struct CallerMemory {
   const void* data;
   uint64_t nbytes;
+  uint64_t upper_nbytes;  // at the largest sizes
+  bool is_tensor;
+  bool is_planned;  // the program has memory of its own for this tensor
 };
 
 struct MethodState {

@@ -57,17 +57,30 @@ inline Status from_host(etb_status status, const char* who) {
 #define ETB_ACCEPT(type, ptr, last_field) \
   ::etb::accept_struct((ptr), ETB_SIZE_THROUGH(type, last_field), 0u, #type)
 
+// The message of a struct that accept_struct() refused; `struct_size` and `flags` are 0 for NULL.
+inline Status refuse_struct(const char* name, bool is_null, uint32_t struct_size, uint32_t min_nbytes,
+                            uint32_t flags, uint32_t known_flags) {
+  if (is_null) return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": found NULL");
+  if (struct_size < min_nbytes)
+    return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": struct_size " +
+                                                  std::to_string(struct_size) + ", expected at least " +
+                                                  std::to_string(min_nbytes));
+  return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": flags " + std::to_string(flags) +
+                                                ", expected none but " + std::to_string(known_flags));
+}
+
+template <class T>
+bool is_accepted(const T* ptr, uint32_t min_nbytes, uint32_t known_flags) noexcept {
+  return ptr != nullptr && ptr->struct_size >= min_nbytes && (ptr->flags & ~known_flags) == 0;
+}
+
+// Small, so that the compiler puts the comparison into the caller.
 template <class T>
 Status accept_struct(const T* ptr, uint32_t min_nbytes, uint32_t known_flags, const char* name) {
-  if (ptr == nullptr) return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": found NULL");
-  if (ptr->struct_size < min_nbytes)
-    return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": struct_size " +
-                                                  std::to_string(ptr->struct_size) + ", expected at least " +
-                                                  std::to_string(min_nbytes));
-  if ((ptr->flags & ~known_flags) != 0)
-    return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": flags " + std::to_string(ptr->flags) +
-                                                  ", expected none but " + std::to_string(known_flags));
-  return {};
+  if (is_accepted(ptr, min_nbytes, known_flags)) return {};
+  const bool is_null = ptr == nullptr;
+  return refuse_struct(name, is_null, is_null ? 0 : ptr->struct_size, min_nbytes, is_null ? 0 : ptr->flags,
+                       known_flags);
 }
 
 // Copies a struct of the other side into this side's size: a longer tail is left out, missing fields are zero

@@ -13,6 +13,8 @@
 // A Module is used by one thread at a time.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -47,10 +49,15 @@ class Failure : public std::runtime_error {
 
 namespace detail {
 
-// Calls `call(&error)` and throws unless it returns ETB_OK.
+// Calls `call(&error)` and throws unless it returns ETB_OK. Clears only the begin of each text: zeroing all of an
+// error would take longer than a small call.
 template <class Call>
 void must(Call call) {
-  etb_error error = ETB_ERROR_INIT;
+  etb_error error;
+  error.struct_size = sizeof error;
+  error.flags = 0;
+  error.vendor_code = 0;
+  error.reason[0] = error.text[0] = '\0';
   if (const etb_status status = call(&error); status != ETB_OK) {
     error.code = status;
     throw Failure(error);
@@ -148,7 +155,7 @@ class Value {
 
   // The value as the C API has it; valid as long as this object is, and not moved.
   const etb_value& raw() const {
-    if (is_tensor() && !sizes_.empty()) raw_.tensor.sizes = const_cast<int64_t*>(sizes_.data());
+    if (is_tensor()) raw_.tensor.sizes = const_cast<int64_t*>(sizes_.data());
     return raw_;
   }
 
@@ -157,7 +164,7 @@ class Value {
 
   // Borrows an output of a module; its sizes are copied.
   explicit Value(const etb_value& output) : raw_(output) {
-    if (is_tensor()) sizes_.assign(output.tensor.sizes, output.tensor.sizes + output.tensor.rank);
+    if (is_tensor()) copy_sizes({output.tensor.sizes, output.tensor.rank});
   }
 
   const etb_value& expect(uint32_t kind) const {
@@ -177,13 +184,18 @@ class Value {
                                   std::to_string(expected));
   }
 
+  void copy_sizes(std::span<const int64_t> sizes) { std::copy(sizes.begin(), sizes.end(), sizes_.begin()); }
+
   void set_tensor(etb_dtype dtype, std::span<const int64_t> sizes, void* data, uint64_t nbytes) {
-    sizes_.assign(sizes.begin(), sizes.end());
+    if (sizes.size() > sizes_.size())
+      throw std::invalid_argument("etb::Value: rank " + std::to_string(sizes.size()) + ", expected at most " +
+                                  std::to_string(sizes_.size()));
+    copy_sizes(sizes);
     raw_ = etb_value_tensor(dtype, static_cast<uint32_t>(sizes.size()), sizes_.data(), data, nbytes);
   }
 
   mutable etb_value raw_ = ETB_VALUE_INIT;
-  std::vector<int64_t> sizes_;
+  std::array<int64_t, ETB_MAX_RANK> sizes_{};  // of a tensor; inside, so that outputs need no allocations
   std::shared_ptr<std::vector<std::byte>> bytes_;
 };
 
@@ -286,20 +298,17 @@ class Module {
   // method runs again.
   std::vector<Value> execute(const std::string& method, std::span<const Value> inputs,
                              const etb_run_limits* limits = nullptr) {
-    uint32_t count = 0;
+    const uint32_t count = output_count(method);
+    Slots given(inputs.size()), made(count);
+    for (size_t i = 0; i < inputs.size(); ++i) given.data()[i] = inputs[i].raw();
+    for (uint32_t i = 0; i < count; ++i) made.data()[i] = ETB_VALUE_INIT;
     detail::must([&](etb_error* error) {
-      return etb_module_io_count(get(), name_of(method), nullptr, &count, error);
-    });
-    std::vector<etb_value> given, made(count, etb_value(ETB_VALUE_INIT));
-    given.reserve(inputs.size());
-    for (const Value& input : inputs) given.push_back(input.raw());
-    detail::must([&](etb_error* error) {
-      return etb_module_call(get(), name_of(method), given.data(), static_cast<uint32_t>(given.size()),
+      return etb_module_call(get(), name_of(method), given.data(), static_cast<uint32_t>(inputs.size()),
                              limits, made.data(), count, error);
     });
     std::vector<Value> outputs;
     outputs.reserve(count);
-    for (const etb_value& output : made) outputs.push_back(Value(output));
+    for (uint32_t i = 0; i < count; ++i) outputs.push_back(Value(made.data()[i]));
     return outputs;
   }
 
@@ -325,6 +334,31 @@ class Module {
   struct Close {
     void operator()(etb_module* module) const noexcept { etb_module_close(module); }
   };
+
+  // Values of one call: on the stack when they are few.
+  class Slots {
+   public:
+    explicit Slots(size_t count) {
+      if (count > few_.size()) many_.resize(count);
+    }
+    etb_value* data() noexcept { return many_.empty() ? few_.data() : many_.data(); }
+
+   private:
+    std::array<etb_value, 8> few_;
+    std::vector<etb_value> many_;
+  };
+
+  // Keeps the answer for the latest method: a program's counts do not change.
+  uint32_t output_count(const std::string& method) {
+    if (!has_counted_ || method != counted_method_) {
+      detail::must([&](etb_error* error) {
+        return etb_module_io_count(get(), name_of(method), nullptr, &counted_outputs_, error);
+      });
+      counted_method_ = method;
+      has_counted_ = true;
+    }
+    return counted_outputs_;
+  }
 
   static const char* name_of(const std::string& method) { return method.empty() ? nullptr : method.c_str(); }
 
@@ -359,6 +393,9 @@ class Module {
   }
 
   std::unique_ptr<etb_module, Close> handle_;
+  std::string counted_method_;
+  uint32_t counted_outputs_ = 0;
+  bool has_counted_ = false;
 };
 
 }  // namespace etb

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoadedMethod: a method of a module in memory of its own, ready to run.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "host/module/method_memory.hpp"
+
+namespace etb::host {
+
+class LoadedMethod {
+ public:
+  // `budget` outlives the method. `max_scratch_bytes` is the most that its kernels get.
+  LoadedMethod(MemoryBudget& budget, uint64_t max_scratch_bytes) noexcept
+      : budget_(budget), max_scratch_bytes_(max_scratch_bytes) {}
+  LoadedMethod(const LoadedMethod&) = delete;
+  LoadedMethod& operator=(const LoadedMethod&) = delete;
+
+  // Loads the method of `program` that `meta` describes into `arenas`, which outlive it. Returns the errors of
+  // Method::load, and OUT_OF_MEMORY with the name of the method.
+  [[nodiscard]] Status load(const Program& program, const MethodMeta& meta,
+                            std::span<const std::span<std::byte>> arenas, const MethodOptions& options);
+  // Allocates the outputs that the program leaves to the caller.
+  [[nodiscard]] Status allocate_outputs();
+  // Arenas for a method that shares none.
+  Arenas& own_arenas() noexcept { return own_arenas_; }
+
+  const MethodMeta& meta() const noexcept { return method_.meta(); }
+  // The core's interface, for step() and what else is not here. set_input of the core does not tell
+  // check_inputs().
+  Method& core() noexcept { return method_; }
+  uint32_t input_count() const noexcept { return method_.input_count(); }
+  uint32_t output_count() const noexcept { return method_.output_count(); }
+
+  // As in Module. They allocate nothing from the heap unless they fail.
+  [[nodiscard]] Status set_input(uint32_t index, const EValue& value);
+  [[nodiscard]] Status set_inputs(std::span<const EValue> values);
+  [[nodiscard]] Status check_input_count(uint64_t count) const;
+  [[nodiscard]] Status check_inputs() const;
+  [[nodiscard]] Status set_output(uint32_t index, std::span<std::byte> memory);
+  // Allocates only scratch that the kernels of a run want for the first time.
+  [[nodiscard]] Status run(const RunLimits& limits);
+
+  bool has_run() const noexcept { return has_run_; }
+  // Value `index` of the latest run; the caller checks both.
+  const EValue& output(uint32_t index) const noexcept { return method_.output(index); }
+  std::vector<EValue> outputs() const;
+
+ private:
+  void set_input_seen(uint32_t index);
+  Status resume_with_scratch(etb_status status, etb_error& error, const RunLimits& limits);
+  Status grow_scratch();
+
+  // Declared in order of life, so that the core's method is destroyed first.
+  MemoryBudget& budget_;
+  uint64_t max_scratch_bytes_;
+  ZeroedBuffer state_;
+  BumpAllocator state_allocator_;
+  ZeroedBuffer scratch_;
+  Arenas own_arenas_;
+  std::vector<ZeroedBuffer> outputs_;  // memory of outputs that the program leaves to the caller
+  std::vector<bool> inputs_seen_;
+  size_t missing_input_count_ = 0;
+  bool has_run_ = false;
+  Method method_;
+};
+
+}  // namespace etb::host
