@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "api/format/output_file.hpp"
 #include "api/format/printable_text.hpp"
@@ -15,8 +16,10 @@
 #include "tools/bench/report.hpp"
 #include "tools/command.hpp"
 #include "tools/plugin_registry.hpp"
+#include "tools/screen.hpp"
 #include "tools/standard_files.hpp"
 #include "tools/verify/interruptible.hpp"
+#include "tools/version_text.hpp"
 
 namespace etb::tools {
 namespace {
@@ -92,13 +95,25 @@ bool has_failed(const Results& results) {
                      [](const auto& result) { return result.error.has_value(); });
 }
 
-void print_errors(const Results& results, std::ostream& err) {
+void print_errors(const Results& results, const Session& session) {
+  std::ostream& err = session.err;
   for (const bench::VariantResult& result : results.variants) {
     if (!result.error) continue;
     std::string message = result.error->message;
     for (size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 3)
       message.insert(at + 1, "  ");
-    err << "etbackend bench: '" << format::made_printable(result.label) << "': " << message << '\n';
+    err << "etbackend bench: '" << format::made_printable(result.label)
+        << "': " << with_input_named(std::move(message), session) << '\n';
+  }
+}
+
+// A line after an empty one is the heading of a table.
+void print_with_headings(const std::string& report, std::ostream& out) {
+  std::istringstream lines(report);
+  bool is_after_empty = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_heading = std::exchange(is_after_empty, line.empty()) && !line.empty();
+    out << (is_heading ? Style::kHeading : Style::kPlain) << line << Style::kPlain << '\n';
   }
 }
 
@@ -106,9 +121,13 @@ void print_errors(const Results& results, std::ostream& err) {
 void print_report(const Options& options, const Results& results, Session& session) {
   const std::string form = options.json ? "json" : options.format;
   const bool is_text = form == "text" || form == "markdown";
-  if (!is_text || has_failed(results)) print_errors(results, session.err);
+  if (!is_text || has_failed(results)) print_errors(results, session);
   if (is_text && has_failed(results)) return;  // its tables would be empty
-  session.out << bench::to_report(form, options, results);
+  const std::string report = bench::to_report(form, options, results);
+  if (form == "text")
+    print_with_headings(report, session.out);
+  else
+    session.out << report;
 }
 
 ExitCode judge(const Options& options, const Results& results, std::ostream& err) {
@@ -128,8 +147,23 @@ ExitCode judge(const Options& options, const Results& results, std::ostream& err
   return code;
 }
 
-Result<ExitCode> run(const Options& options, Session& session) {
+// Replaces "-" among the files by the path of standard input, which is opened once.
+Status open_standard_input(Options& options, Session& session) {
+  for (std::string& file : options.files) {
+    if (file != kStandardFile) continue;
+    ETB_ASSIGN(file, input_path(file, session));
+    options.standard_input = file;
+  }
+  if (options.against != kStandardFile) return {};
+  if (options.standard_input.empty())
+    return make_error(Code::INVALID_ARGUMENT, "--against -: expected '-' among the files, too");
+  options.against = options.standard_input;
+  return {};
+}
+
+Result<ExitCode> run(Options options, Session& session) {
   ETB_TRY(check(options));
+  ETB_TRY(open_standard_input(options, session));
   Results results;
   ETB_ASSIGN(results.list, bench::make_variants(options));
   if (options.lists && options.json) {
@@ -143,8 +177,9 @@ Result<ExitCode> run(const Options& options, Session& session) {
     return ExitCode::OK;
   }
   results.machine = bench::describe_machine();
-  results.version = fmt::format("etbackend {}.{}.{}, C ABI {}.{}", ETB_VERSION_MAJOR, ETB_VERSION_MINOR,
-                                ETB_VERSION_PATCH, ETB_ABI_MAJOR, ETB_ABI_MINOR);
+  results.version =
+      fmt::format("etbackend {}.{}.{}, C ABI {}.{}, commit {}", ETB_VERSION_MAJOR, ETB_VERSION_MINOR,
+                  ETB_VERSION_PATCH, ETB_ABI_MAJOR, ETB_ABI_MINOR, commit_text());
   results.date = now();
   results.command_line = session.command_line;
   uint32_t most_threads = 0;
@@ -153,7 +188,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
   results.warnings = bench::disturbances(results.machine, most_threads);
   const Interruptible interruptible;
   const bench::Environment environment{
-      registry_options(session), session.secure,
+      registry_options(session), session.secure, session.quiet,
       [&session](const std::string& archive, const std::vector<std::string>& plugins,
                  const std::string& output) { return compile(session, archive, plugins, output); },
       was_interrupted()};

@@ -19,6 +19,7 @@
 #include "host/registry/reason.hpp"
 #include "host/registry/search_path.hpp"
 #include "tools/command.hpp"
+#include "tools/command_facts.hpp"
 #include "tools/config_file.hpp"
 #include "tools/help.hpp"
 #include "tools/option_values.hpp"
@@ -169,7 +170,10 @@ void print_usage_error(const CLI::App& app, const CLI::ParseError& error,
 int answer(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments,
            Session& session) {
   if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
-    session.out << error.what() << '\n';
+    if (std::find(arguments.begin(), arguments.end(), "--json") != arguments.end())
+      print_json(version_json(), session.out);
+    else
+      session.out << error.what() << '\n';
     return static_cast<int>(ExitCode::OK);
   }
   if (error.get_exit_code() == 0) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "host/testing/scratch_dir.hpp"
 #include "tools/testing/cli_run.hpp"
@@ -16,6 +17,7 @@ namespace etb::tools {
 namespace {
 
 using host::ScratchDir;
+using Json = nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -81,6 +83,27 @@ TEST(CliFrame, VersionSaysWhatWasBuilt) {
   EXPECT_EQ(run.exit, 0);
   EXPECT_THAT(run.out, testing::ContainsRegex("commit   ([0-9a-f]+|unknown|.*-g[0-9a-f]+)\n"));
   EXPECT_THAT(run.out, AllOf(HasSubstr("\nXNNPACK  "), HasSubstr("\nCPU      "), HasSubstr("\nbuild    ")));
+}
+
+TEST(CliFrame, AboutCommandsHaveJson) {
+  const Json version = Json::parse(cli({"--version", "--json"}).out);
+  EXPECT_TRUE(version["cpu"].is_array());
+  EXPECT_THAT(cli({"--version"}).out, HasSubstr("etbackend " + version["version"].get<std::string>() + ","));
+  const Json script = Json::parse(cli({"completion", "bash", "--json"}).out);
+  EXPECT_EQ(script["script"], cli({"completion", "bash"}).out);
+  const Json all = Json::parse(cli({"help", "--json"}).out);
+  EXPECT_GE(all["commands"].size(), 12U);
+  const Json run = Json::parse(cli({"help", "run", "--json"}).out);
+  EXPECT_EQ(run["name"], "run");
+  EXPECT_EQ(run["arguments"][0]["names"][0], "FILE");
+  EXPECT_THAT(run.dump(), HasSubstr(R"("choices":["mmap","file","mlock"])"));
+  EXPECT_EQ(cli({"help", "rnu", "--json"}).exit, 2);
+}
+
+// All commands but the hidden one of the build have --json: what they print can be read by programs.
+TEST(CliFrame, EachCommandHasJson) {
+  for (const Json& command : Json::parse(cli({"help", "--json"}).out)["commands"])
+    EXPECT_THAT(command["options"].dump(), HasSubstr("\"--json\"")) << command["name"];
 }
 
 // Output of a shell command.

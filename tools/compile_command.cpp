@@ -2,6 +2,7 @@
 // `etbackend compile MODEL.pt2 -o PROGRAM.pte`: compiles a torch.export archive to a program and delegates
 // parts to plugins.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -30,6 +31,7 @@
 #include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_target.hpp"
+#include "tools/progress.hpp"
 #include "tools/quantity.hpp"
 #include "tools/standard_files.hpp"
 
@@ -136,6 +138,7 @@ struct Job {
   const Options& options;
   std::ostream& out;
   std::ostream& err;
+  Progress progress;
   Stopwatch watch = {};
   Extensions extensions = {};
   std::optional<Delegation> delegation = {};
@@ -143,6 +146,7 @@ struct Job {
   std::set<std::string> ops = {};  // of the graphs before each pass, where --decompose needs them
 
   void warn(const std::string& text) {
+    progress.erase();
     err << "warning: " << format::made_printable(text) << '\n';
     warnings.push_back(text);
   }
@@ -154,9 +158,10 @@ struct Job {
     dump(pass, module);
   }
 
-  void dump(std::string_view pass, ir::Module& module) const {
+  void dump(std::string_view pass, ir::Module& module) {
     for (const std::string& wanted : options.dump_after) {
       if (wanted != pass && wanted != "all") continue;
+      progress.erase();
       out << "# after " << pass << "\n" << ir::print(module, {.has_sources = true}) << "\n";
     }
   }
@@ -170,6 +175,7 @@ struct Job {
     };
     made.after_pass = [this](std::string_view pass, ir::Module& module) {
       watch.lap(std::string(pass));
+      progress.show_often(module.name + ": after pass " + std::string(pass));
       observe(pass, module);
     };
     return made;
@@ -180,6 +186,7 @@ struct Job {
 Result<ir::Module> compile_method(Job& job, const std::string& name, const std::string& path,
                                   emit::RecordedMethod& record) {
   const Options& options = job.options;
+  job.progress.show(name + ": reading the archive");
   ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.custom_ops()}));
   ETB_ASSIGN(const std::vector<std::string> assumptions, bound_sizes(options.bounds, module));
   for (const std::string& assumption : assumptions) job.warn(assumption);
@@ -353,6 +360,19 @@ Result<std::string> output_of(const Options& options) {
   return std::filesystem::path(input).replace_extension(".pte").string();
 }
 
+// Plugins claim nodes and compile regions, which may take long.
+Status delegate(std::vector<ir::Module>& modules, const passes::PipelineOptions& pipeline, Job& job,
+                Session& session) {
+  const auto& names = job.options.delegation.backends.names;
+  if (names.empty() || job.options.delegation.prints_report)
+    job.progress.erase();
+  else
+    job.progress.show(fmt::format("compiling regions for {}", fmt::join(names, ", ")));
+  ETB_TRY(job.delegation->run(modules, pipeline, job.out, session));
+  job.watch.lap("lower");
+  return {};
+}
+
 Result<ExitCode> run(const Options& options, Session& session) {
   keep_freed_memory();
   ETB_TRY(check_dumps(options.dump_after));
@@ -365,7 +385,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
                                                           {"--report-html", options.delegation.report_html},
                                                           {"--json", options.json ? kStandardFile : ""}},
                                                          session));
-  Job job{options, has_output ? session.err : session.out, session.err};
+  Job job{options, has_output ? session.err : session.out, session.err, Progress(session.quiet)};
   ETB_ASSIGN(const auto methods, open_methods(options, session));
   ETB_ASSIGN(const std::string output, output_of(options));
   host::Registry registry(registry_options(session));
@@ -379,11 +399,12 @@ Result<ExitCode> run(const Options& options, Session& session) {
   }
   ETB_TRY(job.extensions.check_formulas(options.extensions, job.ops));
   passes::PipelineOptions pipeline = job.pipeline();
-  ETB_TRY(job.delegation->run(parts.modules, pipeline, job.out, session));
-  job.watch.lap("lower");
+  ETB_TRY(delegate(parts.modules, pipeline, job, session));
   for (ir::Module& module : parts.modules) ETB_TRY(passes::to_portable(module, pipeline));
   parts.delegates = job.delegation->data();
+  job.progress.show("writing the program");
   ETB_ASSIGN(const emit::Program program, write_files(options, parts, output, job, session));
+  job.progress.erase();
   if (options.json) {
     session.out
         << summary_json(options, program, output, job).dump(2, ' ', true, Json::error_handler_t::replace)

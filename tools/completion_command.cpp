@@ -7,68 +7,11 @@
 #include <memory>
 
 #include "tools/command.hpp"
+#include "tools/command_facts.hpp"
 #include "tools/option_values.hpp"
-#include "tools/wrong_words.hpp"
 
 namespace etb::tools {
 namespace {
-
-struct OptionFacts {
-  std::vector<std::string> names;
-  std::vector<std::string> choices;  // of its value; empty: a file
-  std::string text;
-  bool takes_value = false;
-};
-
-struct CommandFacts {
-  std::string name, text;
-  std::vector<OptionFacts> options;
-  bool takes_plugin = false;  // its first argument may name a plugin
-};
-
-// The words between the braces of "{mmap,file}".
-std::vector<std::string> choices_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const size_t open = type.find('{'), close = type.rfind('}');
-  std::vector<std::string> out;
-  if (open == std::string::npos || close == std::string::npos) return out;
-  for (size_t at = open + 1; at < close;) {
-    const size_t end = std::min(type.find(',', at), close);
-    out.push_back(type.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
-std::vector<OptionFacts> options_of(const CLI::App& app) {
-  std::vector<OptionFacts> out;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty()) continue;
-    OptionFacts facts;
-    for (const std::string& name : option->get_lnames()) facts.names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) facts.names.push_back("-" + name);
-    if (facts.names.empty()) continue;
-    facts.choices = choices_of(*option);
-    facts.text = option->get_description();
-    facts.takes_value = option->get_items_expected_max() != 0;
-    out.push_back(std::move(facts));
-  }
-  return out;
-}
-
-std::vector<CommandFacts> commands_of(const CLI::App& app) {
-  std::vector<CommandFacts> out;
-  const std::vector<OptionFacts> shared = options_of(app);
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_group().empty()) continue;
-    CommandFacts facts{command->get_name(), command->get_description(), options_of(*command), false};
-    for (const OptionFacts& option : shared)
-      if (option.names[0] != "--version" && option.names[0] != "--help") facts.options.push_back(option);
-    facts.takes_plugin = facts.name == "verify" || facts.name == "info" || facts.name == "explain";
-    out.push_back(std::move(facts));
-  }
-  return out;
-}
 
 std::vector<std::string> all_names(const std::vector<OptionFacts>& options) {
   std::vector<std::string> out;
@@ -185,16 +128,26 @@ std::string fish_script(const CLI::App& app) {
 }  // namespace
 
 void register_completion(CLI::App& app, Session& session) {
-  auto shell = std::make_shared<std::string>();
+  struct Options {
+    std::string shell;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("completion", "Print a script that completes command lines in a shell");
-  command->add_option("SHELL", *shell, "Shell: bash, zsh or fish")
+  command->add_option("SHELL", options->shell, "Shell: bash, zsh or fish")
       ->required()
       ->check(one_of({"bash", "zsh", "fish"}));
-  run_as(command, session, [shell, &app, &session]() -> Result<ExitCode> {
-    session.out << (*shell == "bash"  ? bash_script(app)
-                    : *shell == "zsh" ? zsh_script(app)
-                                      : fish_script(app));
+  command->add_flag("--json", options->json, "Print JSON with the script as a text");
+  run_as(command, session, [options, &app, &session]() -> Result<ExitCode> {
+    const std::string& shell = options->shell;
+    const std::string script = shell == "bash"  ? bash_script(app)
+                               : shell == "zsh" ? zsh_script(app)
+                                                : fish_script(app);
+    if (options->json)
+      print_json({{"shell", shell}, {"script", script}}, session.out);
+    else
+      session.out << script;
     return ExitCode::OK;
   });
 }

@@ -11,6 +11,7 @@
 #include "tools/option_values.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/quantity.hpp"
+#include "tools/screen.hpp"
 
 namespace etb::tools {
 namespace {
@@ -79,9 +80,11 @@ void print_entry(const PluginEntry& entry, const Result<host::ProbeReport>* prob
   const Error* problem = entry.problem                 ? &*entry.problem
                          : probe != nullptr && !*probe ? &probe->error()
                                                        : nullptr;
-  out << fmt::format("{:<{}}  {:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", title(entry), widths.id,
-                     aliases(entry), widths.alias, shown(entry.version()), to_text(entry.tier),
-                     to_text(entry.digest), problem != nullptr ? "REFUSED" : "ok", provides(entry));
+  out << fmt::format("{:<{}}  {:<{}}  {:<10}  {:<12}  {:<9}  ", title(entry), widths.id, aliases(entry),
+                     widths.alias, shown(entry.version()), to_text(entry.tier), to_text(entry.digest))
+      << (problem != nullptr ? Style::kError : Style::kGood)
+      << fmt::format("{:<9}", problem != nullptr ? "REFUSED" : "ok") << Style::kPlain << "  "
+      << provides(entry) << '\n';
   out << "    " << shown(place_of(entry)) << '\n';
   if (problem != nullptr) {
     out << fmt::format("    {}{}{}\n", problem->reason, problem->reason.empty() ? "" : ": ",
@@ -101,8 +104,10 @@ void print_table(const host::Registry& registry, const host::ProbeResults& probe
     widths.alias = std::max(widths.alias, aliases(entry).size());
   }
   if (!registry.plugins().empty())
-    out << fmt::format("{:<{}}  {:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", "ID", widths.id, "ALIAS",
-                       widths.alias, "VERSION", "TIER", "DIGEST", "STATE", "PROVIDES");
+    out << Style::kHeading
+        << fmt::format("{:<{}}  {:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", "ID", widths.id, "ALIAS",
+                       widths.alias, "VERSION", "TIER", "DIGEST", "STATE", "PROVIDES")
+        << Style::kPlain;
   for (size_t i = 0; i < registry.plugins().size(); ++i) {
     const auto probe = probes.find(i);
     print_entry(registry.plugins()[i], probe == probes.end() ? nullptr : &probe->second, widths, out);

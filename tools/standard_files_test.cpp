@@ -5,6 +5,7 @@
 #include <pty.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tools/testing/program_process.hpp"
 
@@ -103,6 +104,28 @@ TEST(StandardFiles, ReportsOut) {
   EXPECT_EQ(nlohmann::json::parse(report.out)["report_version"], 1);
 }
 
+TEST(StandardFiles, BenchmarksAndResults) {
+  const Ended bench =
+      run_piped({"bench", "-", "--samples", "2", "--repeat", "2", "--warmup", "1"}, bytes_of(kProgram));
+  EXPECT_EQ(bench.exit, 0) << bench.err;
+  EXPECT_THAT(bench.out, AllOf(HasSubstr("\nstandard input "), Not(HasSubstr("/proc/"))));
+  const Ended against = run_piped({"bench", "-", kArchive, "--against", "-", "--samples", "2", "--repeat",
+                                   "2", "--warmup", "1", "--json"},
+                                  bytes_of(kProgram));
+  EXPECT_EQ(against.exit, 0) << against.err;
+  EXPECT_EQ(nlohmann::json::parse(against.out)["variants"][0]["file"], "standard input");
+  const Ended wrong = run_piped({"bench", "-"}, "hello\n");
+  EXPECT_EQ(wrong.exit, 4);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("standard input"), Not(HasSubstr("/proc/"))));
+  const Ended results = run_program({"verify", "portable", "--case", "abi.*", "--results", "-"});
+  EXPECT_EQ(results.exit, 0) << results.err;
+  std::istringstream lines(results.out);
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+  EXPECT_GT(count, 5u);
+  EXPECT_THAT(results.err, HasSubstr("PASS"));
+}
+
 TEST(StandardFiles, AreUsedOnce) {
   const auto expect_usage = [](const Args& args, const std::string& text) {
     const Ended ended = run_program(args, kProgram);
@@ -115,6 +138,9 @@ TEST(StandardFiles, AreUsedOnce) {
   expect_usage({"compile", kArchive, "-o", "-", "--json"}, "both write to standard output");
   expect_usage({"info", kProgram, "--html", "-", "--json"}, "both write to standard output");
   expect_usage({"compile", kArchive, "-o", "/dev/null", "--etrecord", "-"}, "--etrecord");
+  expect_usage({"bench", kProgram, "--against", "-"}, "expected '-' among the files");
+  expect_usage({"verify", "portable", "--results", "-", "--json"}, "both write to standard output");
+  expect_usage({"verify", "portable", "--results", "-", "--resume"}, "--resume needs --results FILE");
   const Ended unnamed = run_program({"compile", "-"}, kArchive);
   EXPECT_EQ(unnamed.exit, 2);
   EXPECT_THAT(unnamed.err, HasSubstr("hint: -o FILE"));

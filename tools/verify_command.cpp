@@ -81,7 +81,8 @@ Invocation invocation_of(const VerifyOptions& options, const Session& session) {
 bool has_document(const VerifyOptions& options) {
   const auto is_standard = [](const std::string& path) { return path == kStandardFile; };
   return options.json || is_standard(options.junit_file) || is_standard(options.sarif_file) ||
-         is_standard(options.html_file) || is_standard(options.coverage_file);
+         is_standard(options.html_file) || is_standard(options.coverage_file) ||
+         is_standard(options.results_file);
 }
 std::ostream& text_stream(const VerifyOptions& options, Session& session) {
   return has_document(options) ? session.err : session.out;
@@ -139,7 +140,7 @@ Result<ExitCode> run_merge(const VerifyOptions& options, Session& session) {
   }
   ETB_ASSIGN(Results merged, merge(shards));
   if (!options.results_file.empty()) {
-    ETB_ASSIGN(ResultsWriter writer, ResultsWriter::open(options.results_file, merged.header));
+    ETB_ASSIGN(ResultsWriter writer, open_results(options.results_file, merged.header, session));
     for (const Outcome& outcome : merged.outcomes) writer.add(outcome);
     ETB_TRY(writer.status());
   }
@@ -193,7 +194,7 @@ Header make_header(const VerifyOptions& options, const Plan& plan, const Session
 Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, const Header& header) {
   std::vector<Outcome> kept;
   if (!options.resume) return kept;
-  if (options.results_file.empty())
+  if (options.results_file.empty() || options.results_file == kStandardFile)
     return make_error(Code::INVALID_ARGUMENT,
                       "--resume needs --results FILE, the file of the run to continue");
   ETB_ASSIGN(Results before, read_results(options.results_file));
@@ -332,6 +333,7 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
                                           {"--sarif", options.sarif_file},
                                           {"--html", options.html_file},
                                           {"--coverage", options.coverage_file},
+                                          {"--results", options.results_file},
                                           {"--json", options.json ? kStandardFile : ""}},
                                          session)));
   if (options.break_first && !options.in_process)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/report/results.hpp"
 
+#include <memory>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include "api/format/input_file.hpp"
 #include "api/format/json_text.hpp"
+#include "api/format/output_file.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -140,14 +142,20 @@ Result<ResultsWriter> ResultsWriter::open(const std::string& path, const Header&
   // The old file remains until the new one has all the kept lines.
   if (!kept.empty()) ETB_TRY(format::write_file(path, start));
   options.keeps_content = !kept.empty();
-  ETB_ASSIGN(format::OutputFile file, format::OutputFile::open(path, options));
-  if (kept.empty()) ETB_TRY(file.append(start));
-  return ResultsWriter(std::move(file));
+  ETB_ASSIGN(format::OutputFile opened, format::OutputFile::open(path, options));
+  auto file = std::make_shared<format::OutputFile>(std::move(opened));
+  if (kept.empty()) ETB_TRY(file->append(start));
+  return ResultsWriter([file](std::string_view line) { return file->append(line); });
+}
+
+Result<ResultsWriter> ResultsWriter::open(Put put, const Header& header) {
+  ETB_TRY(put(dump_line(to_json(header))));
+  return ResultsWriter(std::move(put));
 }
 
 void ResultsWriter::add(const Outcome& outcome) {
   if (!status_) return;
-  status_ = file_.append(dump_line(to_json(outcome)));
+  status_ = put_(dump_line(to_json(outcome)));
 }
 
 namespace {

@@ -3,12 +3,13 @@
 // failure that was examined again has a second line; the last line of a name counts.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "api/format/output_file.hpp"
 #include "conformance/outcome/outcome_json.hpp"
 #include "etb/cpp/result.hpp"
 
@@ -65,13 +66,16 @@ class ResultsWriter {
   // With outcomes of an interrupted run: writes them first, then replaces the old file at once.
   [[nodiscard]] static Result<ResultsWriter> open(const std::string& path, const Header& header,
                                                   const std::vector<Outcome>& kept = {});
+  // Passes each line to `put`, for standard output.
+  using Put = std::function<Status(std::string_view line)>;
+  [[nodiscard]] static Result<ResultsWriter> open(Put put, const Header& header);
   void add(const Outcome& outcome);
   // Returns the first error of add(), such as a full disk or a closed pipe.
   const Status& status() const { return status_; }
 
  private:
-  explicit ResultsWriter(format::OutputFile file) : file_(std::move(file)) {}
-  format::OutputFile file_;
+  explicit ResultsWriter(Put put) : put_(std::move(put)) {}
+  Put put_;
   Status status_;
 };
 

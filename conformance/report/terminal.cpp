@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "api/format/time_left.hpp"
 #include "conformance/report/coverage.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 
@@ -123,6 +124,9 @@ void print_failures(const Results& results, const Invocation& by, std::ostream& 
 
 }  // namespace
 
+Terminal::Terminal(std::ostream& out, size_t item_count, bool is_live)
+    : out_(out), item_count_(item_count), is_live_(is_live), begin_ns_(monotonic_ns()) {}
+
 void Terminal::add(const Outcome& outcome) {
   ++done_;
   if (is_failure(outcome.state)) {
@@ -149,10 +153,13 @@ void Terminal::refine(const Outcome&) {
 
 void Terminal::draw() {
   drawn_ns_ = monotonic_ns();
-  constexpr size_t kWidth = 40;
-  const size_t full = item_count_ == 0 ? kWidth : std::min(kWidth, done_ * kWidth / item_count_);
-  out_ << fmt::format("\r[{:#<{}}{:-<{}}] {}/{}, {} failures\x1b[K", "", full, "", kWidth - full, done_,
-                      item_count_, failures_)
+  constexpr size_t kWidth = 28;  // the whole line fits into 80 columns
+  const size_t done = kept_ + done_;
+  const size_t full = item_count_ == 0 ? kWidth : std::min(kWidth, done * kWidth / item_count_);
+  const double seconds = static_cast<double>(drawn_ns_ - begin_ns_) / 1e9;
+  out_ << fmt::format("\r[{:#<{}}{:-<{}}] {}/{}, {} failure{}{}\x1b[K", "", full, "", kWidth - full, done,
+                      item_count_, failures_, failures_ == 1 ? "" : "s",
+                      format::time_left_text(seconds, done_, item_count_ - std::min(item_count_, kept_)))
        << std::flush;
 }
 

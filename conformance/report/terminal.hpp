@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terminal output: a live progress line, failures as they occur, and the summary.
+// Terminal output: a live progress line with the time that remains, failures as they occur, and the summary.
 #pragma once
 
 #include <ostream>
@@ -12,8 +12,9 @@ namespace etb::conformance {
 class Terminal {
  public:
   // `is_live`: the progress line is rewritten in place.
-  Terminal(std::ostream& out, size_t item_count, bool is_live)
-      : out_(out), item_count_(item_count), is_live_(is_live) {}
+  Terminal(std::ostream& out, size_t item_count, bool is_live);
+  // Outcomes of an earlier run that count as done.
+  void keep(size_t count) { kept_ = count; }
   void add(const Outcome& outcome);
   void refine(const Outcome& outcome);  // a failure was examined again
   void end();                           // ends the live line
@@ -23,7 +24,8 @@ class Terminal {
   std::ostream& out_;
   size_t item_count_;
   bool is_live_;
-  size_t done_ = 0, failures_ = 0, printed_failures_ = 0, refined_ = 0;
+  size_t kept_ = 0, done_ = 0, failures_ = 0, printed_failures_ = 0, refined_ = 0;
+  uint64_t begin_ns_;
   uint64_t drawn_ns_ = 0;
 };
 

@@ -23,6 +23,7 @@
 #include "host/testing/scratch_dir.hpp"
 #include "tests/conformance/fault_library.hpp"
 #include "tools/testing/cli_run.hpp"
+#include "tools/testing/terminal_picture.hpp"
 
 namespace etb::tools {
 namespace {
@@ -290,20 +291,6 @@ TEST(KillMatrix, MakingFailuresSmallerHasAnEnd) {
   EXPECT_EQ(cli({"verify", "portable", "--minimise-time", "soon"}).exit, 2);
 }
 
-// Draws a terminal: one line of text per line.
-std::string to_svg(const std::string& text) {
-  const std::vector<std::string> lines = split(text, '\n');
-  std::string out =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"920\" height=\"" +
-      std::to_string(lines.size() * 18 + 24) +
-      "\" font-family=\"monospace\" font-size=\"13\" fill=\"#ddd\">\n<rect width=\"100%\" height=\"100%\" "
-      "rx=\"6\" fill=\"#1c1c1c\"/>\n";
-  for (size_t i = 0; i < lines.size(); ++i)
-    out += "<text x=\"14\" y=\"" + std::to_string(i * 18 + 26) + "\" xml:space=\"preserve\">" +
-           conformance::escape_markup(lines[i]) + "</text>\n";
-  return out + "</svg>\n";
-}
-
 void expect_committed(const std::string& name, const std::string& content) {
   const std::string path = std::string(ETB_SOURCE_DIR) + "/docs/" + name;
   if (std::getenv("ETB_REBASE") != nullptr) std::ofstream(path) << content;
@@ -319,7 +306,7 @@ TEST(KillMatrix, ThePictureInTheDocumentationIsAReport) {
     if (!line.starts_with("note: ") && !line.starts_with("run: ")) text += line + '\n';
   for (size_t at; (at = text.find(library("fault_1"))) != std::string::npos;)
     text.replace(at, library("fault_1").size(), "my_npu");
-  expect_committed("images/verify_failure.svg", to_svg(text));
+  expect_committed("images/verify_failure.svg", terminal_picture(text));
 }
 
 std::string mutation_text() {

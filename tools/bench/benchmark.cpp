@@ -11,9 +11,10 @@
 #include <map>
 #include <thread>
 
+#include "api/format/time_left.hpp"
 #include "tools/bench/compiled_file.hpp"
-#include "tools/bench/progress.hpp"
 #include "tools/bench/worker.hpp"
+#include "tools/progress.hpp"
 #include "tools/run/timing.hpp"
 
 namespace etb::bench {
@@ -28,7 +29,8 @@ class Benchmark {
       : options_(options),
         environment_(environment),
         results_(results),
-        runs_(results.list.variants.size()) {}
+        runs_(results.list.variants.size()),
+        progress_(environment.is_quiet) {}
 
   void run() {
     compile();
@@ -80,6 +82,7 @@ class Benchmark {
   void choose_repeat(size_t index, const Turn& warm);
   void stop(size_t index);
   void measure();
+  void show_round(uint32_t round, double elapsed_seconds);
   bool take_sample(size_t index);
   void measure_profiles();
   void rest() const;
@@ -94,7 +97,7 @@ class Benchmark {
   bool is_reversed_ = false;
   double ended_seconds_ = 0;  // processor time of ended processes
   tools::Stopwatch watch_;    // since the start of the first sample
-  Progress progress_;
+  tools::Progress progress_;
 };
 
 void Benchmark::compile() {
@@ -187,6 +190,16 @@ bool Benchmark::take_sample(size_t index) {
   return true;
 }
 
+// Fewer samples than planned are taken when the time for all of them is over.
+void Benchmark::show_round(uint32_t round, double elapsed_seconds) {
+  const uint32_t count = options_.samples;
+  if (round == 0) return progress_.show(fmt::format("measuring, {} samples", count));
+  double left = elapsed_seconds / round * (count - round);
+  if (options_.max_time > 0) left = std::min(left, std::max(options_.max_time - elapsed_seconds, 0.0));
+  progress_.show_often(fmt::format("measuring {} of {} samples, about {} left", round + 1, count,
+                                   format::duration_text(left)));
+}
+
 void Benchmark::measure() {
   const double busy_before = busy_seconds(), own_before = own_seconds();
   watch_ = {};
@@ -196,7 +209,7 @@ void Benchmark::measure() {
       results_.is_cut_by_time = true;
       break;
     }
-    progress_.show_round(round, options_.samples, seconds(), options_.max_time);
+    show_round(round, seconds());
     for_each([&](size_t index) { take_sample(index); });
   }
   results_.seconds = seconds();

@@ -14,6 +14,7 @@ namespace etb::bench {
 struct Environment {
   host::RegistryOptions registry;
   bool secure = false;
+  bool is_quiet = false;  // shows no progress
   // Compiles an archive for these plugins into a file.
   std::function<Status(const std::string& archive, const std::vector<std::string>& plugins,
                        const std::string& output)>

@@ -19,6 +19,7 @@ constexpr uint32_t kMaxRuns = 10'000'000;
 struct Options {
   // Dimensions of variants
   std::vector<std::string> files;
+  std::string standard_input;         // the one of them that is standard input; "" for none
   std::vector<std::string> backends;  // "portable,xnnpack" or "ID=PLUGIN,PLUGIN"
   std::vector<uint32_t> threads = {1};
   std::vector<uint32_t> parallel = {1};

@@ -91,7 +91,7 @@ Json variant_json(const Options& options, const Results& results, size_t index) 
   const Variant& variant = results.list.variants[index];
   const VariantResult& result = results.variants[index];
   Json out{{"label", result.label},
-           {"file", variant.file},
+           {"file", variant.title},
            {"file_bytes", result.file_nbytes},
            {"backend", variant.backend},
            {"threads", variant.threads},

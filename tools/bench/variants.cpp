@@ -214,6 +214,7 @@ Status add_file(const Options& options, const Backends& backends, const std::str
   if (auto opened = format::InputFile::open(file); !opened) return tl::make_unexpected(opened.error());
   Variant made;
   made.file = file;
+  made.title = file == options.standard_input ? "standard input" : file;
   ETB_TRY(tools::expect_kind(file, {tools::FileKind::kProgram, tools::FileKind::kArchive},
                              "a program (.pte) or an archive (.pt2)"));
   made.is_archive = tools::is_archive(file);
@@ -236,14 +237,14 @@ std::vector<std::string> VariantList::labels() const {
     for (const Variant& variant : variants) values.insert(get(variant));
     return values.size();
   };
-  const auto name = [](const Variant& v) { return std::filesystem::path(v.file).filename().string(); };
+  const auto name = [](const Variant& v) { return std::filesystem::path(v.title).filename().string(); };
   const bool has_full_path = count(name) < count([](const Variant& v) { return v.file; });
   const bool has_threads = count([](const Variant& v) { return std::to_string(v.threads); }) > 1;
   const bool has_parallel = count([](const Variant& v) { return std::to_string(v.parallel); }) > 1;
   const bool has_mode = count([](const Variant& v) { return v.load_mode; }) > 1;
   std::vector<std::string> out;
   for (const Variant& variant : variants) {
-    std::string& label = out.emplace_back(has_full_path ? variant.file : name(variant));
+    std::string& label = out.emplace_back(has_full_path ? variant.title : name(variant));
     if (!variant.backend.empty()) label += " " + variant.backend;
     if (has_threads) label += fmt::format(" threads={}", variant.threads);
     if (has_parallel) label += fmt::format(" parallel={}", variant.parallel);

@@ -13,6 +13,7 @@ namespace etb::bench {
 
 struct Variant {
   std::string file;
+  std::string title;                 // of the file, for people: its path, or "standard input"
   bool is_archive = false;           // .pt2, compiled for `plugins`
   std::string backend;               // as on the command line; "" for a program without a choice
   std::vector<std::string> plugins;  // of the compilation, in order; none for portable kernels

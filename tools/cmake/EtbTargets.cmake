@@ -26,6 +26,20 @@ include(CheckPIESupported)
 check_pie_supported()
 include(EtbHardening)
 
+# Release: the linker leaves out functions and data that nothing refers to.
+if(NOT APPLE AND NOT MSVC)
+  add_compile_options($<$<CONFIG:Release>:-ffunction-sections> $<$<CONFIG:Release>:-fdata-sections>)
+  add_link_options($<$<CONFIG:Release>:LINKER:--gc-sections>)
+endif()
+
+# etb_optimise_for_size(): the targets of this folder and its subfolders are small rather than fast in a Release build.
+# For code that runs a few times in a process: docs/performance.md has the effect.
+function(etb_optimise_for_size)
+  if(NOT MSVC)
+    add_compile_options($<$<CONFIG:Release>:-Os>)
+  endif()
+endfunction()
+
 add_library(etb_warnings INTERFACE)
 target_compile_options(etb_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<BOOL:${ETB_WARNINGS_AS_ERRORS}>:-Werror>)

@@ -4,14 +4,28 @@
 #include <utility>
 
 #include "tools/screen.hpp"
+#include "tools/standard_files.hpp"
 
 namespace etb::tools {
 
 using conformance::Outcome;
+using conformance::ResultsWriter;
+
+Result<ResultsWriter> open_results(const std::string& path, const conformance::Header& header,
+                                   Session& session, const std::vector<Outcome>& kept) {
+  if (path != kStandardFile) return ResultsWriter::open(path, header, kept);
+  const auto put = [&session](std::string_view line) -> Status {
+    ETB_TRY(write_output(std::string(kStandardFile), line, session));
+    session.raw_out->flush();  // for a reader that follows the run
+    return {};
+  };
+  return ResultsWriter::open(put, header);
+}
 
 Collector::Collector(conformance::Header header, std::vector<conformance::Waiver> waivers, Session& session,
                      std::ostream& progress)
-    : waivers_(std::move(waivers)),
+    : session_(session),
+      waivers_(std::move(waivers)),
       terminal_(progress, header.item_count, session.screen != nullptr && &progress == &session.out) {
   if (session.screen != nullptr) session.screen->allow_redraw();
   results_.header = std::move(header);
@@ -20,8 +34,8 @@ Collector::Collector(conformance::Header header, std::vector<conformance::Waiver
 Status Collector::open_file(const std::string& path, std::vector<Outcome> kept) {
   if (path.empty()) return {};
   results_.outcomes = std::move(kept);
-  ETB_ASSIGN(conformance::ResultsWriter writer,
-             conformance::ResultsWriter::open(path, results_.header, results_.outcomes));
+  terminal_.keep(results_.outcomes.size());
+  ETB_ASSIGN(ResultsWriter writer, open_results(path, results_.header, session_, results_.outcomes));
   writer_.emplace(std::move(writer));
   return {};
 }

@@ -14,12 +14,18 @@
 
 namespace etb::tools {
 
+// Opens a file for outcomes; "-" is standard output. `kept` are the outcomes of an earlier interrupted run.
+[[nodiscard]] Result<conformance::ResultsWriter> open_results(
+    const std::string& path, const conformance::Header& header, Session& session,
+    const std::vector<conformance::Outcome>& kept = {});
+
 class Collector {
  public:
   Collector(conformance::Header header, std::vector<conformance::Waiver> waivers, Session& session,
             std::ostream& progress);
 
-  // Keeps `kept`, the outcomes of an earlier interrupted run. Without a file, outcomes are only in memory.
+  // Keeps `kept`, the outcomes of an earlier interrupted run. "-" is standard output. Without a file, outcomes are
+  // only in memory.
   [[nodiscard]] Status open_file(const std::string& path, std::vector<conformance::Outcome> kept);
 
   void add(conformance::Outcome outcome);
@@ -30,6 +36,7 @@ class Collector {
   conformance::Results take();
 
  private:
+  Session& session_;
   std::vector<conformance::Waiver> waivers_;
   conformance::Results results_;
   std::map<std::string, size_t> failures_;  // index by name
