@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares our runtime with the official C++ runtime: same files, same processor core, runs in pairs.
 
-    python tests/compare/runtime/compare_runtime.py --build build/release [--models] [--api host|c|cpp] [--pairs 9] [--json FILE] [--docs FILE] [MODEL.pte ...]
+    python tests/compare/runtime/compare_runtime.py --build build/release [--models] [--api host|c|cpp] [--applications] [--pairs 9] [--json FILE] [--docs FILE] [MODEL.pte ...]
 
 Needs the executorch wheel (its libraries, headers and CMake package), cmake 3.28 or newer and a C++ compiler; builds both sides, the peer in a temporary
 folder. Besides the given files it makes some with the official exporter: a chain of 200 additions of one-element tensors (time per
 instruction), where our XNNPACK plugin was built an addition of 8 floats lowered to XNNPACK (overhead of a delegate call), and with --models
 MobileNetV2, ResNet-18 and a GPT of 6 layers on portable kernels (models.py). Both sides run on one core, so with one thread.
 --api c and cpp measure our side as applications have it: libetbackend, through the C API or the C++ header over it.
+--applications compares only the addition of 8 floats, through each of the three ways.
 Prints a table. Each number is the median over pairs, whose order alternates; a ratio is the median of the pairs' own ratios, official / ours:
-above 1 we are ahead. --docs rewrites the section "Run time" of a page.
+above 1 we are ahead. --docs rewrites the section "Run time" of a page, or with --applications "Small calls".
 """
 
 import argparse
@@ -44,6 +45,22 @@ python tests/compare/runtime/compare_runtime.py --build {build} {flags}
 {table}
 
 {core_size} (`cmake --build {build} --target core_size`: the core with its verifier, without kernels, linked with `-Os`.)
+"""
+
+
+WAYS = {"c": "C API (`etb_module_call`)", "cpp": "C++ header (`etb::Module`), outputs as a vector", "host": "static libraries (`etb::host::Module`)"}
+SMALL_CALLS = """## Small calls
+
+What a call costs beside its work: one delegate call of XNNPACK on 8 floats, with the inputs set and the output read each time. The
+official C++ runtime of the executorch {version} wheel runs the same file on the same core; processes alternate, and each figure is the median of {pairs} pairs.
+A ratio above 1 means that ours is faster. {cpu}, {cores} cores.
+
+```
+cmake --preset release
+python tests/compare/runtime/compare_runtime.py --build {build} {flags}
+```
+
+{table}
 """
 
 
@@ -166,11 +183,36 @@ def cpu_name():
 
 
 def write_section(page, text):
+    """Replaces the section with the title of the text, or adds it at the end."""
     path = Path(page)
     old = path.read_text() if path.exists() else "# Performance\n"
-    found = re.search(r"^## Run time\n.*?(?=^## |\Z)", old, re.M | re.S)
+    title = re.escape(text.splitlines()[0])
+    found = re.search(rf"^{title}\n.*?(?=^## |\Z)", old, re.M | re.S)
     new = old[: found.start()] + text + ("\n" if old[found.end():] else "") + old[found.end():] if found else old.rstrip("\n") + "\n\n" + text
     path.write_text(new)
+
+
+def compare_applications(options):
+    """One small call, through each way that an application has."""
+    lines = ["| ours through | ours, ns | official, ns | official / ours |", "|---|---|---|---|"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        peer = build_peer(folder)
+        program = make_small_programs(folder, True)[-1]
+        programs = {way: build_ours(options.build, way)[0] for way in WAYS}
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # this process and its children
+        for way, text in WAYS.items():
+            options.api = way
+            row = compare(program, programs[way], peer, options, options.pairs)["run_us"]
+            lines.append(f"| {text} | {row['ours'] * 1000:.0f} | {row['theirs'] * 1000:.0f} | {row['ratio']:.2f} |")
+            print(lines[-1], flush=True)
+    if not options.docs:
+        return
+    from importlib.metadata import version
+
+    write_section(options.docs, SMALL_CALLS.format(
+        version=version("executorch"), pairs=options.pairs, build=options.build, cpu=cpu_name(), cores=os.cpu_count(),
+        flags=f"--applications --docs {options.docs}", table="\n".join(lines)))
 
 
 def main():
@@ -182,10 +224,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.2)
     parser.add_argument("--models", action="store_true")
     parser.add_argument("--api", choices=["host", "c", "cpp"], default="host", help="how our side calls the library (default: the classes of etb::host)")
+    parser.add_argument("--applications", action="store_true", help="compare only a small call, through each way that an application has")
     parser.add_argument("--json")
     parser.add_argument("--docs", help="page whose section 'Run time' is rewritten")
     parser.add_argument("programs", nargs="*")
     options = parser.parse_args()
+    if options.applications:
+        if not any(plugins_of(options.build).glob("*xnnpack*")):
+            raise SystemExit(f"--applications: no XNNPACK plugin in {plugins_of(options.build)}")
+        return compare_applications(options)
     ours, core_nbytes = build_ours(options.build, options.api)
     lines = ["| program | what | ours | official | official / ours |", "|---|---|---|---|---|"]
     print("\n".join(lines), flush=True)
