@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program knows of its commands and options, read from the option tables: for completion scripts and for
-// programs that call etbackend.
+// Lists of the commands and options, read from the option tables: for completion scripts and for programs that call
+// etbackend.
 #pragma once
 
 #include <CLI/CLI.hpp>

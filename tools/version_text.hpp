@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `etbackend --version` prints.
+// Facts of this build that `etbackend --version` prints.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

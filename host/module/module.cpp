@@ -93,7 +93,7 @@ struct Module::State {
   MemoryBudget budget{0};
   Arenas shared_arenas;
   std::map<std::string, std::unique_ptr<LoadedMethod>, std::less<>> methods;
-  // Of `methods`: the one that was used last, which is most often wanted again.
+  // The one of `methods` that was used last, which is most often wanted again.
   mutable LoadedMethod* latest = nullptr;
 
   const Program& program() const noexcept { return shared->program(); }
