@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "input_value.hpp"
+#include "dtypes.hpp"
 #include "python_error.hpp"
 
 namespace etb::python {
@@ -83,18 +83,6 @@ void* data_of_numpy(nb::handle array) {
 }
 
 }  // namespace
-
-const char* name_of(etb_dtype dtype) {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) \
-  case value:                              \
-    return text;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-    default:
-      return "unknown";
-  }
-}
 
 bool is_torch_tensor(nb::handle object) {
   Found& it = found();

@@ -15,9 +15,6 @@ namespace etb::python {
 
 enum class Framework : int { kNumpy = 0, kTorch = 1 };
 
-// Returns "float32" and the like.
-const char* name_of(etb_dtype dtype);
-
 bool is_torch_tensor(nanobind::handle object);
 
 // Returns a DLPack capsule of a torch.Tensor; an invalid object with a pending exception on failure. Tensors that

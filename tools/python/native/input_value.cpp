@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input_value.hpp"
 
-#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <cstring>
-#include <numeric>
 #include <string>
 
+#include "dtypes.hpp"
 #include "frameworks.hpp"
 #include "python_error.hpp"
 
@@ -33,85 +33,15 @@ std::string python_type_name(nb::handle object) {
       nb::str(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__")));
 }
 
-// Replaces Python's pending exception by etbackend.Error, with its text.
-[[noreturn]] void reject_with_cause(uint32_t index, const std::string& text) {
+// Replaces Python's pending exception by etbackend.Error, with its text: "a tensor of type 'X' <problem>: <exception>".
+[[noreturn]] void reject_with_cause(uint32_t index, nb::handle given, const char* problem) {
   const nb::python_error cause;
-  reject(index, text + ": " + nb::cast<std::string>(nb::str(cause.value())) +
+  reject(index, "a tensor of type '" + python_type_name(given) + "' " + problem + ": " +
+                    nb::cast<std::string>(nb::str(cause.value())) +
                     "\nhint: pass a dense tensor in host memory, as .detach().cpu() returns");
 }
 
-// The dtype of a struct code of the buffer protocol, such as "f" or "<i8"; -1: none.
-etb_dtype dtype_of_format(const char* format, Py_ssize_t item) {
-  if (format == nullptr) return ETB_DTYPE_UINT8;
-  if (*format == '@' || *format == '=' || (*format == '<' && std::endian::native == std::endian::little))
-    ++format;
-  if (format[0] == 0 || format[1] != 0) return -1;
-  if (format[0] == '?') return ETB_DTYPE_BOOL;
-  if (std::strchr("bhilq", format[0]) != nullptr) {
-    return item == 1   ? ETB_DTYPE_INT8
-           : item == 2 ? ETB_DTYPE_INT16
-           : item == 4 ? ETB_DTYPE_INT32
-                       : ETB_DTYPE_INT64;
-  }
-  if (std::strchr("BHILQ", format[0]) != nullptr) {
-    return item == 1   ? ETB_DTYPE_UINT8
-           : item == 2 ? ETB_DTYPE_UINT16
-           : item == 4 ? ETB_DTYPE_UINT32
-                       : ETB_DTYPE_UINT64;
-  }
-  if (std::strchr("efd", format[0]) != nullptr) {
-    return item == 2 ? ETB_DTYPE_FLOAT16 : item == 4 ? ETB_DTYPE_FLOAT32 : ETB_DTYPE_FLOAT64;
-  }
-  return -1;
-}
-
-etb_dtype dtype_of_dlpack(nb::dlpack::dtype dtype) {
-  using Code = nb::dlpack::dtype_code;
-  if (dtype.lanes != 1) return -1;
-  const auto by_bits = [&](etb_dtype b8, etb_dtype b16, etb_dtype b32, etb_dtype b64) -> etb_dtype {
-    return dtype.bits == 8    ? b8
-           : dtype.bits == 16 ? b16
-           : dtype.bits == 32 ? b32
-           : dtype.bits == 64 ? b64
-                              : -1;
-  };
-  switch (static_cast<Code>(dtype.code)) {
-    case Code::Int:
-      return by_bits(ETB_DTYPE_INT8, ETB_DTYPE_INT16, ETB_DTYPE_INT32, ETB_DTYPE_INT64);
-    case Code::UInt:
-      return by_bits(ETB_DTYPE_UINT8, ETB_DTYPE_UINT16, ETB_DTYPE_UINT32, ETB_DTYPE_UINT64);
-    case Code::Float:
-      return by_bits(-1, ETB_DTYPE_FLOAT16, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64);
-    case Code::Bfloat:
-      return by_bits(-1, ETB_DTYPE_BFLOAT16, -1, -1);
-    case Code::Bool:
-      return by_bits(ETB_DTYPE_BOOL, -1, -1, -1);
-    case Code::Float8_E4M3FN:
-      return ETB_DTYPE_FLOAT8E4M3FN;
-    case Code::Float8_E5M2:
-      return ETB_DTYPE_FLOAT8E5M2;
-    case Code::Float8_E4M3FNUZ:
-      return ETB_DTYPE_FLOAT8E4M3FNUZ;
-    case Code::Float8_E5M2FNUZ:
-      return ETB_DTYPE_FLOAT8E5M2FNUZ;
-    default:
-      return -1;
-  }
-}
-
 }  // namespace
-
-uint32_t element_nbytes(etb_dtype dtype) {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) \
-  case value:                              \
-    return (bits) / 8;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-    default:
-      return 0;
-  }
-}
 
 InputValue::~InputValue() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
@@ -165,13 +95,16 @@ bool InputValue::read_number(nb::handle given, uint32_t index, const Spec* spec)
 
 void InputValue::read_buffer(nb::handle given, uint32_t index, const Spec* spec) {
   if (PyObject_GetBuffer(given.ptr(), &buffer_, PyBUF_RECORDS_RO) != 0)
-    reject_with_cause(index, "a value of type '" + python_type_name(given) + "' without a buffer");
+    reject_with_cause(index, given, "without a buffer");
   has_buffer_ = true;
   const etb_dtype dtype = dtype_of_format(buffer_.format, buffer_.itemsize);
   if (dtype < 0 || element_nbytes(dtype) != buffer_.itemsize) {
     reject(index,
            std::string("elements of format '") + (buffer_.format == nullptr ? "" : buffer_.format) +
-               "', expected native numbers of a dtype that programs have\nhint: array.astype(\"float32\")",
+               "', expected native numbers of a dtype that programs have" +
+               (buffer_.format != nullptr && std::strchr(">!<", *buffer_.format) != nullptr
+                    ? "\nhint: array.astype(array.dtype.newbyteorder(\"=\"))"
+                    : ""),
            "python.dtype");
   }
   const auto rank = static_cast<size_t>(buffer_.ndim);
@@ -186,12 +119,9 @@ void InputValue::read_buffer(nb::handle given, uint32_t index, const Spec* spec)
 void InputValue::read_dlpack(nb::handle given, uint32_t index, const Spec* spec) {
   const nb::object capsule =
       is_torch_ ? torch_to_dlpack(given) : nb::steal(PyObject_CallMethod(given.ptr(), "__dlpack__", nullptr));
-  if (!capsule.is_valid())
-    reject_with_cause(index,
-                      "a tensor of type '" + python_type_name(given) + "' that DLPack does not export");
+  if (!capsule.is_valid()) reject_with_cause(index, given, "that DLPack does not export");
   auto* const managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-  if (managed == nullptr)
-    reject_with_cause(index, "a tensor of type '" + python_type_name(given) + "' of another DLPack version");
+  if (managed == nullptr) reject_with_cause(index, given, "of another DLPack version");
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on the tensor is ours
   managed_ = managed;
   const nb::dlpack::dltensor& tensor = managed->tensor;

@@ -26,9 +26,6 @@ struct Spec {
   bool is_dynamic = false;
 };
 
-// Bytes of one element; 0 for a dtype of less than a byte, which has no array type.
-uint32_t element_nbytes(etb_dtype dtype);
-
 // DLPack's stable struct around a tensor (dlpack.h, version 0.x); nanobind has the tensor's alone.
 struct ManagedTensor;
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output_array.hpp"
 
-#include <nanobind/ndarray.h>
-
 #include <array>
 #include <cstring>
 #include <string>
 
+#include "dtypes.hpp"
 #include "python_error.hpp"
 
 namespace etb::python {
@@ -26,39 +25,10 @@ bool is_row_major(const etb_tensor& tensor) {
   return true;
 }
 
-// DLPack's type of a dtype; bits 0: none.
-nb::dlpack::dtype to_dlpack(etb_dtype dtype) {
-  using Code = nb::dlpack::dtype_code;
-  const auto made = [&](Code code) {
-    return nb::dlpack::dtype{static_cast<uint8_t>(code), static_cast<uint8_t>(element_nbytes(dtype) * 8), 1};
-  };
-  switch (dtype) {
-    case ETB_DTYPE_BOOL:
-      return made(Code::Bool);
-    case ETB_DTYPE_UINT8:
-    case ETB_DTYPE_UINT16:
-    case ETB_DTYPE_UINT32:
-    case ETB_DTYPE_UINT64:
-      return made(Code::UInt);
-    case ETB_DTYPE_INT8:
-    case ETB_DTYPE_INT16:
-    case ETB_DTYPE_INT32:
-    case ETB_DTYPE_INT64:
-      return made(Code::Int);
-    case ETB_DTYPE_FLOAT16:
-    case ETB_DTYPE_FLOAT32:
-    case ETB_DTYPE_FLOAT64:
-      return made(Code::Float);
-    case ETB_DTYPE_BFLOAT16:
-      return made(Code::Bfloat);
-    default:
-      return {};
-  }
-}
-
 }  // namespace
 
-void OutputWriter::set_owner(std::shared_ptr<OpenProgram> program, MethodSpecs& method, nb::tuple inputs) {
+void OutputWriter::set_owner(std::shared_ptr<OpenProgram> program, MethodSpecs& method,
+                             std::unique_ptr<InputValue[]> inputs) {
   owner_ =
       nb::cast(new ViewOwner(std::move(program), method, std::move(inputs)), nb::rv_policy::take_ownership);
 }
@@ -113,7 +83,7 @@ nb::object OutputWriter::copy(const etb_tensor& tensor, uint32_t index) const {
 // NumPy's view is read-only: the memory may be a constant of the program.
 nb::object OutputWriter::borrow(const etb_tensor& tensor, uint32_t index) const {
   const nb::dlpack::dtype dtype = to_dlpack(tensor.dtype);
-  if (dtype.bits == 0 || (framework_ == Framework::kNumpy && tensor.dtype == ETB_DTYPE_BFLOAT16))
+  if (dtype.bits == 0 || (framework_ == Framework::kNumpy && !is_of_numpy(tensor.dtype)))
     return copy(tensor, index);  // no view of such elements exists
   std::array<size_t, ETB_MAX_RANK> sizes{};
   std::array<int64_t, ETB_MAX_RANK> strides{};

@@ -13,10 +13,11 @@
 
 namespace etb::python {
 
-// Keeps the memory of borrowed arrays: the program, and the inputs, whose memory an output may share.
+// Keeps the memory of borrowed arrays: the program, and the inputs, whose memory (or its
+// packed copy) an output may share.
 class ViewOwner {
  public:
-  ViewOwner(std::shared_ptr<OpenProgram> program, MethodSpecs& method, nanobind::tuple inputs)
+  ViewOwner(std::shared_ptr<OpenProgram> program, MethodSpecs& method, std::unique_ptr<InputValue[]> inputs)
       : program_(std::move(program)), method_(&method), inputs_(std::move(inputs)) {
     ++method.view_count;
   }
@@ -27,7 +28,7 @@ class ViewOwner {
  private:
   std::shared_ptr<OpenProgram> program_;
   MethodSpecs* method_;
-  nanobind::tuple inputs_;
+  std::unique_ptr<InputValue[]> inputs_;
 };
 
 class OutputWriter {
@@ -35,7 +36,8 @@ class OutputWriter {
   OutputWriter(Framework framework, bool copies) : framework_(framework), copies_(copies) {}
 
   // Sets the owner of borrowed arrays; needed unless outputs are copied.
-  void set_owner(std::shared_ptr<OpenProgram> program, MethodSpecs& method, nanobind::tuple inputs);
+  void set_owner(std::shared_ptr<OpenProgram> program, MethodSpecs& method,
+                 std::unique_ptr<InputValue[]> inputs);
 
   nanobind::object write(const etb_value& output, uint32_t index) const;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dtypes.hpp"
 #include "frameworks.hpp"
 #include "output_array.hpp"
 #include "python_error.hpp"
@@ -255,7 +256,7 @@ nb::list Method::run(nb::tuple inputs, int framework, bool copies, uint64_t time
   const Use used(*opened);
   MethodSpecs& found = specs(*opened);
   const size_t count = nb::len(inputs);
-  const auto read = std::make_unique<InputValue[]>(count);
+  auto read = std::make_unique<InputValue[]>(count);
   std::vector<etb_value> given;
   given.reserve(count);
   bool has_torch = false;
@@ -275,7 +276,7 @@ nb::list Method::run(nb::tuple inputs, int framework, bool copies, uint64_t time
   });
   const bool is_torch = framework < 0 ? has_torch : framework == static_cast<int>(Framework::kTorch);
   OutputWriter writer(is_torch ? Framework::kTorch : Framework::kNumpy, copies);
-  if (!copies) writer.set_owner(opened, found, inputs);
+  if (!copies) writer.set_owner(opened, found, std::move(read));
   nb::list out;
   for (uint32_t i = 0; i < outputs.size(); ++i) out.append(writer.write(outputs[i], i));
   return out;
