@@ -58,7 +58,7 @@ class _Table:
         count = self._number("<I", position)
         if count > _MOST_TEXT:
             raise ValueError("text too long")
-        return self.read(position + 4, count).decode("utf-8")
+        return self.read(position + 4, count).decode("utf-8", "surrogateescape")
 
     def tables(self, slot: int) -> list[_Table]:
         position = self.target(slot)

@@ -178,7 +178,9 @@ class Runtime:
     def __init__(self, native: _native.Program, copies: bool, trees: Mapping[str, tuple[str, str]]) -> None:
         self._native = native
         self._names = tuple(native.method_names)
-        self._methods = {name: Method(native.method(name), copies, trees.get(name, ("", ""))) for name in self._names}
+        self._methods = {
+            name: Method(native.method(index), copies, trees.get(name, ("", ""))) for index, name in enumerate(self._names)
+        }
         default = "forward" if "forward" in self._methods or not self._names else self._names[0]
         self._forward = self._methods.get(default)
 

@@ -49,7 +49,7 @@ NB_MODULE(_native, module) {
       .def_static("open_bytes", &Program::open_bytes, arg("program"), arg("options"))
       .def_prop_ro("method_names", &Program::method_names)
       .def_prop_ro("is_closed", &Program::is_closed)
-      .def("method", &Program::method, arg("name"))
+      .def("method", &Program::method, arg("index"))
       .def("decisions", &Program::decisions)
       .def("cancel", &Program::cancel)
       .def("close", &Program::close);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
-#include <algorithm>
-
 #include "dtypes.hpp"
 #include "frameworks.hpp"
 #include "output_array.hpp"
@@ -163,22 +161,19 @@ Program Program::open_bytes(nb::bytes bytes, const ProgramOptions& options) {
   return Program(std::move(opened));
 }
 
-std::vector<std::string> Program::method_names() const {
+nb::list Program::method_names() const {
   const auto opened = use(opened_);
-  std::vector<std::string> names;
+  nb::list names;
   for (uint32_t i = 0; i < etb_module_method_count(opened->module); ++i)
-    names.emplace_back(etb_module_method_name(opened->module, i));
+    names.append(text_of(etb_module_method_name(opened->module, i), "surrogateescape"));
   return names;
 }
 
-Method Program::method(const std::string& name) const {
-  const std::vector<std::string> names = method_names();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    std::string text;
-    for (const std::string& other : names) text += (text.empty() ? "'" : ", '") + other + "'";
-    raise_error(ETB_NOT_FOUND, "python.method",
-                "method '" + name + "': the program has " + (text.empty() ? "none" : text));
-  }
+// By index, because a name may be no UTF-8.
+Method Program::method(uint32_t index) const {
+  const char* const name = etb_module_method_name(use(opened_)->module, index);
+  if (name == nullptr)
+    raise_error(ETB_NOT_FOUND, "python.method", "the program has no method " + std::to_string(index));
   return {opened_, name};
 }
 
@@ -189,8 +184,9 @@ nb::list Program::decisions() const {
   for (uint32_t i = 0; i < etb_module_decision_count(opened->module); ++i) {
     etb_decision decision = ETB_DECISION_INIT;
     must([&](etb_error* error) { return etb_module_decision(opened->module, i, &decision, error); });
-    out.append(nb::make_tuple(decision.backend_id, decision.plugin_id, decision.plugin_version, decision.rule,
-                              decision.json));
+    out.append(nb::make_tuple(text_of(decision.backend_id), text_of(decision.plugin_id),
+                              text_of(decision.plugin_version), text_of(decision.rule),
+                              text_of(decision.json)));
   }
   return out;
 }
@@ -203,6 +199,8 @@ void Program::close() {
 }
 
 bool Program::is_closed() const { return opened_->program == nullptr; }
+
+nb::object Method::name() const { return text_of(name_, "surrogateescape"); }
 
 MethodSpecs& Method::specs(OpenProgram& program) {
   std::unique_ptr<MethodSpecs>& slot = program.methods[name_];

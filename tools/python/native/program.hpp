@@ -65,8 +65,8 @@ class Program {
   static Program open_file(nanobind::bytes path, const ProgramOptions& options);
   static Program open_bytes(nanobind::bytes bytes, const ProgramOptions& options);
 
-  std::vector<std::string> method_names() const;
-  Method method(const std::string& name) const;
+  nanobind::list method_names() const;
+  Method method(uint32_t index) const;
   nanobind::list decisions() const;
   void cancel() const;
   void close();
@@ -92,7 +92,7 @@ class Method {
   Method(std::shared_ptr<Program::Slot> slot, std::string name)
       : slot_(std::move(slot)), name_(std::move(name)) {}
 
-  const std::string& name() const { return name_; }
+  nanobind::object name() const;
   void load();
   void unload();
   nanobind::list input_specs();

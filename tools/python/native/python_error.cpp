@@ -32,18 +32,19 @@ std::string reason_of(etb_status status) {
 
 }  // namespace
 
+nb::object text_of(std::string_view bytes, const char* errors) {
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), errors));
+}
+
 void raise_error(etb_status status, std::string_view reason, std::string_view text) {
   static constexpr std::string_view kHint = "\nhint: ";
   const size_t hint = text.rfind(kHint);
   const std::string_view message = text.substr(0, hint);
   const std::string_view advice = hint == std::string_view::npos ? "" : text.substr(hint + kHint.size());
-  const auto to_text = [](std::string_view bytes) {
-    return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
-  };
   const nb::object type = nb::module_::import_("etbackend.errors").attr("Error");
   const nb::object made =
-      type(to_text(message), nb::arg("reason") = reason.empty() ? reason_of(status) : std::string(reason),
-           nb::arg("hint") = to_text(advice), nb::arg("code") = status);
+      type(text_of(message), nb::arg("reason") = reason.empty() ? reason_of(status) : std::string(reason),
+           nb::arg("hint") = text_of(advice), nb::arg("code") = status);
   PyErr_SetObject(type.ptr(), made.ptr());
   throw nb::python_error();
 }

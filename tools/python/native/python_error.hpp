@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Failures of the library as Python's etbackend.Error. All functions need the GIL.
+// Texts of the library as Python's str, and its failures as etbackend.Error. All functions need the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,6 +10,10 @@
 #include "etb/etbackend.h"
 
 namespace etb::python {
+
+// A str of any bytes: files and plugins may hold what is no UTF-8. `errors` is Python's name of the replacement;
+// "surrogateescape" keeps two different names different.
+nanobind::object text_of(std::string_view bytes, const char* errors = "replace");
 
 // Raises etbackend.Error. `text` may end in a line "hint: ...". An empty `reason` becomes the status, such as
 // "status.not-found".

@@ -31,12 +31,6 @@ Registry open_registry(const std::vector<std::string>& paths, uint32_t flags) {
   return Registry(made);
 }
 
-// Texts of manifests and plugins may hold any bytes.
-nb::object text_of(const char* text) {
-  return nb::steal(
-      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::char_traits<char>::length(text)), "replace"));
-}
-
 nb::tuple texts_of(const char* const* texts, uint64_t count) {
   nb::list out;
   for (uint64_t i = 0; i < count; ++i) out.append(text_of(texts[i]));
