@@ -64,7 +64,7 @@ nb::object OutputWriter::write_tensor(const etb_tensor& tensor, uint32_t index) 
   return copies_ || !has_memory ? copy(tensor, index) : borrow(tensor, index);
 }
 
-// The new array has the dimensions in the order in which they lie in memory; a transposed view restores theirs.
+// The new array has the dimensions in the order of the memory; a transposed view restores their own.
 nb::object OutputWriter::copy(const etb_tensor& tensor, uint32_t index) const {
   const bool is_plain = is_row_major(tensor);
   std::array<int64_t, ETB_MAX_RANK> sizes{};
