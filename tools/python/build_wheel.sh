@@ -49,9 +49,10 @@ fi
 
 # Builds what the wheel packs, and arranges it like an installed tree. A whole `cmake --install` would need all targets.
 build_product() {
+  local PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, as in tools/quickstart.sh
   local build=$out/product targets=(etbackend etb_shared) plugin tree=$out/tree
   say "building the product (Release, in build/python/product)"
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" -DETB_BUILD_TESTS=OFF \
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF \
     -DETB_PLUGIN_VULKAN=OFF --log-level=NOTICE >/dev/null
   for plugin in ${plugins//;/ }; do
     if cmake --build "$build" --target help | grep -q "etb_plugin_$plugin:"; then targets+=("etb_plugin_$plugin"); fi
