@@ -19,7 +19,7 @@ deb() { echo ./"$1"_[0-9]*.deb; }
 install_debs() { apt-get install -qq -y --no-install-recommends "$@"; }
 prints() { local text=$1; shift; "$@" | tee /dev/stderr | grep -F -e "$text" >/dev/null; }
 
-# What the package needs from its siblings; apt takes the rest from the mirror.
+# The package with the siblings that it needs. apt installs the other dependencies from the mirror.
 packages=("$package")
 case $package in
   libetbackend-dev) packages=(libetbackend1 libetbackend-dev) ;;
