@@ -52,11 +52,11 @@ digests() {
   if [ -n "$targets" ]; then
     (cd "$1" && find . -path ./cpack -prune -o -type f \
       \( -name '*.o' -o -name '*.a' -o -name '*.so' -o -name '*.so.*' -o -path './plugins.d/*' -o -path './bin/*' \) \
-      ! -path './CMakeFiles/*' -print0 | sort -z | xargs -0 sha256sum) >"$2"
+      ! -path './CMakeFiles/*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum) >"$2"
   else
     rm -rf "$2.tree"
     DESTDIR=$2.tree cmake --install "$1" >/dev/null
-    (cd "$2.tree" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$2"
+    (cd "$2.tree" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum) >"$2"
     rm -rf "$2.tree"
   fi
 }
@@ -73,9 +73,9 @@ second=$work/a/second/and/longer/path/build/package
 digests "$first" "$work/first.txt"
 digests "$second" "$work/second.txt"
 # With targets, only files of both; else each file must be in both.
-join -1 2 -2 2 "$work/first.txt" "$work/second.txt" | awk '$2 != $3 { print $1 }' >"$work/different.txt"
-join -v 1 -v 2 -1 2 -2 2 "$work/first.txt" "$work/second.txt" | awk '{ print $1 }' >"$work/only_one.txt"
-equal=$(join -1 2 -2 2 "$work/first.txt" "$work/second.txt" | awk '$2 == $3' | wc -l)
+LC_ALL=C join -1 2 -2 2 "$work/first.txt" "$work/second.txt" | awk '$2 != $3 { print $1 }' >"$work/different.txt"
+LC_ALL=C join -v 1 -v 2 -1 2 -2 2 "$work/first.txt" "$work/second.txt" | awk '{ print $1 }' >"$work/only_one.txt"
+equal=$(LC_ALL=C join -1 2 -2 2 "$work/first.txt" "$work/second.txt" | awk '$2 == $3' | wc -l)
 if [ "$equal" = 0 ]; then say "no file was compared"; exit 1; fi
 if [ -z "$targets" ] && [ -s "$work/only_one.txt" ]; then sed 's/^/only in one build: /' "$work/only_one.txt"; fi
 sed 's/^/different: /' "$work/different.txt"
