@@ -4,9 +4,9 @@
 # same without Python.
 #
 # usage: check_sbom.sh SBOM.spdx.json
-# exit status: 0 valid; 1 not; 77 not checked, because Python, venv or a package index is not available
+# exit status: 0 valid; 1 not; 2 wrong arguments; 77 not checked, because Python, venv or a package index is not available
 set -euo pipefail
-[ $# = 1 ] || { sed -n '3,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 2; }
+if [ $# != 1 ] || [ ! -f "$1" ]; then sed -n '3,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 2; fi
 venv=$(mktemp -d)
 trap 'rm -rf "$venv"' EXIT
 if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check 'spdx-tools==0.8.3'; } >"$venv/log" 2>&1; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs in the bare Debian of consumer_test.sh: installs one package, uses it, removes it.
-# usage: consumer_steps.sh PACKAGE      /consumer has the .debs, the examples and a program
+# usage: consumer_steps.sh PACKAGE|tar.gz      /consumer has the packages, the examples and a program
 set -euo pipefail
 package=$1
 cd /consumer
@@ -78,6 +78,21 @@ use_plugin_xnnpack() {
 use_plugin_vulkan() {
   step "the Vulkan loader is installed with it" prints libvulkan.so.1 ldconfig -p
 }
+
+# The archive: unpacked anywhere, with the shared libraries that it needs.
+use_archive() {
+  step "unpack the tar.gz, and install libfmt9 for it" bash -c "tar -xf etbackend-*.tar.gz && apt-get install -qq -y libfmt9"
+  local tree
+  tree=$(echo /consumer/etbackend-*/)
+  step "its program finds its plugins" prints "$tree" "$tree/bin/etbackend" explain xnnpack
+  step "compile the shipped model with xnnpack" prints "1 delegate call" "$tree/bin/etbackend" compile \
+    "$tree$(sed 's,^/usr/,,' <<<"$digits")" -b xnnpack -o digits.pte
+  step "run it" prints "output 0: float32 [1, 10]" "$tree/bin/etbackend" run digits.pte --random 7
+}
+if [ "$package" = tar.gz ]; then
+  use_archive
+  exit
+fi
 
 step "apt-get install ${packages[*]}" install_debs $(for name in "${packages[@]}"; do deb "$name"; done)
 dpkg -L "${packages[@]}" | sort -u >installed.txt

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs each package on a bare Debian (a chroot of debootstrap, one copy for each package), uses it as its users
+# Installs each package, and the tar.gz, on a bare Debian (a chroot of debootstrap, one copy for each package), uses it as its users
 # would (consumer_steps.sh), removes it, and checks that nothing is left. Prints the seconds of each step.
 #
-# usage: consumer_test.sh FOLDER [PACKAGE...]      FOLDER has the .debs; without names, all packages in it are tested
+# usage: consumer_test.sh FOLDER [PACKAGE...]      FOLDER has the packages; without names, all are tested. The
+#   name of the tar.gz is tar.gz
 # environment: ETBACKEND_CACHE=DIR   cache of the bare Debian (default ~/.cache/etbackend)
 # exit status: 0 all passed; 1 a step failed; 2 wrong arguments. Runs as root. Mounts end with the process.
 set -euo pipefail
@@ -26,7 +27,7 @@ shift
 test_package() {
   open_chroot "$1"
   mkdir -p "$root/consumer"
-  cp "$debs"/*.deb "$here/consumer_steps.sh" "$source/docs/examples"/run_program.c* "$source/tests/fixtures/programs/add.pte" \
+  cp "$debs"/*.deb "$debs"/*.tar.gz "$here/consumer_steps.sh" "$source/docs/examples"/run_program.c* "$source/tests/fixtures/programs/add.pte" \
     "$source/tests/install/consumer_app/consumer_app.cpp" "$source/tests/install/consumer_plugin/consumer_npu.c" "$root/consumer/"
   in_chroot "$root" bash /consumer/consumer_steps.sh "$1"
   close_chroot "$1"
@@ -36,6 +37,7 @@ make_base
 make_work
 if [ $# = 0 ]; then
   for deb in "$debs"/*.deb; do set -- "$@" "$(dpkg-deb -f "$deb" Package)"; done
+  set -- "$@" tar.gz
 fi
 for package in "$@"; do
   say "$package"
