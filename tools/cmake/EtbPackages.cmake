@@ -13,7 +13,7 @@ set(CPACK_PACKAGE_FILE_NAME etbackend-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${
 string(TOLOWER ${CPACK_PACKAGE_FILE_NAME} CPACK_PACKAGE_FILE_NAME)
 set(CPACK_GENERATOR TGZ)
 find_program(ETB_DPKG_GENCONTROL dpkg-gencontrol)
-if(ETB_DPKG_GENCONTROL)
+if(ETB_DPKG_GENCONTROL AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")   # another prefix has other folders for libraries
   list(APPEND CPACK_GENERATOR External)
 endif()
 set(CPACK_COMPONENTS_ALL runtime program plugins development)

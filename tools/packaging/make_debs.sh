@@ -26,6 +26,8 @@ soname=libetbackend.so.1
 
 fail() { echo "packages: $*" >&2; exit 1; }
 
+prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt")
+[ "$prefix" = /usr ] || fail "$build is configured for the prefix $prefix, expected /usr (preset package)"
 # The version of the program is stated once, in version.h; the changelog must follow.
 project=$(sed -n 's/^CMAKE_PROJECT_VERSION:[A-Z]*=//p' "$build/CMakeCache.txt")
 [ "${version%-*}" = "$project" ] || fail "debian/changelog: version ${version%-*}, expected $project (api/include/etb/version.h)"
