@@ -165,6 +165,7 @@ function(etb_flatbuffers target)
     target_sources(${target} PRIVATE ${out})
   endforeach()
   target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+  set_property(TARGET ${target} APPEND PROPERTY ETB_INCLUDED_LIBRARIES flatbuffers)   # see EtbSbom.cmake
 endfunction()
 
 include(EtbPlugin)
