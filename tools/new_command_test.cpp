@@ -52,7 +52,7 @@ TEST_F(NewCommand, WritesAProjectUnderItsOwnName) {
   ASSERT_EQ(made.exit, 0) << made.err;
   const auto written = files();
   for (const char* name : {"fast_adder.cpp", "fast_adder.json.in", "CMakeLists.txt", "README.md", "ci.sh",
-                           ".gitignore", "test/CMakeLists.txt"})
+                           ".gitignore", "test/CMakeLists.txt", ".github/workflows/ci.yml", ".gitlab-ci.yml"})
     EXPECT_THAT(written, Contains(Key(name)));
   EXPECT_THAT(written.at("fast_adder.cpp"),
               HasSubstr("ETB_DEFINE_PLUGIN(FastAdder, \"org.adders.fast\", \"Adders & Sons\", \"0.1.0\")"));
@@ -65,6 +65,17 @@ TEST_F(NewCommand, WritesAProjectUnderItsOwnName) {
     EXPECT_THAT(made.out, HasSubstr(name));
   }
   EXPECT_NE(fs::status(dir() + "/ci.sh").permissions() & fs::perms::owner_exec, fs::perms::none);
+}
+
+// The vendor guide's test runs the commands of the jobs.
+TEST_F(NewCommand, JobsOfCiBuildTestAndVerifyThePlugin) {
+  ASSERT_EQ(cli({"new", "fast_adder", "--dir", dir()}).exit, 0);
+  const auto written = files();
+  for (const char* job : {".github/workflows/ci.yml", ".gitlab-ci.yml"}) {
+    EXPECT_THAT(written.at(job), HasSubstr(" ./ci.sh\n")) << job;
+    EXPECT_THAT(written.at(job), HasSubstr("verify fast_adder --profile \"$VERIFY_PROFILE\"")) << job;
+    EXPECT_THAT(written.at(job), HasSubstr("--strip-components=1")) << job;
+  }
 }
 
 TEST_F(NewCommand, PlainCProjectHasNoCppSource) {

@@ -273,8 +273,8 @@ TEST(Architecture, SourcesBeginWithTheLicenceAndTestFilesHoldTests) {
 TEST(Architecture, TopLevelHoldsOnlyTheDesignedFolders) {
   const std::set<std::string> folders = {"api",         "host",  "plugins", "partitioner_sdk",
                                          "conformance", "tools", "docs",    "tests"};
-  const std::set<std::string> files = {"CMakeLists.txt", "README.md", "SECURITY.md", "LICENSE",
-                                       "CMakePresets.json"};
+  const std::set<std::string> files = {"CMakeLists.txt", "README.md", "CHANGELOG.md",     "CONTRIBUTING.md",
+                                       "SECURITY.md",    "LICENSE",   "CMakePresets.json"};
   for (const auto& entry : fs::directory_iterator(ETB_SOURCE_DIR)) {
     const std::string name = entry.path().filename().string();
     if (name[0] == '.' || name == "build") continue;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every relative link of README.md, SECURITY.md and docs/ leads to a file, and its anchor to a heading. No page is
+# Every relative link of the pages at the top and of docs/ leads to a file, and its anchor to a heading. No page is
 # empty, and docs/decisions.md links every record.
 # usage: links.sh ROOT
 set -euo pipefail
@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 # FILE#ANCHOR of each heading, as the usual renderers make it: lower case, punctuation dropped, spaces as hyphens.
 folders=(docs)
 if [ -d host ]; then folders+=(host); fi  # not in the installed tree
-mapfile -t pages < <(printf '%s\n' README.md SECURITY.md; find "${folders[@]}" -name '*.md' | LC_ALL=C sort)
+mapfile -t pages < <(ls -- *.md; find "${folders[@]}" -name '*.md' | LC_ALL=C sort)
 LC_ALL=C awk '
   FNR == 1 { fenced = 0 }
   /^ *```/ { fenced = !fenced; next }

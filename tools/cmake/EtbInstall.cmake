@@ -10,7 +10,7 @@
 #   lib/pkgconfig/etbackend{,-api,-host}.pc
 #   lib/etbackend/plugins.d/                plugins, each with its manifest
 #   share/etbackend/schema/                 FlatBuffers schemas
-#   share/doc/etbackend/                    README.md, SECURITY.md, docs/
+#   share/doc/etbackend/                    README.md and the other pages at the top, docs/
 #   bin/etbackend
 #
 # Parts of the tree, as COMPONENTs for packages (EtbPackages.cmake): `runtime`, libetbackend.so.N; `program`, the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs README.md, SECURITY.md and docs/ side by side, so that their links work. A link to a file that is not
+# Installs the pages at the top and docs/ side by side, so that their links work. A link to a file that is not
 # installed (sources, tests) becomes its text.
 # usage: cmake -DSOURCE=DIR -DDESTINATION=DIR -P EtbInstallDocs.cmake
 
@@ -33,7 +33,7 @@ function(is_installed page target out)
   cmake_path(GET page PARENT_PATH folder)
   cmake_path(ABSOLUTE_PATH path BASE_DIRECTORY ${folder} NORMALIZE)
   cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${SOURCE} OUTPUT_VARIABLE name)
-  if(NOT EXISTS ${path} OR NOT name MATCHES "^(README\\.md|SECURITY\\.md|LICENSE|docs(/.*)?)$")
+  if(NOT EXISTS ${path} OR NOT name MATCHES "^(README\\.md|CHANGELOG\\.md|CONTRIBUTING\\.md|SECURITY\\.md|LICENSE|docs(/.*)?)$")
     set(${out} FALSE PARENT_SCOPE)
   endif()
 endfunction()
@@ -54,7 +54,8 @@ function(install_page name)
 endfunction()
 
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/docs/*)
-foreach(name README.md SECURITY.md LICENSE ${files})
+list(REMOVE_ITEM files docs/mkdocs.yml)
+foreach(name README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE ${files})
   if(name MATCHES "\\.md$")
     install_page(${name})
   else()

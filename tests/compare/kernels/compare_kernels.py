@@ -26,7 +26,7 @@ SECTION = """## Kernels
 Portable kernels beside PyTorch's eager kernels ({version}), float32 and one thread on both sides, inputs of random numbers; ratios are ours / eager, medians of {pairs} pairs, so
 below 1 ours is faster. PyTorch calls MKL and oneDNN for products, factorisations, convolutions and Fourier transforms.
 
-```
+```sh
 python tests/compare/kernels/compare_kernels.py --build {build} --docs docs/performance.md
 ```
 

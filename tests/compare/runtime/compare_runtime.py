@@ -37,7 +37,7 @@ sides are release builds; {cpu}, {cores} cores.
   is linked with its backend.
 - `chain_200` is 200 additions of one-element tensors, `xnnpack_add_8` one delegate call on 8 floats; the networks run on portable kernels.
 
-```
+```sh
 cmake --preset release
 python tests/compare/runtime/compare_runtime.py --build {build} {flags}
 ```
@@ -55,7 +55,7 @@ What a call costs beside its work: one delegate call of XNNPACK on 8 floats, wit
 official C++ runtime of the executorch {version} wheel runs the same file on the same core; processes alternate, and each figure is the median of {pairs} pairs.
 A ratio above 1 means that ours is faster. {cpu}, {cores} cores.
 
-```
+```sh
 cmake --preset release
 python tests/compare/runtime/compare_runtime.py --build {build} {flags}
 ```

@@ -29,7 +29,7 @@ SECTION = """## Operator by operator
 The official libraries have a newer XNNPACK. Where whole networks came near it or behind ([performance.md](performance.md#xnnpack)), MobileNetV2 in int8 and the U-Net, these are
 their operators alone, each layer eight times in a row as the official exporter lowers it, on both runtimes; a ratio below 1 means that ours is faster.
 
-```
+```sh
 python tests/compare/xnnpack/compare_operators.py --build {build} --pairs {pairs} --page docs/xnnpack.md
 ```
 

@@ -46,7 +46,7 @@ official, so below 1 ours is faster or smaller. Our side is the build `{build}`,
 - Libraries and models of both sides are read from the disk again beforehand, whole and in order. The kernel maps a file differently when it was
   just written, or was read page by page.
 
-```
+```sh
 python tests/compare/xnnpack/compare_xnnpack.py --build {build} --models DIR {flags}
 ```
 
