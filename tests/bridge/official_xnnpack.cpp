@@ -38,9 +38,9 @@ struct OfficialXnnpack {
 };
 
 struct OfficialXnnpackPlugin : etb::bridge::WrappedPlugin<OfficialXnnpack> {
-  static etb::Result<OfficialXnnpackPlugin> make(const etb::Host&, const etb::Options&) {
+  static etb::Result<OfficialXnnpackPlugin> make(const etb::Host& host, const etb::Options&) {
     OfficialXnnpackPlugin plugin;
-    ETB_TRY(plugin.connect());
+    ETB_TRY(plugin.connect(host));
     return plugin;
   }
 

@@ -20,6 +20,7 @@
 
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include <array>
@@ -51,6 +52,42 @@ inline Status from_executorch(et::Error error, const char* function) {
   if (error == et::Error::DelegateMemoryAllocationFailed) code = Code::OUT_OF_MEMORY;
   return make_error(code, std::string("the backend's ") + function + " returned " + et::to_string(error));
 }
+
+// Passes the log of ExecuTorch's run time to the host while it lives, because a plugin does not write to standard error
+// (ABI-HYG-01). The run time has one log in a process.
+class LogRoute {
+ public:
+  explicit LogRoute(const Host& host) : host_(host) {
+    et::register_pal(et::PalImpl::create(&write, "etb/bridge/executorch.hpp"));
+    const std::lock_guard lock(mutex());
+    current() = this;
+  }
+  LogRoute(const LogRoute&) = delete;
+  LogRoute& operator=(const LogRoute&) = delete;
+  ~LogRoute() {
+    const std::lock_guard lock(mutex());
+    if (current() == this) current() = nullptr;
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex made;
+    return made;
+  }
+  static LogRoute*& current() {
+    static LogRoute* route = nullptr;
+    return route;
+  }
+  static void write(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, size_t,
+                    const char* message, size_t) {
+    const std::lock_guard lock(mutex());
+    if (current() == nullptr) return;
+    const bool is_error = level == et_pal_log_level_t::kError || level == et_pal_log_level_t::kFatal;
+    current()->host_.log(is_error ? ETB_LOG_ERROR : ETB_LOG_DEBUG, message);
+  }
+
+  Host host_;
+};
 
 // Memory from the heap for a backend that allocates from the run time, freed with this object or by reset().
 class HeapAllocator final : public et::MemoryAllocator {
@@ -286,17 +323,18 @@ class WrappedPlugin {
   }();
 
   // Also called by the make of a derived plugin.
-  Status connect() {
+  Status connect(const Host& host) {
     executorch::runtime::runtime_init();
+    log_ = std::make_unique<detail::LogRoute>(host);
     backend_ = Backend::find();
     if (backend_ == nullptr) return make_error(Code::UNAVAILABLE, "the backend is not in this library");
     if (!backend_->is_available())
       return make_error(Code::UNAVAILABLE, "the backend's is_available returned false");
     return {};
   }
-  static Result<WrappedPlugin> make(const Host&, const Options&) {
+  static Result<WrappedPlugin> make(const Host& host, const Options&) {
     WrappedPlugin plugin;
-    ETB_TRY(plugin.connect());
+    ETB_TRY(plugin.connect(host));
     return plugin;
   }
 
@@ -311,6 +349,7 @@ class WrappedPlugin {
 
  private:
   executorch::runtime::BackendInterface* backend_ = nullptr;
+  std::unique_ptr<detail::LogRoute> log_;
 };
 
 }  // namespace etb::bridge
