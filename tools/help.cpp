@@ -67,7 +67,7 @@ constexpr Row kExamples[] = {
     {"info", "etbackend info xnnpack                         # a plugin's manifest and state"},
     {"info", "etbackend info model.pte --html memory.html"},
     {"inspect",
-     "etbackend run model.pte --repeat 20 --profile run.etdp && etbackend inspect run.etdp --top 10"},
+     "etbackend inspect run.etdp --top 10              # recorded by etbackend run --profile run.etdp"},
     {"inspect", "etbackend inspect run.etdp --by op --skip 1"},
     {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
     {"graph", "etbackend graph model.pt2 --after decompose"},

@@ -12,7 +12,7 @@
 
 namespace etb::host {
 
-// Facts about a delegate that the other runtime gives when it loads a method.
+// Facts about a delegate that the other runtime has when it loads a method.
 struct BridgedRequest {
   std::string backend_id;
   std::string method_name;

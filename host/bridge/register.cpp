@@ -51,10 +51,11 @@ Status add_backend(Process& own, const std::string& name, const std::string& bac
   for (const ExecutorchBackend& backend : own.backends)
     if (backend.name() == name) return {};
   if (get_backend_class(name.c_str()) != nullptr)
-    return make_error(Code::ALREADY_EXISTS,
-                      "'" + name +
-                          "': the run time already has a backend of this name\nhint: load the "
-                          "bridge earlier (LD_PRELOAD), or use another name (ETB_BRIDGE_ALIASES)");
+    return make_error(
+        Code::ALREADY_EXISTS,
+        "'" + name +
+            "': the run time already has a backend of this name\nhint: load the bridge before the library "
+            "of that backend, or use another name (ETB_BRIDGE_ALIASES)");
   own.backends.emplace_back(name, backend_id, &find_bridge);
   const executorch::runtime::Error status =
       register_backend({own.backends.back().name().c_str(), &own.backends.back()});

@@ -41,6 +41,7 @@ const std::vector<Fence>& fences() {
       {"zip\\.h", {"partitioner_sdk/import", "host/devtools"}},
       {"sodium(/.*|\\.h)", {"api/format"}},
       {"vulkan/.*", {"plugins/vulkan"}},
+      {"executorch/.*", {"host/bridge", "api/include/etb/bridge"}},
   };
   return list;
 }

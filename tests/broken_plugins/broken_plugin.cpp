@@ -180,6 +180,7 @@ etb_status ETB_CALL query_io(etb_delegate*, const etb_io_req_sink* sink, etb_err
     etb_io_req req = {};
     req.struct_size = sizeof(req);
     req.role = role;
+    req.alignment = 1;
     if (const etb_status status = sink->put(sink->ctx, &req); status != ETB_OK) return status;
   }
   return ETB_OK;
