@@ -51,7 +51,7 @@ python tests/compare/runtime/compare_runtime.py --build {build} {flags}
 WAYS = {"c": "C API (`etb_module_call`)", "cpp": "C++ header (`etb::Module`), outputs as a vector", "host": "static libraries (`etb::host::Module`)"}
 SMALL_CALLS = """## Small calls
 
-What a call costs beside its work: one delegate call of XNNPACK on 8 floats, with the inputs set and the output read each time. The
+The cost of a call beside its work, for one delegate call of XNNPACK on 8 floats, with the inputs set and the output read each time. The
 official C++ runtime of the executorch {version} wheel runs the same file on the same core; processes alternate, and each figure is the median of {pairs} pairs.
 A ratio above 1 means that ours is faster. {cpu}, {cores} cores.
 
