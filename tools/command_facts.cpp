@@ -25,11 +25,15 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return out;
 }
 
-OptionFacts facts_of(const CLI::Option& option) {
+// An option such as "FILE,--model_path" is an argument, too, with the first of its names.
+OptionFacts facts_of(const CLI::Option& option, bool is_argument) {
   OptionFacts facts;
-  for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
-  for (const std::string& name : option.get_snames()) facts.names.push_back("-" + name);
-  if (facts.names.empty()) facts.names.push_back(option.get_name(true));
+  if (is_argument) {
+    facts.names.push_back(option.get_name(true));
+  } else {
+    for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
+    for (const std::string& name : option.get_snames()) facts.names.push_back("-" + name);
+  }
   facts.choices = choices_of(option);
   facts.text = option.get_description();
   facts.group = option.get_group();
@@ -46,7 +50,7 @@ bool has_dashes(const CLI::Option& option) {
 std::vector<OptionFacts> arguments_of(const CLI::App& app) {
   std::vector<OptionFacts> out;
   for (const CLI::Option* option : app.get_options())
-    if (!option->get_group().empty() && !has_dashes(*option)) out.push_back(facts_of(*option));
+    if (!option->get_group().empty() && option->get_positional()) out.push_back(facts_of(*option, true));
   return out;
 }
 
@@ -55,7 +59,7 @@ std::vector<OptionFacts> arguments_of(const CLI::App& app) {
 std::vector<OptionFacts> options_of(const CLI::App& app) {
   std::vector<OptionFacts> out;
   for (const CLI::Option* option : app.get_options())
-    if (!option->get_group().empty() && has_dashes(*option)) out.push_back(facts_of(*option));
+    if (!option->get_group().empty() && has_dashes(*option)) out.push_back(facts_of(*option, false));
   return out;
 }
 

@@ -18,6 +18,7 @@ enum class FileKind {
   kGraphText,     // text of an image or of a stage of the compiler
   kRecord,        // .etrecord
   kExternalData,  // .ptd
+  kEtdump,        // .etdp
   kManifest,      // of a plugin
   kJson,
   kLibrary,  // ELF

@@ -33,6 +33,7 @@ std::vector<Sample> samples() {
       {"empty.pte", FileKind::kEmpty, ""},
       {"record.etrecord", FileKind::kRecord, pt2::write_zip({{"ETRECORD_V0", ""}})},
       {"weights.ptd", FileKind::kExternalData, text_of({"\x08\0\0\0FT01", 8})},
+      {"run.etdp", FileKind::kEtdump, text_of({"\x0c\0\0\0\x08\0\0\0ED00", 12})},
       {"graph.etg", FileKind::kGraphImage, text_of({"\x08\0\0\0ETG1", 8})},
       {"graph.txt", FileKind::kGraphText, "etg 1\n"},
       {"plugin.json", FileKind::kManifest, "{\n  \"manifest_version\": 1\n}"},

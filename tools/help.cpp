@@ -17,6 +17,7 @@ constexpr Row kCommandGroups[] = {
     {"run", "Run programs"},
     {"bench", "Run programs"},
     {"info", "Run programs"},
+    {"inspect", "Run programs"},
     {"compile", "Make programs"},
     {"graph", "Make programs"},
     {"list", "Find plugins"},
@@ -33,7 +34,8 @@ constexpr Row kOptionGroups[] = {
     {"Inputs", "--input --inputs --random --ones --input-shapes --data --method --model --bound --constant"},
     {"Outputs",
      "--output --output-dir --output-file --print-output --external-data --etrecord --json --format "
-     "--csv --markdown --html --report --report-json --report-html --junit --sarif --coverage --results "
+     "--csv --tsv --perfetto --markdown --html --report --report-json --report-html --junit --sarif "
+     "--coverage --results "
      "--save --times --dump-after"},
     {"Plugins",
      "--plugin-path --secure --backend --backend-pin --backend-option --device --kernels --layer "
@@ -45,7 +47,8 @@ constexpr Row kOptionGroups[] = {
      "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
      "--minimise-time --max-time"},
     {"Measurement",
-     "--repeat --warmup --threads --cpu_threads --min-time --samples --against --fail-if-slower "
+     "--repeat --skip --by --top --warmup --threads --cpu_threads --min-time --samples --against "
+     "--fail-if-slower "
      "--profile --parallel"},
     {"General", "--help --version --config --no-config --color --quiet --verbose"},
 };
@@ -63,6 +66,10 @@ constexpr Row kExamples[] = {
     {"info", "etbackend info model.pte                       # methods, operators, memory"},
     {"info", "etbackend info xnnpack                         # a plugin's manifest and state"},
     {"info", "etbackend info model.pte --html memory.html"},
+    {"inspect",
+     "etbackend run model.pte --repeat 20 --profile run.etdp && etbackend inspect run.etdp --top 10"},
+    {"inspect", "etbackend inspect run.etdp --by op --skip 1"},
+    {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
     {"list", "etbackend list --places                        # and every folder searched"},

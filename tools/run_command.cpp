@@ -9,7 +9,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "api/format/etdump.hpp"
 #include "host/module/module.hpp"
+#include "host/profile/etdump_tracer.hpp"
 #include "tools/command.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
@@ -51,6 +53,7 @@ struct Options {
   std::vector<std::string> layers;
   std::string load_mode;  // empty: mmap, or file with --serve
   LimitOptions limits;
+  std::string profile;  // ETDump of all runs
   bool json = false;
   bool serve = false;
 };
@@ -178,8 +181,34 @@ Status open_inputs(Options& options, Session& session) {
   return {};
 }
 
+// Writes what the tracer recorded. A note says when some of it was dropped.
+Status write_profile(const Options& options, const host::EtdumpTracer& tracer, Session& session) {
+  if (options.profile.empty()) return {};
+  ETB_ASSIGN(const std::vector<std::byte> file, format::write_etdump(tracer.blocks()));
+  const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
+  ETB_TRY(write_output(options.profile, bytes, session));
+  if (tracer.dropped_count() != 0)
+    session.err << fmt::format("note: the profile lacks the last {}\n",
+                               count_of(tracer.dropped_count(), "event"));
+  return {};
+}
+
+// The profile goes to standard output alone.
+Status check_profile(const Options& options, const Session& session) {
+  if (options.profile.empty()) return {};
+  if (options.serve) return make_error(Code::INVALID_ARGUMENT, "--profile and --serve exclude each other");
+  ETB_ASSIGN(const bool is_standard, uses_standard_output({{"--profile", options.profile, true},
+                                                           {"--json", options.json ? kStandardFile : ""}},
+                                                          session));
+  if (is_standard) return {};
+  return format::expect_writable(options.profile);
+}
+
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
+  ETB_TRY(check_profile(options, session));
+  host::EtdumpTracer tracer;
   host::ModuleOptions module_options;
+  if (!options.profile.empty()) module_options.tracer = &tracer;
   module_options.load_mode = load_mode_of(options);
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.plugins.kernel_libraries;
@@ -220,12 +249,13 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   ETB_ASSIGN(const std::vector<host::EValue> outputs, module.get_outputs(options.method));
   if (!options.output_dir.empty()) ETB_TRY(write_npy_files(options.output_dir, outputs));
   if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
+  ETB_TRY(write_profile(options, tracer, session));
   if (options.json) {
     session.out << to_json(options, times, delegates, outputs, inputs, session)
                        .dump(2, ' ', true, Json::error_handler_t::replace)
                 << '\n';
   } else {
-    print_text(options, times, outputs, inputs, session.out);
+    print_text(options, times, outputs, inputs, options.profile == kStandardFile ? session.err : session.out);
   }
   return ExitCode::OK;
 }
@@ -304,6 +334,12 @@ void register_run(CLI::App& app, Session& session) {
   add_layer_option(*command, options->layers);
   add_repeat_options(*command, *options);
   add_limit_options(*command, options->limits);
+  command
+      ->add_option(
+          "--profile,--etdump_path", options->profile,
+          "Write the times of operators and delegates in all runs as an ETDump (.etdp), for `etbackend "
+          "inspect` and ExecuTorch's Inspector")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_flag(
       "--serve", options->serve,

@@ -118,6 +118,7 @@ struct CompileSpecView {
 
 class DelegateView {
  public:
+  DelegateView() noexcept = default;  // invalid until assigned
   std::string_view id() const noexcept;
   bool is_inline() const noexcept;
   uint32_t payload_index() const noexcept;  // into segments, or into inline payloads
@@ -127,7 +128,7 @@ class DelegateView {
  private:
   friend class MethodView;
   explicit DelegateView(const void* table) noexcept : table_(table) {}
-  const void* table_;
+  const void* table_ = nullptr;
 };
 
 class MethodView {

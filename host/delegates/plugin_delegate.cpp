@@ -106,15 +106,16 @@ etb_status BorrowedData::get_named(void* ctx, const char* key, etb_payload_view*
 
 PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin,
                                std::shared_ptr<const Device> device, const DelegateRequest& request,
-                               RunWatchdog& watchdog)
+                               RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies)
     : plugin_(std::move(plugin)),
       device_(std::move(device)),
       platform_(*request.platform),
       watchdog_(watchdog),
       borrowed_(to_aligned(std::move(*request.payload)), request.named_data),
-      named_data_(borrowed_.named_data()) {}
+      named_data_(borrowed_.named_data()),
+      copies_(std::move(copies)) {}
 
-Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
+Result<PluginDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
                                              std::shared_ptr<const Device> device,
                                              const DelegateRequest& request, RunWatchdog& watchdog,
                                              std::shared_ptr<StagingMemory> copies,
@@ -122,16 +123,17 @@ Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext
                                              DelegateOptions options) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
   std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(
-      new PluginDelegate(std::move(plugin), std::move(device), request, watchdog), destroy);
-  if (Status status = delegate->set_up(request, std::move(copies), specs, std::move(options)); !status) {
+      new PluginDelegate(std::move(plugin), std::move(device), request, watchdog, std::move(copies)),
+      destroy);
+  if (Status status = delegate->set_up(request, specs, std::move(options)); !status) {
     return tl::make_unexpected(
         with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
   }
   return delegate.release();
 }
 
-Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies,
-                              std::span<const etb_compile_spec> specs, DelegateOptions options) {
+Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
+                              DelegateOptions options) {
   const std::string id(request.id), method(request.method_name);
   const etb_payload_view payload = borrowed_.payload_view();
   etb_delegate_args args{};
@@ -157,8 +159,12 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<St
   input_count_ = info.input_count;
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
-  ETB_TRY(prepare_arguments(request, std::move(copies)));
-  ETB_TRY(reserve(request.arguments));
+  if (request.arguments.empty()) {
+    ETB_TRY(read_requirements(
+        request.arenas));  // the program never calls this delegate, or its host prepares later
+  } else {
+    ETB_TRY(prepare(request.arguments, request.arenas, request.may_move));
+  }
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
   if (info.scratch_bytes > request.max_scratch_bytes || alignment > 4096 ||
@@ -176,39 +182,39 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<St
   return {};
 }
 
-// Called while a method loads, when its tensors still have their largest sizes.
-Status PluginDelegate::prepare_arguments(const DelegateRequest& request,
-                                         std::shared_ptr<StagingMemory> copies) {
-  const std::span<EValue* const> arguments = request.arguments;
-  staging_.emplace(request.arenas, std::move(copies), input_count_, slots_.size());
+Status PluginDelegate::read_requirements(std::span<const std::span<std::byte>> arenas) {
+  staging_.emplace(arenas, copies_, input_count_, slots_.size());
   Status met;
-  shared_inputs_.resize(slots_.size() - input_count_);
+  shared_inputs_.assign(slots_.size() - input_count_, 0);
   ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
     if (met) met = staging_->require(req);
     if (met && (req.role & ETB_ROLE_INPUT) == 0) shared_inputs_[req.index] = req.may_alias_input;
   }));
-  ETB_TRY(std::move(met));
-  if (arguments.empty()) return {};  // the program never calls this delegate
+  return met;
+}
+
+Status PluginDelegate::prepare(std::span<EValue* const> arguments,
+                               std::span<const std::span<std::byte>> arenas, bool may_move) {
+  ETB_TRY(read_requirements(arenas));
   if (arguments.size() != slots_.size()) {
     return make_error(Code::INCOMPATIBLE, "the program passes " + std::to_string(arguments.size()) +
                                               " arguments, the plugin expects " +
                                               std::to_string(input_count_) + " inputs and " +
                                               std::to_string(slots_.size() - input_count_) + " outputs");
   }
-  ETB_TRY(staging_->reserve(arguments, request.may_move));
+  ETB_TRY(staging_->reserve(arguments, may_move));
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i]->is_tensor() || arguments[i]->tensor().dynamism() == Dynamism::kStatic) continue;
     const auto sizes = arguments[i]->tensor().sizes();
     std::copy(sizes.begin(), sizes.end(), slots_[i].upper_sizes.begin());
     slots_[i].is_bound_known = true;
   }
-  return {};
+  return reserve(arguments);
 }
 
-// Called while a method loads: the plugin plans for the largest sizes, so that no run allocates (ABI-EXEC-02).
+// Called when tensors have their largest sizes: the plugin plans for the largest sizes, so that no run allocates (ABI-EXEC-02).
 // A run reports arguments that cannot be passed, with its own error.
 Status PluginDelegate::reserve(std::span<EValue* const> arguments) {
-  if (arguments.empty()) return {};
   for (uint32_t i = 0; i < input_count_; ++i)
     if (describe(*arguments[i], i, nullptr) != ETB_OK) return {};
   return context_->reserve({tensors_.data(), input_count_});

@@ -47,10 +47,19 @@ class PluginDelegate final : public MethodDelegate {
   // `device` NULL: the plugin's default. `specs` are borrowed for the call, what `options` point to lives as long
   // as the delegate. `watchdog` outlives the delegate. The method's delegates share `copies`. End the result with
   // destroy().
-  static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
+  static Result<PluginDelegate*> make(std::shared_ptr<const PluginContext> plugin,
                                       std::shared_ptr<const Device> device, const DelegateRequest& request,
                                       RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
                                       std::span<const etb_compile_spec> specs, DelegateOptions options = {});
+
+  // Plans for the arguments of a call, tensors at their largest sizes: memory for copies, and the plugin's own
+  // reservation. make() has done this if the request had arguments. A host that sees the arguments only in its
+  // first call prepares then, and again when a tensor becomes larger. [serial:delegate]
+  Status prepare(std::span<EValue* const> arguments, std::span<const std::span<std::byte>> arenas,
+                 bool may_move);
+
+  uint32_t input_count() const noexcept { return input_count_; }
+  const etb_plugin_ident& plugin_ident() const noexcept { return *plugin_->table().ident; }
 
   etb_status execute(const DelegateRun& run) noexcept override;
   DelegateOperands operands() const noexcept override { return {input_count_, shared_inputs_}; }
@@ -66,12 +75,13 @@ class PluginDelegate final : public MethodDelegate {
   };
 
   PluginDelegate(std::shared_ptr<const PluginContext> plugin, std::shared_ptr<const Device> device,
-                 const DelegateRequest& request, RunWatchdog& watchdog);
+                 const DelegateRequest& request, RunWatchdog& watchdog,
+                 std::shared_ptr<StagingMemory> copies);
   ~PluginDelegate() = default;
 
-  Status set_up(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies,
-                std::span<const etb_compile_spec> specs, DelegateOptions options);
-  Status prepare_arguments(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies);
+  Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
+                DelegateOptions options);
+  Status read_requirements(std::span<const std::span<std::byte>> arenas);
   Status reserve(std::span<EValue* const> arguments);
   etb_status describe(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
@@ -91,6 +101,7 @@ class PluginDelegate final : public MethodDelegate {
   std::optional<Context> context_;
   std::vector<Slot> slots_;          // inputs, then outputs
   std::vector<etb_tensor> tensors_;  // the same
+  std::shared_ptr<StagingMemory> copies_;
   std::optional<ArgumentStaging> staging_;
   uint32_t input_count_ = 0;
   std::vector<uint32_t> shared_inputs_;  // etb_io_req.may_alias_input, by output

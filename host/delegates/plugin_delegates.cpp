@@ -13,10 +13,8 @@ namespace {
 constexpr size_t kPrefixNbytes = 4096;  // bytes that a plugin may read before it decides if a payload suits
 
 Result<PayloadVerdict> judge(const PluginContext& plugin, const DelegateRequest& request,
-                             const std::string& id) {
+                             const std::string& id, std::span<const etb_compile_spec> specs) {
   const std::span<const std::byte> bytes = request.payload->bytes();
-  std::vector<std::string> keys;
-  const std::vector<etb_compile_spec> specs = to_specs(request, keys);
   etb_payload_check check{};
   check.struct_size = ETB_INIT_SIZE(etb_payload_check);
   check.backend_id = id.c_str();
@@ -30,15 +28,26 @@ Result<PayloadVerdict> judge(const PluginContext& plugin, const DelegateRequest&
 
 }  // namespace
 
-Result<Selection> PluginDelegates::select(const DelegateRequest& request) {
-  const std::string id(request.id);
+ResolveOptions PluginDelegates::resolve_options(const std::string& backend_id) const {
   ResolveOptions options;
   options.allow_aliases = false;
   options.profiles = ETB_PROFILE_RUNTIME;
-  if (const auto pin = pins_.find(id); pin != pins_.end()) options.pin = pin->second;
+  if (const auto pin = pins_.find(backend_id); pin != pins_.end()) options.pin = pin->second;
+  return options;
+}
+
+std::string PluginDelegates::plugin_of(const std::string& backend_id) const {
+  const auto decision = registry_.resolve(backend_id, resolve_options(backend_id));
+  return decision->winner() != nullptr ? decision->winner()->id : "";
+}
+
+Result<Selection> PluginDelegates::select(const DelegateRequest& request,
+                                          std::span<const etb_compile_spec> specs) {
+  const std::string id(request.id);
+  ResolveOptions options = resolve_options(id);
   options.judge_payload = [&](const PluginEntry& entry) -> Result<PayloadVerdict> {
     ETB_ASSIGN(const auto plugin, registry_.initialise(entry));
-    return judge(*plugin, request, id);
+    return judge(*plugin, request, id, specs);
   };
   Result<Selection> selection = registry_.open(id, options);
   const std::lock_guard lock(mutex_);
@@ -50,18 +59,25 @@ Result<Selection> PluginDelegates::select(const DelegateRequest& request) {
 etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegate** out,
                                    etb_error* error) noexcept {
   return guard(error, [&]() -> Status {
-    ETB_ASSIGN(const Selection selection, select(request));
     std::vector<std::string> keys;
     const std::vector<etb_compile_spec> specs = to_specs(request, keys);
-    DelegateOptions options;
-    if (const auto given = options_.find(std::string(request.id)); given != options_.end()) {
-      ETB_ASSIGN(options, read_delegate_options(*selection.plugin, given->second));
-    }
-    ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, options.device));
-    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, std::move(device), request, watchdog_,
-                                          staging_memory_of(request.named_data), specs, std::move(options)));
+    const auto given = options_.find(std::string(request.id));
+    ETB_ASSIGN(*out, make(request, specs, given != options_.end() ? given->second : OptionTexts()));
     return {};
   });
+}
+
+Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
+                                              std::span<const etb_compile_spec> specs,
+                                              const OptionTexts& option_texts) {
+  ETB_ASSIGN(const Selection selection, select(request, specs));
+  DelegateOptions options;
+  if (!option_texts.empty()) {
+    ETB_ASSIGN(options, read_delegate_options(*selection.plugin, option_texts));
+  }
+  ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, options.device));
+  return PluginDelegate::make(selection.plugin, std::move(device), request, watchdog_,
+                              staging_memory_of(request.named_data), specs, std::move(options));
 }
 
 // Returns NULL if the application named no device.

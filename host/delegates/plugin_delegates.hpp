@@ -22,6 +22,8 @@
 
 namespace etb::host {
 
+class PluginDelegate;
+
 // Several threads may load methods. The registry outlives this object, which outlives every method loaded
 // with it.
 class PluginDelegates final : public DelegateResolver {
@@ -50,15 +52,26 @@ class PluginDelegates final : public DelegateResolver {
 
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
 
+  // Creates a delegate for another runtime, whose compile specs and options are not in a program view. Ignores
+  // `request.compile_specs` and set_option(). End the result with destroy().
+  [[nodiscard]] Result<PluginDelegate*> make(const DelegateRequest& request,
+                                             std::span<const etb_compile_spec> specs,
+                                             const OptionTexts& options);
+
+  // Returns the id of the plugin that is first in line for a delegate id, as far as manifests show it; "" if none is.
+  std::string plugin_of(const std::string& backend_id) const;
+
   // The latest kMaxDecisions decisions, one for each requested delegate, in order, failed ones included.
   static constexpr size_t kMaxDecisions = 4096;
   std::vector<std::shared_ptr<const Decision>> decisions() const;
 
  private:
-  Result<Selection> select(const DelegateRequest& request);
+  Result<Selection> select(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
   Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin,
                                                   std::span<const etb_option> options);
   std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
+
+  ResolveOptions resolve_options(const std::string& backend_id) const;
 
   Registry& registry_;
   std::map<std::string, std::string> pins_;

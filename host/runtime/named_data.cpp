@@ -41,6 +41,7 @@ etb_status DataFile::load_range(format::SegmentRange range, DataBlock* out, etb_
 etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
                               std::optional<format::LayoutRecord>* out_layout,
                               etb_error* error) const noexcept {
+  if (source_ != nullptr) return source_->find(key, out, error);
   constexpr uint32_t kNowhere = ~uint32_t{0};
   uint32_t in_program = kNowhere;
   const uint32_t program_count = program_ == nullptr ? 0 : program_->view().named_data_count();

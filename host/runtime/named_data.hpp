@@ -29,10 +29,23 @@ class DataFile {
   format::DataView view_;
 };
 
-// Borrows the program and the files.
+// Bytes by name that another runtime stores. Several threads may call it at the same time.
+class NamedDataSource {
+ public:
+  virtual etb_status find(std::string_view key, DataBlock* out, etb_error* error) const noexcept = 0;
+
+ protected:
+  NamedDataSource() noexcept = default;
+  NamedDataSource(const NamedDataSource&) = default;
+  NamedDataSource& operator=(const NamedDataSource&) = default;
+  ~NamedDataSource() = default;
+};
+
+// Borrows the program and the files, or the source.
 class NamedDataMap {
  public:
   NamedDataMap() noexcept = default;
+  explicit NamedDataMap(const NamedDataSource& source) noexcept : source_(&source) {}
   NamedDataMap(const Program* program, std::span<const DataFile* const> files) noexcept
       : program_(program), files_(files) {}
 
@@ -47,6 +60,7 @@ class NamedDataMap {
                                 etb_error* error) const noexcept;
 
  private:
+  const NamedDataSource* source_ = nullptr;  // if set, the only place
   const Program* program_ = nullptr;
   std::span<const DataFile* const> files_;
   mutable uint32_t next_ =

@@ -168,15 +168,45 @@ etb_status ETB_CALL create(etb_plugin*, const etb_delegate_args*, etb_delegate**
   return ETB_OK;
 }
 etb_status ETB_CALL destroy(etb_delegate*, etb_error*) { return ETB_OK; }
+#if defined(ETB_BROKEN_ABORTS_IN_EXECUTE) || defined(ETB_BROKEN_KEEPS_POINTERS)
+// One input and one output, so that a program can run them.
+etb_status ETB_CALL query_delegate(etb_delegate*, etb_delegate_info* info, etb_error*) {
+  info->input_count = info->output_count = info->max_contexts = 1;
+  return ETB_OK;
+}
+etb_status ETB_CALL query_io(etb_delegate*, const etb_io_req_sink* sink, etb_error*) {
+  constexpr uint32_t kRoles[] = {ETB_ROLE_INPUT, ETB_ROLE_OUTPUT};
+  for (const uint32_t role : kRoles) {
+    etb_io_req req = {};
+    req.struct_size = sizeof(req);
+    req.role = role;
+    if (const etb_status status = sink->put(sink->ctx, &req); status != ETB_OK) return status;
+  }
+  return ETB_OK;
+}
+#else
 etb_status ETB_CALL query_delegate(etb_delegate*, etb_delegate_info*, etb_error*) { return ETB_OK; }
 etb_status ETB_CALL query_io(etb_delegate*, const etb_io_req_sink*, etb_error*) { return ETB_OK; }
+#endif
 etb_status ETB_CALL context_create(etb_delegate*, const etb_option*, uint64_t, etb_context** out,
                                    etb_error*) {
   *out = reinterpret_cast<etb_context*>(&context_object);
   return ETB_OK;
 }
 etb_status ETB_CALL context_destroy(etb_context*, etb_error*) { return ETB_OK; }
+#if defined(ETB_BROKEN_ABORTS_IN_EXECUTE)
+etb_status ETB_CALL execute(etb_context*, const etb_exec_args*, etb_error*) { std::abort(); }
+#elif defined(ETB_BROKEN_KEEPS_POINTERS)
+// Reads the input of the run before.
+etb_status ETB_CALL execute(etb_context*, const etb_exec_args* args, etb_error*) {
+  static const volatile char* kept = nullptr;
+  if (kept != nullptr) (void)*kept;
+  kept = static_cast<const volatile char*>(args->inputs[0].data);
+  return ETB_OK;
+}
+#else
 etb_status ETB_CALL execute(etb_context*, const etb_exec_args*, etb_error*) { return ETB_OK; }
+#endif
 
 // Tables followed by free space, as in a later minor version.
 template <class Table>

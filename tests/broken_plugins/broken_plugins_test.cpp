@@ -63,6 +63,8 @@ const std::vector<Row>& rows() {
       // No defect.
       {"good", Seen::kNever, "", ""},
       {"unloadable", Seen::kNever, "", ""},
+      {"aborts_in_execute", Seen::kNever, "", ""},
+      {"keeps_pointers", Seen::kNever, "", ""},
       // proves: ABI-VER-03 ABI-SIZE-02
       {"future_minor", Seen::kNever, "", "", abi("1.0", "1.900")},
       {"extra_symbol", Seen::kNever, "", ""},

@@ -8,7 +8,8 @@
 # usage: check_hardening.sh [--cet] [--linked-cet] [--bti] [--exceptions TABLE] FILE...    ignores other files
 #   --cet, --bti        the compiler marks objects for CET (x86), for BTI (AArch64)
 #   --linked-cet        the C library's start files are marked for CET, too; else no linked file can be
-#   --exceptions TABLE  lines `NAME PROPERTY REASON`: accepted findings. A line without a finding is a failure
+#   --exceptions TABLE  lines `NAME PROPERTY REASON`: accepted findings. A line without a finding is a failure, unless
+#                       PROPERTY ends in ?, for findings that depend on the flags of the build
 # exit status: 0 no protection is missing, 1 one is missing, 2 no file was checked
 set -euo pipefail
 cet='' linked_cet='' bti='' table=/dev/null checked=0 findings=''
@@ -87,7 +88,10 @@ if [ "$checked" = 0 ]; then echo "no ELF file and no archive among $# files"; ex
 
 # Prints findings without an exception, and exceptions without a finding.
 left=$(printf '%s' "$findings" | awk -v table="$table" '
-  BEGIN { while ((getline line < table) > 0) if (line !~ /^(#|$)/) { split(line, word, " "); allowed[word[1] ": " word[2]] = 1 } }
+  BEGIN { while ((getline line < table) > 0) if (line !~ /^(#|$)/) {
+    split(line, word, " "); may = sub(/\?$/, "", word[2]); allowed[word[1] ": " word[2]] = 1
+    if (may) seen[word[1] ": " word[2]] = 1
+  } }
   { split($0, part, ": "); key = part[1] ": " part[2]; if (key in allowed) seen[key] = 1; else print }
   END { for (key in allowed) if (!(key in seen)) print key ": the table of exceptions names it, but the file has it" }')
 if [ -n "$left" ]; then printf '%s\n' "$left"; exit 1; fi

@@ -13,6 +13,9 @@
 #   share/doc/etbackend/                    README.md and the other pages at the top, docs/
 #   bin/etbackend
 #
+# Parts of the tree, as COMPONENTs for packages (EtbPackages.cmake): `runtime`, libetbackend.so.N; `program`, the
+# program, its man pages and the documents; `plugins`; `development`, everything else.
+#
 # A library belongs to the component of its top folder: formats (api/), host, partitioner_sdk, conformance.
 # There is no list of libraries: every static or interface library etb_* of those folders is installed, unless
 # it was added with TEST_SUPPORT. External dependencies of a library must be in the table of
@@ -21,11 +24,13 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(ETB_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/etbackend)
 set(ETB_COMPONENTS formats host partitioner_sdk conformance)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 
 function(etb_install_package)
   install(DIRECTORY api/include/etb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(TARGETS etb_api EXPORT etbackend-api)
-  install(TARGETS etb_shared EXPORT etbackend-library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS etb_shared EXPORT etbackend-library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT runtime NAMELINK_COMPONENT development)
   foreach(component ${ETB_COMPONENTS})
     set(folder ${component})
     if(component STREQUAL "formats")
@@ -34,12 +39,12 @@ function(etb_install_package)
     etb_install_component(${component} ${folder})
   endforeach()
   if(TARGET etbackend)
-    install(TARGETS etbackend RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS etbackend RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
   endif()
   install(DIRECTORY api/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/etbackend OPTIONAL FILES_MATCHING PATTERN "*.fbs")
   install(CODE "execute_process(COMMAND \${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
     -DDESTINATION=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}
-    -P ${PROJECT_SOURCE_DIR}/tools/cmake/EtbInstallDocs.cmake COMMAND_ERROR_IS_FATAL ANY)")
+    -P ${PROJECT_SOURCE_DIR}/tools/cmake/EtbInstallDocs.cmake COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
   etb_install_cmake_package()
   etb_install_pkg_config()
 endfunction()

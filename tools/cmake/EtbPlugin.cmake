@@ -72,6 +72,7 @@ function(etb_add_plugin name)
   endif()
 
   if(NOT arg_NO_INSTALL)
+    set_property(GLOBAL APPEND PROPERTY ETB_INSTALLED_PLUGINS ${target})
     install(PROGRAMS $<TARGET_FILE:${target}> DESTINATION ${ETB_PLUGIN_INSTALL_DIR} COMPONENT plugins)
     install(FILES ${arg_OUTPUT_DIRECTORY}/${name}.json DESTINATION ${ETB_PLUGIN_INSTALL_DIR} COMPONENT plugins)
   endif()

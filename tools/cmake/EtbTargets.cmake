@@ -32,11 +32,11 @@ if(NOT APPLE AND NOT MSVC)
   add_link_options($<$<CONFIG:Release>:LINKER:--gc-sections>)
 endif()
 
-# etb_optimise_for_size(): the targets of this folder and its subfolders are small rather than fast in a Release build.
-# For code that runs a few times in a process: docs/performance.md has the effect.
-function(etb_optimise_for_size)
+# etb_optimise_release(-O2|-Os): in a Release build, the targets of this folder and its subfolders are optimised so instead of
+# with -O3: for code that is not called in a loop. docs/performance.md has the sizes.
+function(etb_optimise_release level)
   if(NOT MSVC)
-    add_compile_options($<$<CONFIG:Release>:-Os>)
+    add_compile_options($<$<CONFIG:Release>:${level}>)
   endif()
 endfunction()
 
@@ -165,6 +165,7 @@ function(etb_flatbuffers target)
     target_sources(${target} PRIVATE ${out})
   endforeach()
   target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+  set_property(TARGET ${target} APPEND PROPERTY ETB_INCLUDED_LIBRARIES flatbuffers)   # see EtbSbom.cmake
 endfunction()
 
 include(EtbPlugin)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A compiled program."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import Error
+from .reports import CompileReport
+from .runtime import Runtime
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program file (.pte) in memory, with the report of its compilation."""
+
+    buffer: bytes = field(repr=False)
+    report: CompileReport = field(repr=False)
+    external_data: Path | None = None  # file of the weights, if compile() wrote one
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the program file and returns its path. The file gets its name when it is complete."""
+        target = Path(path)
+        try:
+            descriptor, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(self.buffer)
+                    os.fchmod(file.fileno(), 0o666 & ~_umask())
+                os.replace(part, target)
+            except BaseException:
+                os.unlink(part)
+                raise
+        except OSError as cause:
+            raise Error(f"cannot write program '{target}': {cause.strerror}", reason="python.file") from cause
+        return target
+
+    def load(self, **options: Any) -> Runtime:
+        """Loads the program; `options` are those of Runtime.load."""
+        return Runtime.load(self, **options)
+
+
+def _umask() -> int:
+    """The process's umask, read without a change where the system allows it."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            return next(int(line.split()[1], 8) for line in status if line.startswith("Umask:"))
+    except (OSError, StopIteration, ValueError):
+        return 0o022

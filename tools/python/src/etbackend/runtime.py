@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running programs (.pte)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from . import _native
+from ._product import folders_of, text_of, texts_of
+from ._program_file import read_trees
+from ._trees import Tree, describe, flatten, parse_tree, unflatten
+from .errors import Error
+
+if TYPE_CHECKING:
+    from .program import Program
+
+Framework: TypeAlias = Literal["numpy", "torch"]
+LoadMode: TypeAlias = Literal["file", "mmap", "mmap-lock", "mmap-try-lock"]
+OptionValue: TypeAlias = str | int | float | bool
+Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | Program"
+
+_KINDS = ("none", "tensor", "int", "float", "bool", "other")
+_LOAD_MODES: dict[str, int] = {"mmap": 0, "file": 1, "mmap-lock": 2, "mmap-try-lock": 3}
+_NO_PLUGINS, _SHARED_ARENAS, _SECURE = 1, 2, 4  # ETB_MODULE_*
+_FRAMEWORKS: dict[str | None, int] = {None: -1, "numpy": 0, "torch": 1}
+
+
+@dataclass(frozen=True)
+class ValueInfo:
+    """An input or output of a method.
+
+    kind: "tensor", "int", "float", "bool", "none", or "other" (a text or a list, which cannot cross).
+    sizes: upper bounds if is_dynamic. dim_order: dimensions from outermost to innermost.
+    """
+
+    kind: str
+    dtype: str
+    sizes: tuple[int, ...]
+    dim_order: tuple[int, ...]
+    is_dynamic: bool
+    nbytes: int
+    dtype_code: int  # ExecuTorch's ScalarType
+
+    @staticmethod
+    def _of(spec: _native.Spec) -> ValueInfo:
+        kind, code, dtype, sizes, dim_order, is_dynamic, nbytes = spec
+        is_tensor = kind == 1
+        return ValueInfo(_KINDS[kind], dtype if is_tensor else "", sizes, dim_order, is_dynamic, nbytes, code)
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """Description of a method. The trees show the nesting of the exporter's call: `((*, {"x": *}), {})`."""
+
+    name: str
+    inputs: tuple[ValueInfo, ...]
+    outputs: tuple[ValueInfo, ...]
+    input_tree: str
+    output_tree: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The plugin that serves one delegate of the program, and why. plugin_id: "" if none could be used."""
+
+    backend_id: str
+    plugin_id: str
+    plugin_version: str
+    rule: str
+    data: Mapping[str, Any]  # all candidates, as `etbackend explain --json` prints them
+
+
+class Method:
+    """One method of a loaded program. Call it as the model was called at export."""
+
+    def __init__(self, native: _native.Method, copies: bool, trees: tuple[str, str]) -> None:
+        self._native = native
+        self._copies = copies
+        self._inputs = parse_tree(trees[0])
+        self._outputs = parse_tree(trees[1])
+        root = self._inputs
+        # Most models take tensors and no keywords: their arguments are the leaves.
+        self._is_plain = root is None or (
+            len(root.children) == 2 and root.children[0].is_flat_tuple and root.children[1].leaf_count == 0
+        )
+        self._returns_leaf = self._outputs is not None and self._outputs.is_leaf
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        inputs = args if self._is_plain and not kwargs else self._flatten(args, kwargs)
+        outputs = self._native.run(inputs, -1, self._copies, 0, 0)
+        return outputs[0] if self._returns_leaf and len(outputs) == 1 else self._unflatten(outputs)
+
+    def execute(
+        self,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        framework: Framework | None = None,
+        copy: bool | None = None,
+        timeout: float | None = None,
+        max_instructions: int = 0,
+    ) -> Any:
+        """Like a call, with options of this run.
+
+        framework: of output arrays; by default PyTorch's if an input is a torch.Tensor, else NumPy's.
+        copy: False: output arrays borrow the program's memory, which the next run of the method overwrites.
+        timeout: seconds, after which the run fails with reason "status.deadline-exceeded".
+        max_instructions: limit of instructions in loops; 0: the library's default.
+        """
+        leaves = self._flatten(tuple(args), kwargs or {})
+        return self._unflatten(self.run(leaves, framework=framework, copy=copy, timeout=timeout, max_instructions=max_instructions))
+
+    def run(
+        self,
+        leaves: Sequence[Any],
+        *,
+        framework: Framework | None = None,
+        copy: bool | None = None,
+        timeout: float | None = None,
+        max_instructions: int = 0,
+    ) -> list[Any]:
+        """Runs on all inputs in the program's order, without their nesting, and returns all outputs likewise."""
+        copies = self._copies if copy is None else copy
+        return self._native.run(
+            tuple(leaves), _framework_of(framework), copies, _nanoseconds(timeout), _whole(max_instructions, "max_instructions")
+        )
+
+    @property
+    def name(self) -> str:
+        return self._native.name
+
+    @property
+    def info(self) -> MethodInfo:
+        """Inputs and outputs. Loads the method."""
+        native = self._native
+        return MethodInfo(
+            native.name,
+            tuple(ValueInfo._of(spec) for spec in native.input_specs()),
+            tuple(ValueInfo._of(spec) for spec in native.output_specs()),
+            describe(self._inputs) if self._inputs else "",
+            describe(self._outputs) if self._outputs else "",
+        )
+
+    def load(self) -> None:
+        """Makes the method ready, which its first run would do otherwise."""
+        self._native.load()
+
+    def unload(self) -> None:
+        """Ends the method's memory and state; the next run starts from initial values."""
+        self._native.unload()
+
+    def _flatten(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        root: Tree | None = self._inputs
+        if root is not None:
+            return tuple(flatten(root, (args, dict(kwargs)), f"arguments of '{self.name}'"))
+        if kwargs:
+            raise Error(
+                f"method '{self.name}': the program does not state the names of its arguments, found {sorted(kwargs)}",
+                reason="python.tree",
+                hint="pass all inputs by position",
+            )
+        return args
+
+    def _unflatten(self, outputs: list[Any]) -> Any:
+        if self._outputs is None or self._outputs.leaf_count != len(outputs):
+            return outputs  # no tree, or a program with further outputs (gradients)
+        return unflatten(self._outputs, iter(outputs))
+
+
+class Runtime:
+    """A loaded program. `Runtime.load` makes one; `with` closes it."""
+
+    def __init__(self, native: _native.Program, copies: bool, trees: Mapping[str, tuple[str, str]]) -> None:
+        self._native = native
+        self._names = tuple(native.method_names)
+        self._methods = {
+            name: Method(native.method(index), copies, trees.get(name, ("", ""))) for index, name in enumerate(self._names)
+        }
+        default = "forward" if "forward" in self._methods or not self._names else self._names[0]
+        self._forward = self._methods.get(default)
+
+    @staticmethod
+    def load(
+        source: Source,
+        *,
+        backends: Mapping[str, str] | None = None,
+        devices: Mapping[str, str] | str | None = None,
+        options: Mapping[str, Mapping[str, OptionValue]] | None = None,
+        threads: int = 0,
+        data: Iterable[str | os.PathLike[str]] = (),
+        kernels: Iterable[str | os.PathLike[str]] = (),
+        plugin_paths: Iterable[str | os.PathLike[str]] = (),
+        use_plugins: bool = True,
+        load_mode: LoadMode = "file",
+        max_memory: int = 0,
+        random_seed: int = 0,
+        shared_arenas: bool = False,
+        secure: bool = False,
+        copy_outputs: bool = True,
+    ) -> Runtime:
+        """Loads a program from a path, from bytes, or from etbackend.compile.
+
+        backends: plugin to use by delegate id, as in {"XnnpackBackend": "xnnpack"}.
+        devices: device (uuid or name) by delegate id, or for all delegates.
+        options: options of delegates, by delegate id.
+        threads: for kernels and plugins; 0: one for each processor.
+        data: files of external weights (.ptd). kernels: libraries of kernels.
+        plugin_paths: folders searched for plugins before all others.
+        load_mode: "file" reads the file; "mmap" maps it, which ends the process if the file is cut meanwhile.
+        copy_outputs: False: see Method.execute(copy=False).
+        """
+        native = _native.ProgramOptions()
+        native.load_mode = _choice(load_mode, _LOAD_MODES, "load_mode")
+        native.flags = (0 if use_plugins else _NO_PLUGINS) | (_SHARED_ARENAS if shared_arenas else 0) | (_SECURE if secure else 0)
+        native.registry_flags = 1 if secure else 0
+        native.threads = _whole(threads, "threads", 0xFFFFFFFF)
+        native.max_memory_bytes = _whole(max_memory, "max_memory")
+        native.random_seed = _whole(random_seed, "random_seed")
+        # Weights that etbackend.compile wrote beside a program are found by themselves.
+        beside = getattr(source, "external_data", None)
+        native.data_paths = texts_of(data, "data") or ([] if beside is None else [str(beside)])
+        native.kernel_libraries = texts_of(kernels, "kernels")
+        native.plugin_paths = folders_of(plugin_paths, "plugin_paths")
+        native.choices = _choices(backends, devices)
+        native.settings = [
+            (text_of(backend, "options"), text_of(key, "options"), _setting(value))
+            for backend, rows in (options or {}).items()
+            for key, value in rows.items()
+        ]
+        program, trees = _open(source, load_mode, native)
+        return Runtime(program, copy_outputs, trees)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs "forward", or the first method, with the arguments of the exported model."""
+        if self._forward is None:
+            raise Error("the program has no method", reason="python.method")
+        return self._forward(*args, **kwargs)
+
+    __call__ = forward
+
+    def execute(self, method: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **run: Any) -> Any:
+        """Runs a method by name; `run` are options of Method.execute."""
+        return self.method(method).execute(args, kwargs, **run)
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        return self._names
+
+    def method(self, name: str = "forward") -> Method:
+        found = self._methods.get(name)
+        if found is None:
+            raise Error(f"method '{name}': the program has {list(self._names)}", reason="python.method")
+        return found
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The plugins that serve the delegates of the loaded methods, and why."""
+        return tuple(
+            Decision(backend, plugin, version, rule, json.loads(data))
+            for backend, plugin, version, rule, data in self._native.decisions()
+        )
+
+    def cancel(self) -> None:
+        """Asks the present run, on another thread, to stop: it fails with reason "status.cancelled"."""
+        self._native.cancel()
+
+    def close(self) -> None:
+        """Ends the program: a present run is cancelled, and memory is freed with the last array that borrows it."""
+        self._native.close()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._native.is_closed
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<etbackend.Runtime of {', '.join(self._names)}{' (closed)' if self.is_closed else ''}>"
+
+
+def _open(
+    source: Source, load_mode: str, options: _native.ProgramOptions
+) -> tuple[_native.Program, dict[str, tuple[str, str]]]:
+    content = getattr(source, "buffer", source)  # of an etbackend.Program
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return _open_bytes(bytes(content), options)
+    path = text_of(source, "program")
+    if load_mode == "file":
+        try:
+            with open(path, "rb") as file:
+                return _open_bytes(file.read(), options)
+        except OSError as cause:
+            raise Error(f"cannot read program '{path}': {cause.strerror}", reason="python.file") from cause
+    program = _native.Program.open_file(os.fsencode(path), options)
+    try:
+        with open(path, "rb") as file:
+            return program, read_trees(lambda offset, count: os.pread(file.fileno(), count, offset))
+    except OSError:
+        return program, {}  # removed since: the trees are a convenience
+
+
+def _open_bytes(content: bytes, options: _native.ProgramOptions) -> tuple[_native.Program, dict[str, tuple[str, str]]]:
+    program = _native.Program.open_bytes(content, options)
+    return program, read_trees(lambda offset, count: content[offset : offset + count])
+
+
+def _choices(backends: Mapping[str, str] | None, devices: Mapping[str, str] | str | None) -> list[tuple[str, str, str]]:
+    rows = [(text_of(backend, "backends"), text_of(plugin, "backends"), "") for backend, plugin in (backends or {}).items()]
+    if isinstance(devices, str):
+        devices = {"": devices}
+    rows += [(text_of(backend, "devices"), "", text_of(device, "devices")) for backend, device in (devices or {}).items()]
+    return rows
+
+
+def _setting(value: OptionValue) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else text_of(str(value), "options")
+
+
+def _choice(value: str | None, table: Mapping[Any, int], what: str) -> int:
+    try:
+        return table[value]
+    except (KeyError, TypeError):
+        raise Error(f"{what}: {value!r}, expected one of {list(table)}", reason="python.argument") from None
+
+
+def _framework_of(framework: str | None) -> int:
+    number = _choice(framework, _FRAMEWORKS, "framework")
+    if framework == "torch":
+        try:
+            import torch  # noqa: F401, PLC0415  (the native module expects it to be there)
+        except ImportError as cause:
+            raise Error("framework: 'torch', which is not installed", reason="python.argument") from cause
+    return number
+
+
+def _whole(value: int, what: str, most: int = 0xFFFFFFFFFFFFFFFF) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise Error(f"{what}: {value!r}, expected a whole number from 0 to {most}", reason="python.argument")
+    return value
+
+
+def _nanoseconds(timeout: float | None) -> int:
+    if timeout is None:
+        return 0
+    if not isinstance(timeout, (int, float)) or not 0 < timeout < 1e9:
+        raise Error(f"timeout: {timeout!r}, expected seconds above 0", reason="python.argument")
+    return max(1, int(timeout * 1e9))
