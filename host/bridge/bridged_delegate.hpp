@@ -12,7 +12,7 @@
 
 namespace etb::host {
 
-// What the other runtime knows about a delegate when it loads a method.
+// Facts about a delegate that the other runtime gives when it loads a method.
 struct BridgedRequest {
   std::string backend_id;
   std::string method_name;

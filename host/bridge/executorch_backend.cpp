@@ -58,7 +58,7 @@ class ProgramData final : public NamedDataSource {
   const et::NamedDataMap* map_;
 };
 
-// What a handle of the run time points to.
+// Object that a handle of the run time points to.
 struct Handle {
   explicit Handle(const et::NamedDataMap* map) : named_data(map) {}
 
