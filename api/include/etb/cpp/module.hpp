@@ -159,14 +159,16 @@ class Value {
     return raw_;
   }
 
- private:
-  friend class Module;
-
-  // Borrows an output of a module; its sizes are copied.
-  explicit Value(const etb_value& output) : raw_(output) {
+  // Borrows an output of a module; its sizes are copied. Only Module makes the tag.
+  class Output {
+    friend class Module;
+    Output() = default;
+  };
+  Value(Output, const etb_value& output) : raw_(output) {
     if (is_tensor()) copy_sizes({output.tensor.sizes, output.tensor.rank});
   }
 
+ private:
   const etb_value& expect(uint32_t kind) const {
     if (raw_.kind != kind) throw std::invalid_argument("etb::Value: the value is of another kind");
     return raw_;
@@ -301,14 +303,18 @@ class Module {
     const uint32_t count = output_count(method);
     Slots given(inputs.size()), made(count);
     for (size_t i = 0; i < inputs.size(); ++i) given.data()[i] = inputs[i].raw();
-    for (uint32_t i = 0; i < count; ++i) made.data()[i] = ETB_VALUE_INIT;
+    // The library fills all of an output; these two fields say which version of the struct it is.
+    for (uint32_t i = 0; i < count; ++i) {
+      made.data()[i].struct_size = ETB_INIT_SIZE(etb_value);
+      made.data()[i].flags = 0;
+    }
     detail::must([&](etb_error* error) {
       return etb_module_call(get(), name_of(method), given.data(), static_cast<uint32_t>(inputs.size()),
                              limits, made.data(), count, error);
     });
     std::vector<Value> outputs;
     outputs.reserve(count);
-    for (uint32_t i = 0; i < count; ++i) outputs.push_back(Value(made.data()[i]));
+    for (uint32_t i = 0; i < count; ++i) outputs.emplace_back(Value::Output(), made.data()[i]);
     return outputs;
   }
 
