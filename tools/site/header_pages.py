@@ -154,7 +154,7 @@ def main():
             text = (include / header).read_text()
             (output / page).write_text(render_page(header, text))
             opening, _ = read_items([line for line in text.splitlines() if "SPDX" not in line])
-            purpose = re.split(r"(?<=[.:]) |\n\n", "\n".join(opening).strip())[0].replace("\n", " ").rstrip(":")
+            purpose = " ".join("\n".join(opening).strip().split("\n\n")[0].split())
             index.append(f"| [etb/{header}]({page}) | {escape(purpose)} |")
         index.append("")
     (output / "index.md").write_text("\n".join(index))
