@@ -52,12 +52,17 @@ fi
 # Builds what the wheel packs, and arranges it like an installed tree. A whole `cmake --install` would need all targets.
 build_product() {
   local PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, as in tools/quickstart.sh
-  local build=$root/build/python-product targets=(etbackend etb_shared) plugin tree=$out/tree
+  local build=$root/build/python-product targets=(etbackend etb_shared) plugin help tree=$out/tree
   say "building the product (in build/python-product)"
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF \
     -DETB_PLUGIN_VULKAN=OFF "${cmake[@]}" --log-level=NOTICE >/dev/null
+  help=$(cmake --build "$build" --target help)
   for plugin in ${plugins//;/ }; do
-    if cmake --build "$build" --target help | grep -q "etb_plugin_$plugin:"; then targets+=("etb_plugin_$plugin"); fi
+    if grep -q "^etb_plugin_$plugin:" <<<"$help"; then
+      targets+=("etb_plugin_$plugin")
+    else
+      say "going on WITHOUT the plugin '$plugin', which cannot be built here"
+    fi
   done
   cmake --build "$build" --parallel "$jobs" --target "${targets[@]}"
   rm -rf "$tree"
