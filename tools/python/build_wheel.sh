@@ -3,20 +3,21 @@
 # Builds the Python wheel and tests it: a wheel of the stable ABI (cp312-abi3) with Python 3.12 or later, of one version
 # (cp311) with 3.11. The product is built first (Release), unless --product names an installed one. The tests run in a
 # new virtual environment without PyTorch, and with --torch a second time beside PyTorch. Packages for the build and
-# the tests come through pip; nothing outside build/python is changed.
+# the tests come through pip; nothing outside of build/ is changed.
 #
-# usage: build_wheel.sh [--python PYTHON] [--product FOLDER] [--torch PYTHON] [--plugins NAMES] [--no-test] [--jobs N]
+# usage: build_wheel.sh [--python PYTHON] [--product FOLDER] [--torch PYTHON] [--plugins NAMES] [--cmake ARGUMENT] [--no-test] [--jobs N]
 #   --python PYTHON    interpreter to build for (default: python3); repeatable
 #   --product FOLDER   installed etbackend tree (cmake --install) to pack
 #   --torch PYTHON     interpreter that has torch (and, for the comparison, executorch); nothing is installed into it
 #   --plugins NAMES    plugins to pack, separated by ";" (default: xnnpack)
+#   --cmake ARGUMENT   for the configuration of the product, such as -DCMAKE_BUILD_TYPE=Debug; repeatable
 #   --no-test          only build
 #   --jobs N           parallel jobs of the product's build (default: one for each processor)
 # The wheels are written to build/python/dist. Exit codes: 0, done and tested; 1, a step failed; 2, a wrong argument.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 out=$root/build/python
-pythons=() product='' torch='' plugins=xnnpack tests=1 jobs=$(nproc)
+pythons=() cmake=() product='' torch='' plugins=xnnpack tests=1 jobs=$(nproc)
 
 say() { printf 'build_wheel: %s\n' "$*" >&2; }
 usage() { sed -n '3,/^# The wheels/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
@@ -26,7 +27,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
     --no-test) tests=0; shift; continue ;;
-    --python | --product | --torch | --plugins | --jobs) [ $# -ge 2 ] || fail "$1: a value is missing" ;;
+    --python | --product | --torch | --plugins | --cmake | --jobs) [ $# -ge 2 ] || fail "$1: a value is missing" ;;
     *) fail "unknown argument '$1' (--help lists all)" ;;
   esac
   case $1 in
@@ -34,6 +35,7 @@ while [ $# -gt 0 ]; do
     --product) product=$2 ;;
     --torch) torch=$2 ;;
     --plugins) plugins=$2 ;;
+    --cmake) cmake+=("$2") ;;
     --jobs) jobs=$2 ;;
   esac
   shift 2
@@ -50,12 +52,17 @@ fi
 # Builds what the wheel packs, and arranges it like an installed tree. A whole `cmake --install` would need all targets.
 build_product() {
   local PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, as in tools/quickstart.sh
-  local build=$out/product targets=(etbackend etb_shared) plugin tree=$out/tree
-  say "building the product (Release, in build/python/product)"
+  local build=$root/build/python-product targets=(etbackend etb_shared) plugin help tree=$out/tree
+  say "building the product (in build/python-product)"
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF \
-    -DETB_PLUGIN_VULKAN=OFF --log-level=NOTICE >/dev/null
+    -DETB_PLUGIN_VULKAN=OFF "${cmake[@]}" --log-level=NOTICE >/dev/null
+  help=$(cmake --build "$build" --target help)
   for plugin in ${plugins//;/ }; do
-    if cmake --build "$build" --target help | grep -q "etb_plugin_$plugin:"; then targets+=("etb_plugin_$plugin"); fi
+    if grep -q "^etb_plugin_$plugin:" <<<"$help"; then
+      targets+=("etb_plugin_$plugin")
+    else
+      say "going on WITHOUT the plugin '$plugin', which cannot be built here"
+    fi
   done
   cmake --build "$build" --parallel "$jobs" --target "${targets[@]}"
   rm -rf "$tree"

@@ -5,8 +5,8 @@ ExecuTorch's Python API, in turns in one process.
 
 usage: compare_latency.py [--rounds N] [--calls N] [--json]
 
-It prints the median of the rounds' microseconds for each way to call, and the fastest round. It needs the wheel;
-torch and executorch 1.5.1 for their rows. Exit code 1: the results differ, or nothing could be measured.
+It prints the median of the rounds' microseconds for each way to call, and the fastest round. Rounds are short, so that
+on a busy machine many of them are undisturbed. It needs the wheel and torch; executorch 1.5.1 for its row. Exit code 1: the results differ, or nothing could be measured.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def make_program() -> bytes:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=31, help="rounds; each measures every way (default: 31)")
-    parser.add_argument("--calls", type=int, default=2000, help="calls of a way in a round (default: 2000)")
+    parser.add_argument("--rounds", type=int, default=2000, help="rounds; each measures every way (default: 2000)")
+    parser.add_argument("--calls", type=int, default=20, help="calls of a way in a round (default: 20)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     try:

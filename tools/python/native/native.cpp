@@ -17,7 +17,6 @@ using etb::python::Program;
 using etb::python::ProgramOptions;
 using nb::arg;
 
-// nanobind requires a module's function of this name and form.
 NB_MODULE(_native, module) {
   // A program that an uncollected object keeps alive at exit is no leak worth a message on standard error.
   nb::set_leak_warnings(false);
