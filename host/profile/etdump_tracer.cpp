@@ -34,6 +34,9 @@ std::string native_call(const std::string& kernel) {
   return "native_call_" + (colons == std::string::npos ? kernel : kernel.substr(colons + 2));
 }
 
+// ExecuTorch's own operators on sizes and numbers have no native call in official files.
+bool has_native_call(const std::string& kernel) { return !kernel.starts_with("executorch_prim::"); }
+
 // Ticks of the plugin's clock as nanoseconds.
 uint64_t to_ns(uint64_t ticks, const etb_event& event) {
   if (event.ns_denominator == 0 || event.ns_numerator == event.ns_denominator) return ticks;
@@ -117,7 +120,7 @@ void EtdumpTracer::add_events(const Record& record, std::vector<format::EtdumpEv
     out.push_back(std::move(event));
     return;
   }
-  if (record.kind == EventKind::kKernel) {
+  if (record.kind == EventKind::kKernel && has_native_call(names_[record.name])) {
     event.name = native_call(names_[record.name]);
     out.push_back(event);
   }

@@ -23,7 +23,8 @@ class EtdumpTracer final : public EventTracer {
   const etb_event_sink* delegate_events(int32_t chain_index, int32_t instruction_index) noexcept override;
 
   // The recorded events with the names that ExecuTorch's run time uses: a block "Default" for each load, a block
-  // "Execute" for each run. A kernel is two events, OPERATOR_CALL and native_call_<operator>, of the same times.
+  // "Execute" for each run. A kernel is two events of the same times, OPERATOR_CALL and native_call_<operator>; the
+  // operators of executorch_prim have only the first.
   std::vector<format::EtdumpBlock> blocks() const;
   uint64_t dropped_count() const noexcept { return dropped_count_; }
 

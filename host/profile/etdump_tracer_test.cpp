@@ -48,6 +48,14 @@ TEST(EtdumpTracer, RecordsWhatTheOfficialRunTimeRecords) {
   }
 }
 
+TEST(EtdumpTracer, OperatorsOnNumbersHaveNoNativeCall) {
+  EtdumpTracer tracer;
+  tracer.on_event({EventKind::kKernel, "executorch_prim::add.Scalar", 0, 0, 1, 2});
+  tracer.on_event({EventKind::kKernel, "aten::add.out", 0, 1, 3, 4});
+  EXPECT_THAT(names_of(tracer.blocks().at(0)),
+              testing::ElementsAre("OPERATOR_CALL", "native_call_add.out", "OPERATOR_CALL"));
+}
+
 TEST(EtdumpTracer, StoresNoMoreThanItsLimit) {
   EtdumpTracer tracer(3);
   Module module = add_module(tracer);
