@@ -61,6 +61,18 @@ void remove_left_folders(const fs::path& where) {
   }
 }
 
+// Makes the lock of a run's folder and takes it. The file gets its name when it is locked: another run that looks for
+// left folders would take a lock that is free.
+int make_lock(const std::string& folder) {
+  const std::string name = folder + "/" + kLockName, unnamed = name + ".new";
+  const int fd = ::open(unnamed.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0 && (::flock(fd, LOCK_EX | LOCK_NB) != 0 || ::rename(unnamed.c_str(), name.c_str()) != 0)) {
+    ::close(fd);
+    return -1;
+  }
+  return fd;
+}
+
 void close_descriptors_but(int kept) {
   if (kept > 0) (void)::close_range(0, static_cast<unsigned>(kept) - 1, 0);
   (void)::close_range(static_cast<unsigned>(kept) + 1, ~0u, 0);
@@ -96,12 +108,11 @@ Result<std::unique_ptr<CleanupProcess>> CleanupProcess::start() {
   if (::mkdtemp(folder.data()) == nullptr)
     return make_error(Code::ACCESS_FAILED, "cannot make a folder in '" + where.string() + "'");
   cleanup->folder_ = folder;
-  cleanup->lock_fd_ = ::open((folder + "/" + kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  cleanup->lock_fd_ = make_lock(folder);
   void* const page =
       ::mmap(nullptr, sizeof(Groups), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int ends[2];
-  if (cleanup->lock_fd_ < 0 || ::flock(cleanup->lock_fd_, LOCK_EX | LOCK_NB) != 0 || page == MAP_FAILED ||
-      ::pipe2(ends, O_CLOEXEC) != 0)
+  if (cleanup->lock_fd_ < 0 || page == MAP_FAILED || ::pipe2(ends, O_CLOEXEC) != 0)
     return make_error(Code::OUT_OF_RESOURCES, "no lock, page or pipe for the run's cleanup process");
   cleanup->groups_ = new (page) Groups;
   cleanup->watch_fd_ = ends[0];

@@ -20,7 +20,8 @@ Result<std::unique_ptr<BridgedDelegate>> BridgedDelegate::make(PluginDelegates& 
   wanted.max_scratch_bytes = UINT64_MAX;
   const std::string plugin = delegates.plugin_of(request.backend_id);
   const CurrentCall call(request.backend_id.c_str(), plugin.c_str(), "create");
-  Result<PluginDelegate*> delegate = delegates.make(wanted, request.specs, request.options);
+  made->options_ = std::move(request.options);
+  Result<PluginDelegate*> delegate = delegates.make(wanted, request.specs, made->options_);
   if (!delegate) {
     const std::string where = plugin.empty() ? "bridge" : "plugin '" + plugin + "'";
     return tl::make_unexpected(with_context(std::move(delegate).error(), where));

@@ -52,6 +52,7 @@ class BridgedDelegate {
 
   std::string backend_id_;
   NamedDataMap named_data_;
+  OptionTexts options_;  // borrowed by the delegate
   std::unique_ptr<PluginDelegate, Destroy> delegate_;
   CallArguments arguments_{0};
 };

@@ -61,8 +61,11 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
   return guard(error, [&]() -> Status {
     std::vector<std::string> keys;
     const std::vector<etb_compile_spec> specs = to_specs(request, keys);
+    static const OptionTexts kNone;
     const auto given = options_.find(std::string(request.id));
-    ETB_ASSIGN(*out, make(request, specs, given != options_.end() ? given->second : OptionTexts()));
+    // A reference, because the delegate borrows the texts.
+    const OptionTexts& texts = given != options_.end() ? given->second : kNone;
+    ETB_ASSIGN(*out, make(request, specs, texts));
     return {};
   });
 }

@@ -53,7 +53,7 @@ class PluginDelegates final : public DelegateResolver {
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
 
   // Creates a delegate for another runtime, whose compile specs and options are not in a program view. Ignores
-  // `request.compile_specs` and set_option(). End the result with destroy().
+  // `request.compile_specs` and set_option(). The result borrows from `option_texts`. End it with destroy().
   [[nodiscard]] Result<PluginDelegate*> make(const DelegateRequest& request,
                                              std::span<const etb_compile_spec> specs,
                                              const OptionTexts& options);
