@@ -280,6 +280,9 @@ TEST_F(Application, CancelsAStartedRun) {
   EXPECT_EQ(etb_module_wait(module_, UINT64_MAX, &error_), ETB_CANCELLED);
   limits.max_instructions = 1000;
   EXPECT_EQ(etb_module_execute(module_, nullptr, &limits, nullptr), ETB_OUT_OF_RESOURCES);
+  etb_module_close(module_);  // waits for `done`, which writes to `end`
+  module_ = nullptr;
+  EXPECT_EQ(end.status, ETB_CANCELLED);
 }
 
 TEST_F(Application, ClosesDuringAStartedRun) {

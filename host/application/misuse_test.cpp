@@ -150,16 +150,20 @@ TEST_F(Misuse, CheckedModeKnowsTwoThreads) {
   const AlignedBytes program = endless_program();
   etb_module* endless = nullptr;
   ASSERT_EQ(etb_module_open_bytes(program.view(), nullptr, &endless, &error_), ETB_OK) << error_.text;
-  std::atomic<etb_status> status{ETB_OK};
+  std::atomic<etb_status> status{ETB_BUSY};
+  std::atomic<bool> has_ended{false};
+  // Each thread may find the other one in a call.
   std::thread running([&] {
     etb_run_limits limits = ETB_RUN_LIMITS_INIT;
     limits.flags = ETB_RUN_CANCELLABLE;
     limits.max_instructions = UINT64_MAX;
-    status = etb_module_execute(endless, nullptr, &limits, nullptr);
+    while (status == ETB_BUSY) status = etb_module_execute(endless, nullptr, &limits, nullptr);
+    has_ended = true;
   });
   while (etb_module_load_method(endless, nullptr, &error_) == ETB_OK) std::this_thread::yield();
   EXPECT_EQ(error_.code, ETB_BUSY) << error_.text;
-  etb_module_cancel(endless);
+  // A run that has only begun forgets an earlier cancellation.
+  while (!has_ended) etb_module_cancel(endless), std::this_thread::yield();
   running.join();
   EXPECT_EQ(status, ETB_CANCELLED);
   etb_module_close(endless);
