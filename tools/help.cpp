@@ -46,6 +46,9 @@ constexpr Row kOptionGroups[] = {
     {"Limits",
      "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
      "--minimise-time --max-time"},
+    {"Recording",
+     "--profile-level --profile-filter --profile-ids --profile-memory --debug-buffer --debug-level "
+     "--debug-filter --debug-ids --debug-buffer-size --dump_outputs --dump_intermediate_outputs"},
     {"Measurement",
      "--repeat --skip --by --top --warmup --threads --cpu_threads --min-time --samples --against "
      "--fail-if-slower "
@@ -58,6 +61,7 @@ constexpr Row kExamples[] = {
     {"run", "etbackend run model.pte --input x.npy --output-dir out"},
     {"run", "etbackend run model.pte --random 7 --repeat 100 --threads 0"},
     {"run", "etbackend run model.pte --backend-pin XnnpackBackend=xnnpack --json"},
+    {"run", "etbackend run model.pte --profile run.etdp --debug-buffer run.bin"},
     {"bench", "etbackend bench model.pte --threads 1,2"},
     {"bench", "etbackend bench new.pte --against old.pte"},
     {"compile", "etbackend compile model.pt2 -o model.pte      # portable kernels only"},

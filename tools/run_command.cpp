@@ -9,9 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "api/format/etdump.hpp"
 #include "host/module/module.hpp"
-#include "host/profile/etdump_tracer.hpp"
 #include "tools/command.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
@@ -24,6 +22,7 @@
 #include "tools/run/limit_options.hpp"
 #include "tools/run/load_mode.hpp"
 #include "tools/run/plugin_options.hpp"
+#include "tools/run/profile_options.hpp"
 #include "tools/run/searched_delegates.hpp"
 #include "tools/run/serve.hpp"
 #include "tools/run/timing.hpp"
@@ -53,7 +52,7 @@ struct Options {
   std::vector<std::string> layers;
   std::string load_mode;  // empty: mmap, or file with --serve
   LimitOptions limits;
-  std::string profile;  // ETDump of all runs
+  ProfileOptions profile;
   bool json = false;
   bool serve = false;
 };
@@ -181,34 +180,13 @@ Status open_inputs(Options& options, Session& session) {
   return {};
 }
 
-// Writes what the tracer recorded. A note says when some of it was dropped.
-Status write_profile(const Options& options, const host::EtdumpTracer& tracer, Session& session) {
-  if (options.profile.empty()) return {};
-  ETB_ASSIGN(const std::vector<std::byte> file, format::write_etdump(tracer.blocks()));
-  const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
-  ETB_TRY(write_output(options.profile, bytes, session));
-  if (tracer.dropped_count() != 0)
-    session.err << fmt::format("note: the profile lacks the last {}\n",
-                               count_of(tracer.dropped_count(), "event"));
-  return {};
-}
-
-// The profile goes to standard output alone.
-Status check_profile(const Options& options, const Session& session) {
-  if (options.profile.empty()) return {};
-  if (options.serve) return make_error(Code::INVALID_ARGUMENT, "--profile and --serve exclude each other");
-  ETB_ASSIGN(const bool is_standard, uses_standard_output({{"--profile", options.profile, true},
-                                                           {"--json", options.json ? kStandardFile : ""}},
-                                                          session));
-  if (is_standard) return {};
-  return format::expect_writable(options.profile);
-}
-
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
-  ETB_TRY(check_profile(options, session));
-  host::EtdumpTracer tracer;
+  if (options.serve && !options.profile.profile.empty())
+    return make_error(Code::INVALID_ARGUMENT, "--profile and --serve exclude each other");
+  ETB_ASSIGN(const std::unique_ptr<host::EtdumpRecording> recording,
+             start_recording(options.profile, options.json, session));
   host::ModuleOptions module_options;
-  if (!options.profile.empty()) module_options.tracer = &tracer;
+  if (recording != nullptr) module_options.tracer = &recording->tracer();
   module_options.load_mode = load_mode_of(options);
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.plugins.kernel_libraries;
@@ -249,13 +227,14 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   ETB_ASSIGN(const std::vector<host::EValue> outputs, module.get_outputs(options.method));
   if (!options.output_dir.empty()) ETB_TRY(write_npy_files(options.output_dir, outputs));
   if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
-  ETB_TRY(write_profile(options, tracer, session));
+  ETB_TRY(write_recording(options.profile, recording.get(), session));
   if (options.json) {
     session.out << to_json(options, times, delegates, outputs, inputs, session)
                        .dump(2, ' ', true, Json::error_handler_t::replace)
                 << '\n';
   } else {
-    print_text(options, times, outputs, inputs, options.profile == kStandardFile ? session.err : session.out);
+    print_text(options, times, outputs, inputs,
+               options.profile.profile == kStandardFile ? session.err : session.out);
   }
   return ExitCode::OK;
 }
@@ -334,12 +313,7 @@ void register_run(CLI::App& app, Session& session) {
   add_layer_option(*command, options->layers);
   add_repeat_options(*command, *options);
   add_limit_options(*command, options->limits);
-  command
-      ->add_option(
-          "--profile,--etdump_path", options->profile,
-          "Write the times of operators and delegates in all runs as an ETDump (.etdp), for `etbackend "
-          "inspect` and ExecuTorch's Inspector")
-      ->type_name("FILE");
+  add_profile_options(*command, options->profile);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_flag(
       "--serve", options->serve,

@@ -226,7 +226,7 @@ Result<EtdumpBlock> read_block(const fb::Block& from, Work& work) {
   return block;
 }
 
-// Bytes from the first element to the end of the last, if each lies at a place of its own and none is left out.
+// Bytes of all elements; nothing if two have one offset, or a gap is between two.
 std::optional<uint64_t> dense_nbytes(const EtdumpTensor& tensor) {
   if (element_nbytes(tensor.dtype) == 0 || tensor.sizes.size() != tensor.strides.size() ||
       tensor.sizes.size() > kMaxRank)
