@@ -102,8 +102,13 @@ def differs(a, b, tolerance):
     x, y = a.double(), b.double()
     if torch.equal(x.nan_to_num(nan=1e300), y.nan_to_num(nan=1e300)):
         return None
-    worst = (x - y).abs().nan_to_num(nan=float("inf")).max().item()
-    scale = max(y[y.isfinite()].abs().max().item() if y.isfinite().any() else 0, 1e-3)
+    finite = x.isfinite() & y.isfinite()
+    if not torch.equal(x.nan_to_num(nan=1e300)[~finite], y.nan_to_num(nan=1e300)[~finite]):
+        return "other infinities or NaN"
+    if not finite.any():
+        return None
+    worst = (x - y)[finite].abs().max().item()
+    scale = max(y[finite].abs().max().item(), 1e-3)
     return None if worst <= tolerance * scale else f"{worst:.3g} apart, the largest is {scale:.3g}"
 
 
@@ -159,12 +164,12 @@ def rows_of_inspect(etbackend, path):
     return Counter(INSIDE if row["inside_delegate"] else (row["name"], row["chain"], row["instruction"], row["calls"]) for row in report["rows"])
 
 
-def check_program(options, program, folder):
+def check_program(options, program, folder, runs):
     """Returns the cells of the program's row, and reasons for each difference."""
     theirs, ours = folder / "theirs.etdp", folder / "ours.etdp"
     their_debug, our_debug = folder / "theirs.bin", folder / "ours.bin"
-    record_officially(program, options.runs, theirs, their_debug, options.debug_mib)
-    record_here(options.etbackend, program, options.runs, ours, our_debug, options.plugin_path)
+    record_officially(program, runs, theirs, their_debug, options.debug_mib)
+    record_here(options.etbackend, program, runs, ours, our_debug, options.plugin_path)
     their_inspector, our_inspector = open_officially(theirs, their_debug), open_officially(ours, our_debug)
     their_rows, our_rows = rows_of(their_inspector), rows_of(our_inspector)
     their_table, our_table = rows_of_inspect(options.etbackend, theirs), rows_of_inspect(options.etbackend, ours)
@@ -222,7 +227,11 @@ def main():
                 skipped += 1
                 print(f"| {Path(program).name} | not run: {str(error).splitlines()[0][:80]} | | | | | |", flush=True)
                 continue
-            cells, reasons = check_program(options, program, folder)
+            try:
+                cells, reasons = check_program(options, program, folder, options.runs)
+            except AssertionError:  # the official Inspector: runs of a program with state have other outputs
+                cells, reasons = check_program(options, program, folder, 1)
+                cells[0] += " (one run)"
         wrong += bool(reasons)
         print(f"| {Path(program).name} | {' | '.join(cells)} |", flush=True)
         for reason in reasons[:12]:
