@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/format/etdump.hpp"
+#include "api/format/etdump_program.hpp"
 #include "host/module/module.hpp"
 #include "host/profile/etdump_tracer.hpp"
 #include "tools/command.hpp"
@@ -184,7 +185,12 @@ Status open_inputs(Options& options, Session& session) {
 // Writes what the tracer recorded. A note says when some of it was dropped.
 Status write_profile(const Options& options, const host::EtdumpTracer& tracer, Session& session) {
   if (options.profile.empty()) return {};
-  ETB_ASSIGN(const std::vector<std::byte> file, format::write_etdump(tracer.blocks()));
+  std::vector<format::EtdumpBlock> blocks = tracer.blocks();
+  // `inspect --etrecord` then recognises the record of another program.
+  ETB_ASSIGN(format::ProgramIdentity program, format::identify_program(options.file));
+  program.name = with_input_named(program.name, session);
+  format::set_program(blocks, program);
+  ETB_ASSIGN(const std::vector<std::byte> file, format::write_etdump(blocks));
   const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
   ETB_TRY(write_output(options.profile, bytes, session));
   if (tracer.dropped_count() != 0)
