@@ -32,10 +32,13 @@ constexpr Row kCommandGroups[] = {
 
 // Options by group. One that is in no row stays in "Options".
 constexpr Row kOptionGroups[] = {
-    {"Inputs", "--input --inputs --random --ones --input-shapes --data --method --model --bound --constant"},
+    {"Inputs",
+     "--etrecord_path --debug_buffer_path --input --inputs --random --ones --input-shapes --data --method "
+     "--model --bound --constant"},
     {"Outputs",
      "--output --output-dir --output-file --print-output --external-data --etrecord --json --format "
-     "--csv --tsv --perfetto --markdown --html --report --report-json --report-html --junit --sarif "
+     "--csv --tsv --tsv_path --perfetto --markdown --html --report --report-json --report-html --junit "
+     "--sarif "
      "--coverage --results "
      "--save --times --dump-after"},
     {"Plugins",
@@ -50,7 +53,8 @@ constexpr Row kOptionGroups[] = {
      "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
      "--minimise-time --max-time"},
     {"Measurement",
-     "--repeat --skip --by --top --warmup --threads --cpu_threads --min-time --samples --against "
+     "--repeat --skip --by --top --block --total-for --compare_results --source_time_scale "
+     "--target_time_scale --warmup --threads --cpu_threads --min-time --samples --against "
      "--fail-if-slower "
      "--profile --parallel"},
     {"General", "--help --version --config --no-config --color --quiet --verbose"},
@@ -77,6 +81,8 @@ constexpr Row kExamples[] = {
     {"inspect",
      "etbackend inspect run.etdp --top 10              # recorded by etbackend run --profile run.etdp"},
     {"inspect", "etbackend inspect run.etdp --by op --skip 1"},
+    {"inspect", "etbackend inspect run.etdp --etrecord model.etrecord --by line --top 10"},
+    {"inspect", "etbackend inspect new.etdp --against old.etdp"},
     {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
