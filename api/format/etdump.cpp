@@ -36,7 +36,7 @@ Result<EtdumpEvent> read_event(const fb::ProfileEvent& from) {
   event.begin_ns = from.begin();
   event.end_ns = from.end();
   if (event.name.empty() && !event.is_of_delegate()) return bad("neither a name nor an id");
-  if (event.end_ns < event.begin_ns)
+  if (event.end_ns < event.begin_ns && event.begin_ns > UINT32_MAX)
     return bad("ends at " + std::to_string(event.end_ns) + ", before its begin at " +
                std::to_string(event.begin_ns));
   return event;
@@ -229,7 +229,7 @@ Result<EtdumpBlock> read_block(const fb::Block& from, Work& work) {
   return block;
 }
 
-// Bytes of all elements; nothing if two have one offset, or a gap is between two.
+// Bytes from the first element to the end of the last, if each has a place of its own and none is left out.
 std::optional<uint64_t> dense_nbytes(const EtdumpTensor& tensor) {
   if (element_nbytes(tensor.dtype) == 0 || tensor.sizes.size() != tensor.strides.size() ||
       tensor.sizes.size() > kMaxRank)

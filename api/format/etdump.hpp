@@ -27,9 +27,12 @@ struct EtdumpEvent {
   std::string delegate_debug_name;  // "" for none
   std::vector<std::byte> metadata;  // the plugin's own data
   uint64_t begin_ns = 0;  // on one clock for all events of the run time; a delegate's may be another
-  uint64_t end_ns = 0;
+  uint64_t end_ns = 0;    // before the begin where a clock of 32 bits started again at 0
   uint32_t position = 0;  // among all events, allocations and values of the block
 
+  uint64_t elapsed_ns() const noexcept {
+    return end_ns >= begin_ns ? end_ns - begin_ns : (uint64_t{1} << 32) - begin_ns + end_ns;
+  }
   bool is_of_delegate() const noexcept { return delegate_debug_id >= 0 || !delegate_debug_name.empty(); }
 };
 

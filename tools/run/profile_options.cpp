@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "api/format/etdump_program.hpp"
 #include "api/format/printable_text.hpp"
 #include "tools/option_values.hpp"
 #include "tools/quantity.hpp"
@@ -151,8 +152,12 @@ Result<std::unique_ptr<host::EtdumpRecording>> start_recording(const ProfileOpti
   return host::EtdumpRecording::make(recording);
 }
 
-Status write_recording(const ProfileOptions& options, host::EtdumpRecording* recording, Session& session) {
+Status write_recording(const ProfileOptions& options, const std::string& program,
+                       host::EtdumpRecording* recording, Session& session) {
   if (recording == nullptr) return {};
+  ETB_ASSIGN(format::ProgramIdentity identity, format::identify_program(program));
+  identity.name = with_input_named(identity.name, session);
+  recording->show_allocator(format::to_allocator(identity));
   if (options.profile == kStandardFile) {
     ETB_ASSIGN(const std::vector<std::byte> file, recording->to_bytes());
     ETB_TRY(

@@ -31,8 +31,9 @@ void add_profile_options(CLI::App& command, ProfileOptions& options);
                                                                              bool is_json,
                                                                              const Session& session);
 
-// Writes the files. Notes say when a limit was reached. `recording` may be NULL.
-[[nodiscard]] Status write_recording(const ProfileOptions& options, host::EtdumpRecording* recording,
-                                     Session& session);
+// Writes the files. Notes say when a limit was reached. `program` is the file that ran; `inspect --etrecord` recognises
+// the record of another one. `recording` may be NULL.
+[[nodiscard]] Status write_recording(const ProfileOptions& options, const std::string& program,
+                                     host::EtdumpRecording* recording, Session& session);
 
 }  // namespace etb::tools
