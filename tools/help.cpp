@@ -18,6 +18,7 @@ constexpr Row kCommandGroups[] = {
     {"bench", "Run programs"},
     {"info", "Run programs"},
     {"inspect", "Run programs"},
+    {"diff", "Run programs"},
     {"compile", "Make programs"},
     {"graph", "Make programs"},
     {"list", "Find plugins"},
@@ -47,7 +48,7 @@ constexpr Row kOptionGroups[] = {
      "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
      "--minimise-time --max-time"},
     {"Measurement",
-     "--repeat --skip --by --top --warmup --threads --cpu_threads --min-time --samples --against "
+     "--repeat --skip --by --top --metric --gap --each-node --borders-only --warmup --threads --cpu_threads --min-time --samples --against "
      "--fail-if-slower "
      "--profile --parallel"},
     {"General", "--help --version --config --no-config --color --quiet --verbose"},
@@ -70,6 +71,9 @@ constexpr Row kExamples[] = {
      "etbackend inspect run.etdp --top 10              # recorded by etbackend run --profile run.etdp"},
     {"inspect", "etbackend inspect run.etdp --by op --skip 1"},
     {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
+    {"diff", "etbackend diff eager xnnpack --model model.pt2 --random 7 --save found"},
+    {"diff", "etbackend diff portable ./build/plugins.d/my_npu.json --model model.pt2"},
+    {"diff", "etbackend diff eager my_npu --model model.pt2 --each-node --tsv gap.tsv"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
     {"list", "etbackend list --places                        # and every folder searched"},

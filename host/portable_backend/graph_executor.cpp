@@ -319,7 +319,7 @@ Status GraphExecutor::run(const StopCheck& check) {
     ETB_TRY(impl_->run_step(step, left));
     if (!impl_->on_result) continue;
     for (uint32_t i = 0; i < step.output_count; ++i)
-      impl_->on_result(step.op, impl_->values[step.first_output + i].tensor);
+      impl_->on_result(step.op, step.node_id, impl_->values[step.first_output + i].tensor);
   }
   return {};
 }
