@@ -96,15 +96,17 @@ Status save(const Options& options, const diff::SearchResult& result, diff::Repo
     const diff::Side& side = by.b().plugin().empty() ? by.a() : by.b();
     if (side.plugin().empty()) continue;
     command = "etbackend";
-    for (const std::string& path : session.plugin_paths) command += " --plugin-path " + conformance::quoted(path);
+    for (const std::string& path : session.plugin_paths)
+      command += " --plugin-path " + conformance::quoted(path);
     command += " verify " + conformance::quoted(side.plugin()) + " --replay " + conformance::quoted(file);
   }
   return {};
 }
 
 Result<ExitCode> run(Options options, Session& session) {
-  ETB_ASSIGN(const bool has_document,
-             uses_standard_output({{"--tsv", options.tsv}, {"--json", options.json ? kStandardFile : ""}}, session));
+  ETB_ASSIGN(
+      const bool has_document,
+      uses_standard_output({{"--tsv", options.tsv}, {"--json", options.json ? kStandardFile : ""}}, session));
   if (!options.tsv.empty() && options.tsv != kStandardFile) ETB_TRY(format::expect_writable(options.tsv));
   if (!options.save_folder.empty()) ETB_TRY(conformance::make_folder(options.save_folder));
   ETB_ASSIGN(options.archive, input_path(options.archive, session));
@@ -120,17 +122,25 @@ Result<ExitCode> run(Options options, Session& session) {
   ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
   std::unique_ptr<MethodInputs> inputs;
   ETB_ASSIGN(const diff::Model model, open_model(options, extensions, *a, *b, inputs));
-  const diff::Comparison comparison(model, *a, *b, {std::move(comparators), options.inputs.random_seed.value_or(0)});
+  const diff::Comparison comparison(model, *a, *b,
+                                    {std::move(comparators), options.inputs.random_seed.value_or(0)});
   Progress progress(session.quiet);
-  ETB_ASSIGN(const diff::SearchResult result,
-             diff::search(comparison, {{options.each_node}, options.borders_only, options.all}, [&](size_t done, size_t count) {
-               progress.show_often(fmt::format("compared {} of {}", done, count_of(count, "block")));
-             }));
+  ETB_ASSIGN(
+      const diff::SearchResult result,
+      diff::search(comparison, {{options.each_node}, options.borders_only, options.all},
+                   [&](size_t done, size_t count) {
+                     progress.show_often(fmt::format("compared {} of {}", done, count_of(count, "block")));
+                   }));
   progress.erase();
-  diff::ReportContext context{comparison, with_input_named(options.archive, session), describe_inputs(options.inputs),
-                              comparator_names, {}, {}};
+  diff::ReportContext context{comparison,
+                              with_input_named(options.archive, session),
+                              describe_inputs(options.inputs),
+                              comparator_names,
+                              {},
+                              {}};
   ETB_TRY(save(options, result, context, session));
-  if (!options.tsv.empty()) ETB_TRY(write_output(options.tsv, diff::to_tsv(context, result, options.gap), session));
+  if (!options.tsv.empty())
+    ETB_TRY(write_output(options.tsv, diff::to_tsv(context, result, options.gap), session));
   if (options.json)
     print_json(diff::to_json(context, result), session.out);
   else
@@ -144,7 +154,9 @@ void register_diff(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "diff", "Compare two ways to compute a model, and find the first node that diverges");
-  const std::string side = "eager (node by node on portable kernels), portable, real (a quantised model without rounding to codes), plugins joined by +, or a plugin's path";
+  const std::string side =
+      "eager (node by node on portable kernels), portable, real (a quantised model without rounding to "
+      "codes), plugins joined by +, or a plugin's path";
   command->add_option("A", options->a, "One side: " + side)->required();
   command->add_option("B", options->b, "The other side, as A")->required();
   command->add_option("--model", options->archive, "Archive of torch.export.save; - for standard input")
@@ -152,11 +164,14 @@ void register_diff(CLI::App& app, Session& session) {
       ->required();
   add_input_options(*command, options->inputs);
   command
-      ->add_option("--input-shapes", options->input_shapes,
-                   "Sizes of dynamic inputs, one entry per input, empty for the largest sizes, such as 1x98,,2x3")
+      ->add_option(
+          "--input-shapes", options->input_shapes,
+          "Sizes of dynamic inputs, one entry per input, empty for the largest sizes, such as 1x98,,2x3")
       ->type_name("SHAPE,...");
   add_extension_options(*command, options->extensions);
-  command->add_option("--kernels", options->kernel_libraries, "Shared library with kernels of custom ops; repeatable")
+  command
+      ->add_option("--kernels", options->kernel_libraries,
+                   "Shared library with kernels of custom ops; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
@@ -164,16 +179,21 @@ void register_diff(CLI::App& app, Session& session) {
                    "Further distance: COMMAND A.npy B.npy prints a number for each result; repeatable")
       ->type_name("NAME=COMMAND")
       ->allow_extra_args(false);
-  command->add_flag("--each-node", options->each_node, "Compare each node alone, instead of regions and runs of nodes");
+  command->add_flag("--each-node", options->each_node,
+                    "Compare each node alone, instead of regions and runs of nodes");
   command->add_flag("--borders-only", options->borders_only,
                     "Do not compare the nodes inside of regions whose results are right");
   command->add_flag("--all", options->all, "Find the node of every difference, not only the first");
-  command->add_option("--save", options->save_folder, "Save the nodes found with their inputs to this folder, for verify --replay")
+  command
+      ->add_option("--save", options->save_folder,
+                   "Save the nodes found with their inputs to this folder, for verify --replay")
       ->type_name("FOLDER");
   command->add_option("--top", options->top, "Rows of the table, those with the largest errors; 0: all")
       ->check(whole_number(0, UINT32_MAX))
       ->capture_default_str();
-  command->add_option("--tsv", options->tsv, "Write the table of ExecuTorch's numeric gap, - for standard output")
+  command
+      ->add_option("--tsv", options->tsv,
+                   "Write the table of ExecuTorch's numeric gap, - for standard output")
       ->type_name("FILE");
   command->add_option("--gap", options->gap, "Metric in the column gap of --tsv")
       ->check(one_of(diff::metric_names()))

@@ -42,8 +42,8 @@ TEST(DiffCommand, NamesOperatorAndLineOfEachNode) {
 // PyTorch computed these arrays.
 TEST(DiffCommand, ComparesWithOutputsOfPyTorch) {
   for (const std::string model : {"resnet18", "mobilenet_v2_q8", "conformer"}) {
-    const CliRun run = cli({"diff", zoo(model + ".out.0.npy"), "portable", "--model", zoo(model + ".pt2"), "--input",
-                            zoo(model + ".in.0.npy")});
+    const CliRun run = cli({"diff", zoo(model + ".out.0.npy"), "portable", "--model", zoo(model + ".pt2"),
+                            "--input", zoo(model + ".in.0.npy")});
     EXPECT_EQ(run.exit, 0) << model << run.out << run.err;
   }
 }
@@ -67,7 +67,8 @@ TEST(DiffCommand, RunsAProgramFile) {
 
 TEST(DiffCommand, ExplainsTheLossOfQuantisationByTheScales) {
   for (const std::string model : {"mlp_q8_per_tensor", "mlp_q8_dynamic"}) {
-    const CliRun run = cli({"diff", "real", "portable", "--model", zoo(model + ".pt2"), "--random", "7", "--json"});
+    const CliRun run =
+        cli({"diff", "real", "portable", "--model", zoo(model + ".pt2"), "--random", "7", "--json"});
     ASSERT_EQ(run.exit, 0) << run.out.substr(0, 2000) << run.err;
     const json report = json::parse(run.out);
     EXPECT_GT(report["blocks"][0]["results"][0]["metrics"]["max_abs"], 1e-4);  // the two sides do differ
@@ -87,7 +88,8 @@ TEST(DiffCommand, FindsACodeWhoseRangeIsTooSmall) {
 }
 
 TEST(DiffCommand, WritesTheTableOfTheNumericGap) {
-  const CliRun run = cli({"diff", "eager", "portable", "--model", kDigits, "--each-node", "--tsv", "-", "--gap", "l1"});
+  const CliRun run =
+      cli({"diff", "eager", "portable", "--model", kDigits, "--each-node", "--tsv", "-", "--gap", "l1"});
   ASSERT_EQ(run.exit, 0) << run.err;
   std::istringstream lines(run.out);
   std::string line;
@@ -105,7 +107,8 @@ TEST(DiffCommand, AsksTheUsersComparator) {
                           "differs=sh -c 'cmp -s \"$0\" \"$1\"; echo $?'"});
   ASSERT_EQ(run.exit, 0) << run.err;
   EXPECT_TRUE(json::parse(run.out)["blocks"][0]["results"][0]["metrics"].contains("differs"));
-  const CliRun bad = cli({"diff", "eager", "portable", "--model", kDigits, "--metric", "bad=echo no number #"});
+  const CliRun bad =
+      cli({"diff", "eager", "portable", "--model", kDigits, "--metric", "bad=echo no number #"});
   EXPECT_EQ(bad.exit, 2);
   EXPECT_THAT(bad.err, HasSubstr("found 'no number', expected a number"));
 }

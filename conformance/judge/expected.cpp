@@ -196,8 +196,7 @@ std::string describe_difference(const ExpectedTensor& expected, const TensorData
 double find_margin(const ExpectedTensor& expected, const TensorData& found) {
   if (found.shape.sizes != expected.sizes) return HUGE_VAL;
   double out = 0;
-  for (size_t i = 0; i < expected.values.size(); ++i)
-    out = std::max(out, margin_of(expected, found, i));
+  for (size_t i = 0; i < expected.values.size(); ++i) out = std::max(out, margin_of(expected, found, i));
   return out;
 }
 

@@ -30,8 +30,8 @@ std::shared_ptr<const Case> make_measured_case(const std::string& name, SmallCas
       if (method.value(output.value).is_tensor())
         made.dtype = static_cast<etb_dtype>(method.value(output.value).spec().dtype);
   }
-  made.build = [shared = std::make_shared<const SmallCase>(std::move(small))](
-                   std::string_view) -> Result<BuiltCase> {
+  made.build =
+      [shared = std::make_shared<const SmallCase>(std::move(small))](std::string_view) -> Result<BuiltCase> {
     BuiltCase out;
     out.image = shared->image;
     out.runs = shared->runs;

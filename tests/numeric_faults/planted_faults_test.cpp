@@ -19,8 +19,8 @@ constexpr const char* kPlugin = ETB_PLANTED_PLUGIN;
 constexpr const char* kFault = "ETB_PLANTED_FAULT";
 constexpr uint32_t kTrials = 20;
 // Networks of different kinds whose inputs are floats.
-constexpr const char* kModels[] = {"activations", "autoencoder", "conformer", "dcgan", "efficientnet",
-                                   "deeplab",     "dynamic_batch", "digits"};
+constexpr const char* kModels[] = {"activations",  "autoencoder", "conformer",     "dcgan",
+                                   "efficientnet", "deeplab",     "dynamic_batch", "digits"};
 constexpr const char* kKinds[] = {"scaled", "largest", "bfloat16", "repeated"};
 
 std::string path_of(const std::string& model) {
@@ -34,7 +34,8 @@ uint32_t seed() {
 }
 
 json diff(const std::string& model, int expected_exit, std::vector<std::string> more = {}) {
-  std::vector<std::string> args{"diff", "eager", kPlugin, "--model", path_of(model), "--random", "7", "--json"};
+  std::vector<std::string> args{"diff",         "eager",    kPlugin, "--model",
+                                path_of(model), "--random", "7",     "--json"};
   args.insert(args.end(), more.begin(), more.end());
   const CliRun run = cli(args);
   EXPECT_EQ(run.exit, expected_exit) << model << ": " << run.err;
@@ -81,8 +82,8 @@ TEST(PlantedFaults, EachIsLocatedToItsNode) {
   for (uint32_t trial = 0; trial < kTrials; ++trial) {
     const Target& target = targets[random() % targets.size()];
     const char* const kind = kKinds[random() % std::size(kKinds)];
-    SCOPED_TRACE("seed " + std::to_string(seed()) + ", trial " + std::to_string(trial) + ": " + target.model + ", " +
-                 target.node + ", " + target.op + ", " + kind);
+    SCOPED_TRACE("seed " + std::to_string(seed()) + ", trial " + std::to_string(trial) + ": " + target.model +
+                 ", " + target.node + ", " + target.op + ", " + kind);
     ::setenv(kFault, (target.op + " " + std::to_string(target.handle) + " " + kind).c_str(), 1);
     const json report = diff(target.model, 1);
     ::unsetenv(kFault);

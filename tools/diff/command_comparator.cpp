@@ -60,8 +60,10 @@ Result<double> run(const std::string& name, const std::string& command, const Te
   const std::string path_a = folder.path() + "/a.npy", path_b = folder.path() + "/b.npy";
   ETB_TRY(write(path_a, a));
   ETB_TRY(write(path_b, b));
-  std::unique_ptr<std::FILE, Close> pipe(::popen((command + " '" + path_a + "' '" + path_b + "'").c_str(), "re"));
-  if (pipe == nullptr) return make_error(Code::UNAVAILABLE, "--metric " + name + ": the shell does not start");
+  std::unique_ptr<std::FILE, Close> pipe(
+      ::popen((command + " '" + path_a + "' '" + path_b + "'").c_str(), "re"));
+  if (pipe == nullptr)
+    return make_error(Code::UNAVAILABLE, "--metric " + name + ": the shell does not start");
   char line[256] = {};
   const bool has_line = std::fgets(line, sizeof(line), pipe.get()) != nullptr;
   while (std::fgetc(pipe.get()) != EOF) {
@@ -88,9 +90,8 @@ Result<Comparator> parse_comparator(const std::string& text) {
     return make_error(Code::INVALID_ARGUMENT, "--metric '" + text + "', expected NAME=COMMAND");
   Comparator out;
   out.name = text.substr(0, equals);
-  out.compare = [name = out.name, command = text.substr(equals + 1)](const TensorData& a, const TensorData& b) {
-    return run(name, command, a, b);
-  };
+  out.compare = [name = out.name, command = text.substr(equals + 1)](
+                    const TensorData& a, const TensorData& b) { return run(name, command, a, b); };
   return out;
 }
 

@@ -39,7 +39,8 @@ namespace {
 constexpr double kUnexplainedPart = 0x1p-10;
 
 // The contract of these ops, with units of the coarsest floating dtype that the nodes store.
-PrecisionContract contract_for(const ir::Module& module, const std::vector<uint32_t>& nodes, const Side& side) {
+PrecisionContract contract_for(const ir::Module& module, const std::vector<uint32_t>& nodes,
+                               const Side& side) {
   std::vector<std::string> ops;
   double unit = 0;
   etb_dtype stored = ETB_DTYPE_FLOAT32;
@@ -61,7 +62,8 @@ PrecisionContract contract_for(const ir::Module& module, const std::vector<uint3
 // A result that the plugin's contract or the dtype's range leaves open is right.
 void apply_contract(const PrecisionContract& contract, const TensorData& found, ExpectedTensor& expected) {
   const etb_dtype dtype = found.shape.dtype;
-  if (!expected.is_floating || !conformance::is_floating(dtype) || found.shape.sizes != expected.sizes) return;
+  if (!expected.is_floating || !conformance::is_floating(dtype) || found.shape.sizes != expected.sizes)
+    return;
   const conformance::FloatFormat& format = conformance::float_format(dtype);
   const double least_normal = std::ldexp(1.0, format.min_exponent - 1);
   for (size_t i = 0; i < expected.values.size(); ++i) {

@@ -24,8 +24,8 @@ const char* to_text(Verdict verdict);
 struct SideResult {
   TensorData value;
   Verdict verdict = Verdict::kUnjudged;
-  double margin = 0;   // largest error / bound; 1 is the limit
-  std::string text;    // if wrong: element, found, expected
+  double margin = 0;  // largest error / bound; 1 is the limit
+  std::string text;   // if wrong: element, found, expected
 };
 
 // One tensor that the nodes compute.
@@ -47,8 +47,8 @@ struct NodesComparison {
   std::vector<uint32_t> nodes;  // ascending
   std::vector<ResultComparison> results;
   size_t delegated_a = 0, delegated_b = 0;  // nodes that plugins ran
-  std::string obstacle;  // not empty: why the nodes were not compared, or not judged
-  std::optional<Error> failure;  // of a comparator of the user
+  std::string obstacle;                     // not empty: why the nodes were not compared, or not judged
+  std::optional<Error> failure;             // of a comparator of the user
 
   const ResultComparison* find_wrong() const;
 };
@@ -71,9 +71,7 @@ class Comparison {
   NodesComparison compare(const std::vector<uint32_t>& nodes) const;
   // True if only the outputs of the whole method can be compared.
   bool has_real_side() const { return a_.kind() == SideKind::kReal || b_.kind() == SideKind::kReal; }
-  bool has_outputs_only() const {
-    return a_.kind() == SideKind::kOutputs || b_.kind() == SideKind::kOutputs;
-  }
+  bool has_outputs_only() const { return a_.kind() == SideKind::kOutputs || b_.kind() == SideKind::kOutputs; }
 
  private:
   Result<Side::Run> run_side(const Side& side, const NodesComparison& of,

@@ -27,7 +27,8 @@ class Search {
   // Compares nodes [begin, end) of the block.
   NodesComparison compare(size_t begin, size_t end) {
     ++out_.trials;
-    return comparison_.compare({all_.begin() + static_cast<long>(begin), all_.begin() + static_cast<long>(end)});
+    return comparison_.compare(
+        {all_.begin() + static_cast<long>(begin), all_.begin() + static_cast<long>(end)});
   }
   bool keep_if_wrong(size_t begin, size_t end) {
     NodesComparison found = compare(begin, end);

@@ -21,7 +21,8 @@ struct BlockOptions {
 };
 
 // All nodes of the method in blocks, in order of execution: regions of the plugins, the rest in short runs.
-[[nodiscard]] Result<std::vector<Block>> make_blocks(const Comparison& comparison, const BlockOptions& options);
+[[nodiscard]] Result<std::vector<Block>> make_blocks(const Comparison& comparison,
+                                                     const BlockOptions& options);
 
 // A fault, narrowed down.
 struct Location {

@@ -16,12 +16,12 @@ using conformance::TensorData;
 
 // Elements that are equal, both NaN included, differ by 0. Integers are compared as numbers.
 struct Metrics {
-  double mse = 0;      // mean of squared differences
-  double l1 = 0;       // sum of absolute differences
-  double snr = 0;      // 10 * log10(mean of a^2 / mse) in dB; infinite if nothing differs
-  double cosine = 1;   // of the angle between both as vectors
-  double max_abs = 0;  // largest absolute difference
-  double max_rel = 0;  // largest difference, divided by |a|; infinite where only a is 0
+  double mse = 0;        // mean of squared differences
+  double l1 = 0;         // sum of absolute differences
+  double snr = 0;        // 10 * log10(mean of a^2 / mse) in dB; infinite if nothing differs
+  double cosine = 1;     // of the angle between both as vectors
+  double max_abs = 0;    // largest absolute difference
+  double max_rel = 0;    // largest difference, divided by |a|; infinite where only a is 0
   size_t max_index = 0;  // element of max_abs, in memory order
 };
 

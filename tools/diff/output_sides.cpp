@@ -31,7 +31,8 @@ std::unique_ptr<Side> open_program(const std::string& path, const SideOptions& o
 
 Result<TensorData> read_array(const std::string& path) {
   ETB_ASSIGN(tools::Array array, tools::read_npy(path, kMaxArrayBytes));
-  return TensorData{{static_cast<etb_dtype>(array.dtype), array.sizes, array.dim_order}, std::move(array.bytes)};
+  return TensorData{{static_cast<etb_dtype>(array.dtype), array.sizes, array.dim_order},
+                    std::move(array.bytes)};
 }
 
 Result<std::unique_ptr<Side>> open_arrays(const std::string& text, const std::vector<std::string>& paths) {
@@ -41,9 +42,9 @@ Result<std::unique_ptr<Side>> open_arrays(const std::string& text, const std::ve
     if (!read) return tl::make_unexpected(with_context(std::move(read).error(), "'" + path + "'"));
     outputs.push_back(*std::move(read));
   }
-  return Side::of_outputs(text, [outputs](const std::vector<host::EValue>&) -> Result<std::vector<TensorData>> {
-    return outputs;
-  });
+  return Side::of_outputs(
+      text,
+      [outputs](const std::vector<host::EValue>&) -> Result<std::vector<TensorData>> { return outputs; });
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ std::optional<size_t> scale_position(std::string_view op) {
 }
 
 bool is_dequantisation(std::string_view op) {
-  return op.starts_with("quantized_decomposed.dequantize_per_") || op.starts_with("torchao.dequantize_affine");
+  return op.starts_with("quantized_decomposed.dequantize_per_") ||
+         op.starts_with("torchao.dequantize_affine");
 }
 
 double largest_element(const TensorData& tensor) {

@@ -18,7 +18,7 @@ struct RemovedRounding {
 
 // Replaces each dequantisation of a quantisation in the main graph by a copy of the real number. Codes that come from
 // outside or that are needed as codes stay. `find_value`: tensors known from a run, for scales.
-std::vector<RemovedRounding> remove_quantisation(ir::Module& module,
-                                                 const std::function<const TensorData*(ir::ValueId)>& find_value);
+std::vector<RemovedRounding> remove_quantisation(
+    ir::Module& module, const std::function<const TensorData*(ir::ValueId)>& find_value);
 
 }  // namespace etb::diff

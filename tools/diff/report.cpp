@@ -20,7 +20,7 @@ using tools::count_of;
 
 struct NamedMetric {
   const char* name;
-  double Metrics::* member;
+  double Metrics::*member;
 };
 constexpr NamedMetric kMetrics[] = {{"mse", &Metrics::mse},         {"l1", &Metrics::l1},
                                     {"snr", &Metrics::snr},         {"cosine", &Metrics::cosine},
@@ -69,15 +69,18 @@ std::string ops_of(const Model& model, const std::vector<uint32_t>& nodes) {
     if (op.starts_with("aten.")) op = op.substr(5);
     out += (i == 0 ? "" : ", ") + op.substr(0, op.find('.'));
   }
-  return made_printable(out + (nodes.size() > kShown ? fmt::format(" and {} more", nodes.size() - kShown) : ""));
+  return made_printable(out +
+                        (nodes.size() > kShown ? fmt::format(" and {} more", nodes.size() - kShown) : ""));
 }
 
 std::string verdict_text(const Side& side, const SideResult& result) {
   switch (result.verdict) {
     case Verdict::kWrong:
-      return fmt::format("{} is wrong: {} ({} times the bound)", side.name(), result.text, number(result.margin));
+      return fmt::format("{} is wrong: {} ({} times the bound)", side.name(), result.text,
+                         number(result.margin));
     case Verdict::kRight:
-      return fmt::format("{} is right: its largest error is {} of the bound", side.name(), number(result.margin));
+      return fmt::format("{} is right: its largest error is {} of the bound", side.name(),
+                         number(result.margin));
     case Verdict::kUnjudged:
       return side.name() + " has no reference here";
   }
@@ -104,7 +107,8 @@ std::string describe_location(const ReportContext& context, const Comparison& co
                      verdict_text(comparison.a(), wrong->a));
   if (wrong->metrics) {
     out += "  gap      ";
-    for (const NamedMetric& one : kMetrics) out += fmt::format(" {} {}", one.name, number((*wrong->metrics).*one.member));
+    for (const NamedMetric& one : kMetrics)
+      out += fmt::format(" {} {}", one.name, number((*wrong->metrics).*one.member));
     for (size_t i = 0; i < wrong->distances.size(); ++i)
       out += fmt::format(" {} {}", context.comparators[i], number(wrong->distances[i]));
     out += '\n';
@@ -127,12 +131,14 @@ std::string printable_lines(const std::string& text) {
 
 std::string table_text(const ReportContext& context, const SearchResult& result, size_t max_rows) {
   std::vector<Row> rows = rows_of(result);
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return x.margin() > y.margin(); });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& x, const Row& y) { return x.margin() > y.margin(); });
   const size_t shown = max_rows == 0 ? rows.size() : std::min(rows.size(), max_rows);
   std::vector<std::string> columns{"<RESULT", "<OPERATORS", "ERROR/BOUND A", "B"};
   for (const NamedMetric& one : kMetrics) {
     std::string name = one.name;
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c == '_' ? ' ' : std::toupper(c); });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c == '_' ? ' ' : std::toupper(c); });
     columns.push_back(name);
   }
   for (const std::string& name : context.comparators) columns.push_back(made_printable(name));
@@ -140,8 +146,9 @@ std::string table_text(const ReportContext& context, const SearchResult& result,
   const Model& model = context.comparison.model();
   for (size_t i = 0; i < shown; ++i) {
     const ResultComparison& one = *rows[i].result;
-    std::vector<std::string> cells{made_printable(model.name_of(one.value)), ops_of(model, rows[i].block->nodes),
-                                   number(one.a.margin), number(one.b.margin)};
+    std::vector<std::string> cells{made_printable(model.name_of(one.value)),
+                                   ops_of(model, rows[i].block->nodes), number(one.a.margin),
+                                   number(one.b.margin)};
     for (const NamedMetric& metric : kMetrics)
       cells.push_back(one.metrics ? number((*one.metrics).*metric.member) : "-");
     for (const double distance : one.distances) cells.push_back(number(distance));
@@ -149,7 +156,8 @@ std::string table_text(const ReportContext& context, const SearchResult& result,
   }
   std::string out = table.is_empty() ? "" : "\n" + table.to_text();
   if (shown < rows.size())
-    out += fmt::format("{} more with smaller errors; --top 0 prints all\n", count_of(rows.size() - shown, "row"));
+    out += fmt::format("{} more with smaller errors; --top 0 prints all\n",
+                       count_of(rows.size() - shown, "row"));
   return out;
 }
 
@@ -175,7 +183,9 @@ Json node_json(const Model& model, uint32_t node) {
 }
 
 Json side_json(const SideResult& side) {
-  return {{"verdict", to_text(side.verdict)}, {"error_per_bound", side.margin}, {"text", side.text},
+  return {{"verdict", to_text(side.verdict)},
+          {"error_per_bound", side.margin},
+          {"text", side.text},
           {"values", first_values(side.value)}};
 }
 
@@ -218,7 +228,8 @@ std::string handles_text(const Model& model, const std::vector<uint32_t>& nodes)
 std::string stacks_text(const Model& model, const std::vector<uint32_t>& nodes) {
   std::string out;
   for (const uint32_t node : nodes)
-    out += fmt::format("{}'{}': '{}'", out.empty() ? "" : ", ", model.node_name(node), source_of(model, node));
+    out +=
+        fmt::format("{}'{}': '{}'", out.empty() ? "" : ", ", model.node_name(node), source_of(model, node));
   return "{" + out + "}";
 }
 
@@ -244,22 +255,27 @@ std::string to_text(const ReportContext& context, const SearchResult& result, si
     uncompared += result.blocks[i].results.empty() ? 1 : 0;
   }
   const Comparison& comparison = context.comparison;
-  std::string out = fmt::format("{} (A) against {} (B): {}, {}\n", comparison.a().name(), comparison.b().name(),
-                                context.model, context.inputs);
-  out += fmt::format("{} in {}, {} of plugins: {} within the error model, {} outside", 
-                     count_of(comparison.model().node_count(), "node"), count_of(result.blocks.size(), "block"),
-                     count_of(regions, "region"), result.blocks.size() - wrong - uncompared, wrong);
+  std::string out = fmt::format("{} (A) against {} (B): {}, {}\n", comparison.a().name(),
+                                comparison.b().name(), context.model, context.inputs);
+  out +=
+      fmt::format("{} in {}, {} of plugins: {} within the error model, {} outside",
+                  count_of(comparison.model().node_count(), "node"), count_of(result.blocks.size(), "block"),
+                  count_of(regions, "region"), result.blocks.size() - wrong - uncompared, wrong);
   out += uncompared != 0 ? fmt::format(", {} not compared\n", uncompared) : "\n";
   for (size_t i = 0; i < result.locations.size(); ++i)
     out += (i == 0 ? "\nfirst divergence: " : "\nfurther divergence: ") +
-           describe_location(context, result.substituted ? *result.substituted : comparison, result.locations[i], i);
+           describe_location(context, result.substituted ? *result.substituted : comparison,
+                             result.locations[i], i);
   if (result.node_count != 0)
-    out += fmt::format("{} compared alone, because all blocks are right\n", count_of(result.node_count, "node"));
+    out +=
+        fmt::format("{} compared alone, because all blocks are right\n", count_of(result.node_count, "node"));
   if (!result.has_divergence()) out += "no divergence\n";
   if (result.has_divergence() && result.locations.empty())
     out += "the outputs diverge; only their values are known, so no node is named\n";
   if (result.substituted)
-    out += "the nodes were found by comparing with eager, because only the outputs of the other side are known\n";
+    out +=
+        "the nodes were found by comparing with eager, because only the outputs of the other side are "
+        "known\n";
   for (const NodesComparison& block : result.blocks)
     if (!block.obstacle.empty())
       out += fmt::format("note: {}: {}\n", ops_of(comparison.model(), block.nodes), block.obstacle);
@@ -290,11 +306,15 @@ Json to_json(const ReportContext& context, const SearchResult& result) {
                            {"repro", context.repros[i]},
                            {"command", context.commands[i]}});
   }
-  return {{"a", comparison.a().name()},  {"b", comparison.b().name()},
-          {"model", context.model},      {"inputs", context.inputs},
-          {"nodes", model.node_count()}, {"has_divergence", result.has_divergence()},
+  return {{"a", comparison.a().name()},
+          {"b", comparison.b().name()},
+          {"model", context.model},
+          {"inputs", context.inputs},
+          {"nodes", model.node_count()},
+          {"has_divergence", result.has_divergence()},
           {"nodes_compared_alone", result.node_count},
-          {"divergences", divergences},  {"blocks", blocks}};
+          {"divergences", divergences},
+          {"blocks", blocks}};
 }
 
 std::string to_tsv(const ReportContext& context, const SearchResult& result, const std::string& gap) {

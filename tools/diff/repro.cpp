@@ -11,7 +11,8 @@ namespace {
 std::string file_name_of(const std::string& node) {
   std::string out = "diff.";
   for (const char c : node) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    const bool is_plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     out += is_plain ? c : '_';
   }
   return out.substr(0, 200);

@@ -93,10 +93,9 @@ Result<std::unique_ptr<CompiledMethod>> CompiledMethod::make(ir::Module module, 
                            .specs = region.artifact.specs,
                            .debug_names = {}});
     for (const partition::NamedBlob& blob : memory.partition.blobs)
-      named.push_back(
-          {blob.key,
-           blob.constant_key.empty() ? blob.bytes : memory.keys.find(blob.constant_key)->bytes,
-           blob.alignment});
+      named.push_back({blob.key,
+                       blob.constant_key.empty() ? blob.bytes : memory.keys.find(blob.constant_key)->bytes,
+                       blob.alignment});
   }
   ETB_TRY(passes::to_edge(memory.module, pipeline));  // preserved ops that no region has
   ETB_TRY(passes::to_portable(memory.module, pipeline));

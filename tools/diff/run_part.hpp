@@ -50,7 +50,8 @@ class CompiledMethod {
 };
 
 // Asks the plugins for their regions, as compilation does, without compiling the rest.
-[[nodiscard]] Result<std::vector<DelegatedRegion>> find_regions(ir::Module module, const CompileTarget& target);
+[[nodiscard]] Result<std::vector<DelegatedRegion>> find_regions(ir::Module module,
+                                                                const CompileTarget& target);
 
 // Copies a value, with its dim order.
 TensorData copy_of(const host::EValue& value);

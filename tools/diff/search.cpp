@@ -37,15 +37,14 @@ void locate_blocks(const Comparison& comparison, const SearchOptions& options, S
     first = std::min(first, found.nodes.front());
     out.locations.push_back(std::move(found));
   }
-  std::stable_sort(out.locations.begin(), out.locations.end(), [](const Location& x, const Location& y) {
-    return x.nodes.front() < y.nodes.front();
-  });
+  std::stable_sort(out.locations.begin(), out.locations.end(),
+                   [](const Location& x, const Location& y) { return x.nodes.front() < y.nodes.front(); });
   if (!options.finds_all && out.locations.size() > 1) out.locations.resize(1);
 }
 
 // Following nodes may hide the error of a node: a maximum, a mean of many values.
-void search_nodes(const Comparison& comparison, const SearchOptions& options, const std::vector<Block>& blocks,
-                  const OnBlock& on_block, SearchResult& out) {
+void search_nodes(const Comparison& comparison, const SearchOptions& options,
+                  const std::vector<Block>& blocks, const OnBlock& on_block, SearchResult& out) {
   std::vector<bool> is_known(comparison.model().node_count(), false);  // alone, in a block
   for (const Block& block : blocks)
     if (block.nodes.size() == 1) is_known[block.nodes[0]] = true;
@@ -91,7 +90,8 @@ Result<SearchResult> search_outputs(const Comparison& comparison, const SearchOp
   const Side& other = comparison.a().kind() == SideKind::kOutputs ? comparison.b() : comparison.a();
   if (other.kind() == SideKind::kOutputs || other.kind() == SideKind::kEager) return out;
   ETB_ASSIGN(out.substitute, Side::open("eager", {}));
-  out.substituted = std::make_unique<Comparison>(comparison.model(), *out.substitute, other, CompareOptions{});
+  out.substituted =
+      std::make_unique<Comparison>(comparison.model(), *out.substitute, other, CompareOptions{});
   ETB_ASSIGN(SearchResult inner, search_blocks(*out.substituted, options, on_block));
   for (size_t i = 0; i < inner.blocks.size(); ++i) {
     out.blocks.push_back(std::move(inner.blocks[i]));
@@ -108,7 +108,8 @@ bool SearchResult::has_divergence() const {
                      [](const NodesComparison& block) { return block.find_wrong() != nullptr; });
 }
 
-Result<SearchResult> search(const Comparison& comparison, const SearchOptions& options, const OnBlock& on_block) {
+Result<SearchResult> search(const Comparison& comparison, const SearchOptions& options,
+                            const OnBlock& on_block) {
   return comparison.has_outputs_only() ? search_outputs(comparison, options, on_block)
                                        : search_blocks(comparison, options, on_block);
 }

@@ -13,14 +13,14 @@ namespace etb::diff {
 struct SearchOptions {
   BlockOptions blocks;
   bool has_borders_only = false;  // no search inside of blocks whose results are right
-  bool finds_all = false;  // a location for each block that is wrong, not only for the first node
+  bool finds_all = false;         // a location for each block that is wrong, not only for the first node
 };
 
 struct SearchResult {
   // Regions and runs of nodes, the whole method, then single nodes that are wrong inside of right blocks.
   std::vector<NodesComparison> blocks;
-  std::vector<bool> is_region;          // by block
-  std::vector<Location> locations;      // in order of execution
+  std::vector<bool> is_region;      // by block
+  std::vector<Location> locations;  // in order of execution
   // Where a side knows only outputs: the node-by-node run in its place, which located the nodes.
   std::unique_ptr<Side> substitute;
   std::unique_ptr<Comparison> substituted;
@@ -31,7 +31,8 @@ struct SearchResult {
 };
 
 // `on_block` is called before each block, with the numbers of blocks done and of all.
-[[nodiscard]] Result<SearchResult> search(const Comparison& comparison, const SearchOptions& options,
-                                          const std::function<void(size_t done, size_t count)>& on_block = {});
+[[nodiscard]] Result<SearchResult> search(
+    const Comparison& comparison, const SearchOptions& options,
+    const std::function<void(size_t done, size_t count)>& on_block = {});
 
 }  // namespace etb::diff

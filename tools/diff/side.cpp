@@ -23,7 +23,8 @@ Result<std::string> id_of(const host::Registry& registry, const std::string& nam
     if (entry.problem) return tl::make_unexpected(*entry.problem);
     return entry.id;
   }
-  return make_error(Code::NOT_FOUND, "'" + name + "': no manifest in its folder names a plugin with this file");
+  return make_error(Code::NOT_FOUND,
+                    "'" + name + "': no manifest in its folder names a plugin with this file");
 }
 
 }  // namespace

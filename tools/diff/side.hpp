@@ -24,7 +24,8 @@ enum class SideKind : uint8_t {
 };
 
 // Returns the outputs of the method for its inputs.
-using ComputeOutputs = std::function<Result<std::vector<TensorData>>(const std::vector<host::EValue>& inputs)>;
+using ComputeOutputs =
+    std::function<Result<std::vector<TensorData>>(const std::vector<host::EValue>& inputs)>;
 
 // Splits "a+b" into "a" and "b".
 std::vector<std::string> split_side(const std::string& text);
@@ -38,7 +39,8 @@ struct SideOptions {
 class Side {
  public:
   // `text`: eager, portable, real, or plugins joined by "+": a name, or the path of a manifest or library.
-  [[nodiscard]] static Result<std::unique_ptr<Side>> open(const std::string& text, const SideOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<Side>> open(const std::string& text,
+                                                          const SideOptions& options);
   static std::unique_ptr<Side> of_outputs(const std::string& name, ComputeOutputs compute);
 
   const std::string& name() const { return name_; }
