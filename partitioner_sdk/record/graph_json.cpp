@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partitioner_sdk/emit/etrecord.hpp"
+#include "partitioner_sdk/record/graph_json.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "partitioner_sdk/emit/stored_zip.hpp"
-#include "partitioner_sdk/emit/whole_file.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 
-namespace etb::emit {
+namespace etb::record {
 
 namespace {
 
@@ -67,10 +65,17 @@ int export_memory_format(ir::MemoryFormat format) {
   return 4;
 }
 
+// How targets of nodes begin, and the verifier that a reader runs over the graph.
+struct Dialect {
+  const char* prefix;
+  const char* verifier;
+};
+constexpr Dialect kEdge{"executorch.exir.dialects.edge.ops.", "EDGE"}, kAten{"torch.ops.", "TRAINING"};
+
 class GraphWriter {
  public:
-  GraphWriter(ir::Module& module, const ir::Graph& graph)
-      : module_(module), graph_(graph), names_(ir::value_names(graph)) {
+  GraphWriter(ir::Module& module, const ir::Graph& graph, const Dialect& dialect)
+      : module_(module), graph_(graph), dialect_(dialect), names_(ir::value_names(graph)) {
     // Names are Python identifiers there.
     for (std::string& name : names_) {
       if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) name = "v" + name;
@@ -96,7 +101,7 @@ class GraphWriter {
             {"range_constraints", Json::object()},
             {"schema_version", {{"major", 5}, {"minor", 4}}},
             {"dialect", ""},
-            {"verifiers", Json::array({"EDGE"})}};
+            {"verifiers", Json::array({dialect_.verifier})}};
   }
 
  private:
@@ -212,8 +217,8 @@ class GraphWriter {
     if (const auto* bools = ir::get_if<ir::BoolList>(item))
       return {{"as_bools", std::vector<bool>(bools->begin(), bools->end())}};
     if (const auto* number = ir::get_if<ir::Complex>(item))
-      return {{"as_complex",
-               {{"real", float_number(number->real)}, {"imag", float_number(number->imaginary)}}}};
+      return {
+          {"as_complex", {{"real", float_number(number->real)}, {"imag", float_number(number->imaginary)}}}};
     if (const auto* texts = ir::get_if<ir::StringList>(item)) return {{"as_strings", texts->items}};
     return {{"as_none", Json::array()}};
   }
@@ -234,7 +239,7 @@ class GraphWriter {
       for (const ir::ValueId id : node.outputs) outputs.push_back(reference(id));
     }
     return {{"name", name_of_node(node)},
-            {"target", "executorch.exir.dialects.edge.ops." + op.name},
+            {"target", dialect_.prefix + op.name},
             {"inputs", inputs},
             {"outputs", outputs},
             {"metadata", metadata(node)}};
@@ -251,7 +256,8 @@ class GraphWriter {
       Json value = argument(item);
       if (body != nullptr) {
         const ir::Graph& graph = module_.graphs[body->index];
-        value = {{"as_graph", {{"name", graph.name}, {"graph", GraphWriter(module_, graph).write_graph()}}}};
+        value = {{"as_graph",
+                  {{"name", graph.name}, {"graph", GraphWriter(module_, graph, dialect_).write_graph()}}}};
       }
       inputs.push_back({{"name", ""}, {"arg", value}});
     }
@@ -284,58 +290,18 @@ class GraphWriter {
 
   ir::Module& module_;
   const ir::Graph& graph_;
+  const Dialect& dialect_;
   std::vector<std::string> names_;
 };
-
-// Returns the file that torch.save would write for this pickle. Readers of a record do not need its tensors.
-std::string saved_object(std::string_view pickle) {
-  StoredZip zip;
-  zip.add("archive/data.pkl", pickle);
-  zip.add("archive/byteorder", "little");
-  zip.add("archive/version", "3\n");
-  return zip.finish();
-}
-// {} and ((), {}), in protocol 2.
-constexpr std::string_view kEmptyDict("\x80\x02}q\x00.", 6);
-constexpr std::string_view kNoInputs("\x80\x02)}q\x00\x86q\x01.", 10);
 
 }  // namespace
 
 std::string edge_program_json(ir::Module& module) {
-  return GraphWriter(module, module.main()).write().dump();
+  return GraphWriter(module, module.main(), kEdge).write().dump();
 }
 
-Status write_etrecord(const std::vector<RecordedMethod>& methods, const std::string& path) {
-  StoredZip zip;
-  zip.add("ETRECORD_V0", "");
-  Json handles = Json::object(), delegates = Json::object(), none = Json::object();
-  for (const RecordedMethod& method : methods) {
-    if (!method.edge_program.empty()) {
-      const std::string name = "edge_dialect_exported_program/" + method.name;
-      zip.add(name, method.edge_program);
-      zip.add(name + "_state_dict", saved_object(kEmptyDict));
-      zip.add(name + "_constants", saved_object(kEmptyDict));
-      zip.add(name + "_example_inputs", saved_object(kNoInputs));
-    }
-    Json& rows = handles[method.name] = Json::object();
-    none[method.name] = Json::object();
-    Json& calls = delegates[method.name] = Json::object();
-    for (const RecordedCall& call : method.delegate_calls) {
-      Json names = Json::object();
-      for (const DebugName& row : call.debug_names) names[row.name] = row.handles;
-      calls[std::to_string(call.instruction_index)] = {{"name", call.backend_id}, {"delegate_map", names}};
-    }
-    for (size_t i = 0; i < method.debug_handles.size(); ++i) {
-      if (method.debug_handles[i] != 0) rows[std::to_string(i)] = method.debug_handles[i];
-    }
-  }
-  zip.add("debug_handle_map", handles.dump());
-  zip.add("delegate_map", delegates.dump());
-  zip.add("instruction_id_to_num_outs_map", none.dump());
-  zip.add("export_graph_id", "0");
-  const std::string bytes = zip.finish();
-  return write_whole_file(
-      path, [&](const format::ByteSink& sink) { return sink(std::as_bytes(std::span(bytes))); });
+std::string exported_program_json(ir::Module& module) {
+  return GraphWriter(module, module.main(), kAten).write().dump();
 }
 
-}  // namespace etb::emit
+}  // namespace etb::record

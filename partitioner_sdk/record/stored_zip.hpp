@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace etb::emit {
+namespace etb::record {
 
 class StoredZip {
  public:
@@ -20,4 +20,4 @@ class StoredZip {
   uint16_t count_ = 0;
 };
 
-}  // namespace etb::emit
+}  // namespace etb::record

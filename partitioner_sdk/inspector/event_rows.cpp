@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/inspect/event_rows.hpp"
+#include "partitioner_sdk/inspector/event_rows.hpp"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string_view>
 #include <tuple>
 
-namespace etb::inspect {
+#include "partitioner_sdk/inspector/times.hpp"
+
+namespace etb::inspector {
 namespace {
 
 using format::EtdumpBlock;
@@ -17,21 +18,16 @@ using format::EtdumpEvent;
 constexpr std::string_view kNativeCall = "native_call_", kOperatorCall = "OPERATOR_CALL",
                            kMethod = "Method::execute";
 
-double us_of(const EtdumpEvent& event) { return static_cast<double>(event.end_ns - event.begin_ns) / 1e3; }
-
-std::string delegate_name(const EtdumpEvent& event) {
-  return event.delegate_debug_name.empty() ? "debug id " + std::to_string(event.delegate_debug_id)
-                                           : event.delegate_debug_name;
-}
+double us_of(const EtdumpEvent& event) { return static_cast<double>(event.elapsed_ns()) / 1e3; }
 
 // Rows of one block. The events inside of a delegate are stored before its call, and come after it here.
 class BlockRows {
  public:
-  explicit BlockRows(Grouping grouping) : grouping_(grouping) {}
+  BlockRows(Grouping grouping, const MethodIndex* method) : grouping_(grouping), method_(method) {}
 
   void add(const EtdumpEvent& event) {
     if (grouping_ == Grouping::kEvent) {
-      put(event.is_of_delegate() ? delegate_name(event) : event.name, event, event.is_of_delegate());
+      put(event.is_of_delegate() ? name_inside_delegate(event) : event.name, event, event.is_of_delegate());
       return;
     }
     if (event.is_of_delegate()) {
@@ -46,7 +42,7 @@ class BlockRows {
     if (event.chain_index < 0) return inside_.clear();
     put(event.name == kOperatorCall && !operator_.empty() ? operator_ : event.name, event, false);
     operator_.clear();
-    for (const EtdumpEvent* inner : inside_) put(delegate_name(*inner), *inner, true);
+    for (const EtdumpEvent* inner : inside_) put(name_inside_delegate(*inner), *inner, true);
     inside_.clear();
   }
 
@@ -58,13 +54,18 @@ class BlockRows {
     const int32_t chain = is_by_name ? -1 : event.chain_index;
     const int32_t instruction = is_by_name ? -1 : event.instruction_index;
     const auto [found, is_new] = indices_.try_emplace({chain, instruction, is_inside, name}, rows_.size());
-    if (is_new) rows_.push_back({name, chain, instruction, is_inside, 0, {0}});
+    if (is_new) {
+      rows_.push_back({name, chain, instruction, is_inside, 0, {0}});
+      if (method_ != nullptr && !is_by_name && !is_of_whole_method(event))
+        rows_.back().origin = method_->find(event);
+    }
     EventRow& row = rows_[found->second];
     row.calls += 1;
     row.us[0] += us_of(event);
   }
 
   Grouping grouping_;
+  const MethodIndex* method_;
   std::string operator_;
   std::vector<const EtdumpEvent*> inside_;
   std::vector<EventRow> rows_;
@@ -73,12 +74,15 @@ class BlockRows {
 
 }  // namespace
 
-double EventRow::average_us() const {
-  return us.empty() ? 0 : std::accumulate(us.begin(), us.end(), 0.0) / static_cast<double>(us.size());
+std::string name_inside_delegate(const EtdumpEvent& event) {
+  return event.delegate_debug_name.empty() ? "debug id " + std::to_string(event.delegate_debug_id)
+                                           : event.delegate_debug_name;
 }
 
-Profile add_up(std::span<const EtdumpBlock> blocks, Grouping grouping, const std::string& block_name,
-               size_t first) {
+double EventRow::average_us() const { return mean(us); }
+
+Result<Profile> add_up(std::span<const EtdumpBlock> blocks, Grouping grouping, const std::string& block_name,
+                       size_t first, const RecordIndex* record) {
   Profile out;
   std::map<std::tuple<int32_t, int32_t, bool, std::string>, size_t> indices;
   for (const EtdumpBlock& block : blocks) {
@@ -88,11 +92,18 @@ Profile add_up(std::span<const EtdumpBlock> blocks, Grouping grouping, const std
       continue;
     }
     ++out.run_count;
-    BlockRows one(grouping);
+    const MethodIndex* method = nullptr;
+    if (record != nullptr) {
+      ETB_ASSIGN(method, record->find_method(block));
+    }
+    BlockRows one(grouping, method);
+    double run_us = 0;
     for (const EtdumpEvent& event : block.events) {
       one.add(event);
-      if (event.name == kMethod) out.run_us += us_of(event);
+      if (event.name == kMethod) run_us += us_of(event);
     }
+    out.run_us += run_us;
+    out.run_times_us.push_back(run_us);
     for (const EventRow& row : one.rows()) {
       const auto [found, is_new] = indices.try_emplace(
           {row.chain_index, row.instruction_index, row.is_inside_delegate, row.name}, out.rows.size());
@@ -125,25 +136,4 @@ void keep_longest(std::vector<EventRow>& rows, size_t count) {
   for (auto& group : groups) rows.insert(rows.end(), group.begin(), group.end());
 }
 
-std::string to_perfetto(std::span<const EtdumpBlock> blocks) {
-  using Json = nlohmann::ordered_json;
-  Json events = Json::array();
-  for (const EtdumpBlock& block : blocks)
-    for (const EtdumpEvent& event : block.events) {
-      const bool is_inside = event.is_of_delegate();
-      // A delegate's clock may be another one, so its events have a line of their own.
-      events.push_back({{"name", is_inside ? delegate_name(event) : event.name},
-                        {"cat", is_inside ? "delegate" : "runtime"},
-                        {"ph", "X"},
-                        {"ts", static_cast<double>(event.begin_ns) / 1e3},
-                        {"dur", us_of(event)},
-                        {"pid", 1},
-                        {"tid", is_inside ? 2 : 1},
-                        {"args", {{"chain", event.chain_index}, {"instruction", event.instruction_index}}}});
-    }
-  return Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}.dump(
-             1, ' ', true, Json::error_handler_t::replace) +
-         "\n";
-}
-
-}  // namespace etb::inspect
+}  // namespace etb::inspector

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partitioner_sdk/emit/stored_zip.hpp"
+#include "partitioner_sdk/record/stored_zip.hpp"
 
 #include <array>
 
-namespace etb::emit {
+namespace etb::record {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::string StoredZip::finish() {
   return std::move(out_);
 }
 
-}  // namespace etb::emit
+}  // namespace etb::record
