@@ -150,6 +150,8 @@ def test_what_is_not_supported_says_so() -> None:
     inspector = etbackend.Inspector(OFFICIAL / "add.etdp")
     with pytest.raises(etbackend.Error, match="does not build ExportedPrograms"):
         inspector.get_exported_program()
+    with pytest.raises(etbackend.Error, match="VGF"):
+        inspector.get_vgf_neural_statistics()
     with pytest.raises(etbackend.Error, match="no values between operators"):
         inspector.calculate_numeric_gap("MSE")
     with pytest.raises(etbackend.Error, match="one of etdump_path and etdump_data"):

@@ -135,7 +135,7 @@ class Event:
         }
 
     def to_dataframe(self, units: str = "") -> pandas.DataFrame:
-        return _pandas().DataFrame([self.asdict(units)])
+        return _frame([self.asdict(units)])
 
 
 @dataclass
@@ -167,7 +167,7 @@ class EventBlock:
     def to_dataframe(
         self, include_units: bool = False, include_delegate_debug_data: bool = False
     ) -> pandas.DataFrame:
-        return _pandas().DataFrame(self.rows(include_units, include_delegate_debug_data))
+        return _frame(self.rows(include_units, include_delegate_debug_data))
 
 
 class Inspector:
@@ -282,7 +282,7 @@ class Inspector:
         return [row for block in self.event_blocks for row in block.rows(include_units, include_delegate_debug_data)]
 
     def to_dataframe(self, include_units: bool = True, include_delegate_debug_data: bool = False) -> pandas.DataFrame:
-        return _pandas().DataFrame(self.rows(include_units, include_delegate_debug_data))
+        return _frame(self.rows(include_units, include_delegate_debug_data))
 
     def _shown_rows(self, include_units: bool, include_delegate_debug_data: bool) -> list[dict[str, Any]]:
         rows = self.rows(include_units, include_delegate_debug_data)
@@ -342,6 +342,13 @@ class Inspector:
             "calculate_numeric_gap: the record has no values between operators to compare with",
             reason="python.not-supported",
             hint="`etbackend diff` finds the first operator that differs between two backends",
+        )
+
+    def get_vgf_neural_statistics(self) -> None:
+        raise Error(
+            "get_vgf_neural_statistics: this package does not decode the statistics of the VGF backend",
+            reason="python.not-supported",
+            hint="raw_delegate_debug_metadatas of an event has them as the backend wrote them",
         )
 
 
@@ -420,12 +427,12 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _pandas() -> Any:
+def _frame(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
     try:
         import pandas  # noqa: PLC0415  (only data frames need it)
     except ImportError as cause:
         raise Error("a data frame needs pandas", reason="python.installation", hint="pip install pandas") from cause
-    return pandas
+    return pandas.DataFrame(list(rows))
 
 
 __all__ = ["Event", "EventBlock", "Inspector", "PerfData", "TimeScale", "compare_results"]
