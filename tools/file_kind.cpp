@@ -39,7 +39,9 @@ constexpr Row kRows[] = {
     {FileKind::kGraphImage, "a graph image (.etg)", "`etbackend graph FILE` prints it"},
     {FileKind::kGraphText, "the text of a graph", "`etbackend graph FILE` reads it"},
     {FileKind::kRecord, "a record of a compilation (.etrecord)",
-     "ExecuTorch's Inspector reads it; the program of the same compilation is the .pte file"},
+     "`etbackend inspect RUN.etdp --etrecord FILE` and ExecuTorch's Inspector read it; the program of the "
+     "same "
+     "compilation is the .pte file"},
     {FileKind::kExternalData, "external weights (.ptd)", "`etbackend run PROGRAM --data FILE` reads them"},
     {FileKind::kEtdump, "a record of runs (.etdp)", "`etbackend inspect FILE` prints it"},
     {FileKind::kManifest, "the manifest of a plugin",

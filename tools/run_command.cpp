@@ -11,6 +11,7 @@
 
 #include "api/format/etdump.hpp"
 #include "host/bundle/bundled_module.hpp"
+#include "api/format/etdump_program.hpp"
 #include "host/module/module.hpp"
 #include "host/profile/etdump_tracer.hpp"
 #include "tools/bundle/bundle_options.hpp"
@@ -194,6 +195,10 @@ Status write_profile(const Options& options, const host::EtdumpTracer& tracer,
   size_t run = 0;
   for (format::EtdumpBlock& block : blocks)
     if (block.name == "Execute" && run < run_cases.size()) block.bundled_input_index = run_cases[run++];
+  // `inspect --etrecord` then recognises the record of another program.
+  ETB_ASSIGN(format::ProgramIdentity program, format::identify_program(options.file));
+  program.name = with_input_named(program.name, session);
+  format::set_program(blocks, program);
   ETB_ASSIGN(const std::vector<std::byte> file, format::write_etdump(blocks));
   const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
   ETB_TRY(write_output(options.profile, bytes, session));

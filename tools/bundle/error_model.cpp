@@ -139,7 +139,8 @@ Result<std::vector<ModelOutput>> GraphErrorModel::expect(const format::BundledCa
   std::vector<TensorData> inputs;
   for (size_t i = 0; i < graph->inputs.size(); ++i)
     inputs.push_back(to_data(to_array(item.input(graph->inputs[i]).as_tensor()), graph->input_orders[i]));
-  auto expected = conformance::expect_results(graph->graph, inputs, graph->contract, seed);
+  auto expected = conformance::expect_results(graph->graph.image.span(), graph->graph.reader(), inputs,
+                                             graph->contract, seed);
   if (!expected) return tl::make_unexpected(not_run(std::move(expected).error()));
   for (conformance::ExpectedTensor& tensor : *expected)
     for (double& bound : tensor.bounds) bound *= kWidening;

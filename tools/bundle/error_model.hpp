@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "api/format/bundled_program_view.hpp"
-#include "conformance/networks/expected.hpp"
+#include "conformance/judge/expected.hpp"
+#include "conformance/networks/compile_network.hpp"
 #include "etb/cpp/result.hpp"
 #include "host/runtime/evalue.hpp"
 
