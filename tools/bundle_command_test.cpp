@@ -169,9 +169,32 @@ TEST_F(BundleCommand, TheErrorModelFailsWhatLooseTolerancesPass) {
 }
 
 TEST_F(BundleCommand, AnErrorModelThatCannotRunIsAReasonNotAVerdict) {
-  const CliRun run = cli({"run", official("counter"), "--model", kFixtures + "archives/counter.pt2"});
+  const std::string archive = kFixtures + "archives/counter.pt2";
+  ASSERT_EQ(cli({"compile", archive, "-o", path("m.pte")}).exit, 0);
+  ASSERT_EQ(cli({"bundle", path("m.pte"), "--ones", "--expect-from", "portable", "-o", path("m.bpte")}).exit, 0);
+  const CliRun run = cli({"run", path("m.bpte"), "--model", archive});
   EXPECT_EQ(run.exit, 0) << run.out << run.err;
   EXPECT_NE(run.out.find("the error model was not checked: "), std::string::npos) << run.out;
+}
+
+TEST_F(BundleCommand, TheArchiveOfAnotherModelIsAnError) {
+  const CliRun run = cli({"run", official("add"), "--model", kFixtures + "archives/mlp.pt2"});
+  EXPECT_EQ(run.exit, 4) << run.out << run.err;
+  EXPECT_NE(run.err.find("--model: 2 inputs, the graph has 1"), std::string::npos) << run.err;
+}
+
+TEST_F(BundleCommand, TheErrorModelKnowsDimOrdersDynamicSizesAndNumbers) {
+  for (const std::string name : {"channels_last", "dynamic", "derived", "autocast", "tied", "rotary"}) {
+    const std::string archive = kFixtures + "archives/" + name + ".pt2";
+    ASSERT_EQ(cli({"compile", archive, "-o", path("m.pte")}).exit, 0) << name;
+    const CliRun made = cli({"bundle", path("m.pte"), "--random", "3", "--expect-from", "eager", "--model",
+                             archive, "-o", path("m.bpte")});
+    ASSERT_EQ(made.exit, 0) << name << made.err;
+    const nlohmann::json report = json_of(cli({"run", path("m.bpte"), "--model", archive, "--json"}));
+    EXPECT_EQ(report["cases"][0]["verdict"], "pass") << name << report.dump(1);
+    EXPECT_EQ(report["cases"][0]["error_model"], "checked") << name << report.dump(1);
+    EXPECT_FALSE(report["cases"][0].contains("expected_outputs_difference")) << name << report.dump(1);
+  }
 }
 
 TEST_F(BundleCommand, CasesAreAddedToABundle) {

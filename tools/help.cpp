@@ -18,6 +18,7 @@ constexpr Row kCommandGroups[] = {
     {"bench", "Run programs"},
     {"info", "Run programs"},
     {"inspect", "Run programs"},
+    {"diff", "Run programs"},
     {"compile", "Make programs"},
     {"bundle", "Make programs"},
     {"graph", "Make programs"},
@@ -46,14 +47,14 @@ constexpr Row kOptionGroups[] = {
      "--compile-spec --isolate --plugin-timeout-ms --sanitizer-host --strict"},
     {"Choice of nodes",
      "--only-op --skip-op --only-module --skip-module --only-node --skip-node --min-region"},
-    {"Test cases",
-     "--bundle --testset --rtol --atol --case --expect --expect-from --list --extract"},
+    {"Test cases", "--bundle --testset --rtol --atol --case --expect --expect-from --list --extract"},
     {"Operators", "--custom-op --rules --decompose --allow-missing-kernels"},
     {"Limits",
      "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
      "--minimise-time --max-time"},
     {"Measurement",
-     "--repeat --skip --by --top --block --total-for --compare_results --source_time_scale "
+     "--repeat --skip --by --top --metric --gap --each-node --borders-only --block --total-for "
+     "--compare_results --source_time_scale "
      "--target_time_scale --warmup --threads --cpu_threads --min-time --samples --against "
      "--fail-if-slower "
      "--profile --parallel"},
@@ -73,7 +74,8 @@ constexpr Row kExamples[] = {
     {"compile", "etbackend compile model.pt2 -b xnnpack --skip-op 'aten.softmax*' -o model.pte"},
     {"bundle", "etbackend bundle model.pte --input x.npy --expect y.npy -o model.bpte"},
     {"bundle",
-     "etbackend bundle model.pte --random 1 --case --random 2 --expect-from eager --model model.pt2 -o model.bpte"},
+     "etbackend bundle model.pte --random 1 --case --random 2 --expect-from eager --model model.pt2 -o "
+     "model.bpte"},
     {"bundle", "etbackend bundle model.bpte --list"},
     {"info", "etbackend info model.pte                       # methods, operators, memory"},
     {"info", "etbackend info xnnpack                         # a plugin's manifest and state"},
@@ -84,6 +86,9 @@ constexpr Row kExamples[] = {
     {"inspect", "etbackend inspect run.etdp --etrecord model.etrecord --by line --top 10"},
     {"inspect", "etbackend inspect new.etdp --against old.etdp"},
     {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
+    {"diff", "etbackend diff eager xnnpack --model model.pt2 --random 7 --save found"},
+    {"diff", "etbackend diff portable ./build/plugins.d/my_npu.json --model model.pt2"},
+    {"diff", "etbackend diff eager my_npu --model model.pt2 --each-node --tsv gap.tsv"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
     {"list", "etbackend list --places                        # and every folder searched"},

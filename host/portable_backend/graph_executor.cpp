@@ -321,7 +321,7 @@ Status GraphExecutor::run(const StopCheck& check, const NodeHook& after_node) {
     if (after_node) ETB_TRY(after_node(static_cast<uint32_t>(n), step.op));
     if (!impl_->on_result) continue;
     for (uint32_t i = 0; i < step.output_count; ++i)
-      impl_->on_result(step.op, impl_->values[step.first_output + i].tensor);
+      impl_->on_result(step.op, step.node_id, impl_->values[step.first_output + i].tensor);
   }
   return {};
 }

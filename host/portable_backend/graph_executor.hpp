@@ -27,9 +27,9 @@ enum class Precision {
 // Returns the bytes of a constant outside the image by its key. Not set: there are none.
 using ConstantBytes = std::function<Result<std::span<const std::byte>>(const char* key)>;
 
-// Called with each tensor that a node wrote, before another node reads it. It may change the elements: the
-// suite measures how far small changes spread.
-using ResultHook = std::function<void(std::string_view op, Tensor& result)>;
+// Called with each tensor that a node wrote, before another node reads it; `node` is its id in the image. It may
+// change the elements: the suite measures how far small changes spread.
+using ResultHook = std::function<void(std::string_view op, uint32_t node, Tensor& result)>;
 
 // Called after each node, in the order of the image. An error ends the run.
 using NodeHook = std::function<Status(uint32_t node, std::string_view op)>;

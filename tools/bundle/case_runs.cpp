@@ -26,11 +26,9 @@ class ErrorModels {
 
   bool has(const std::string& method) const { return archives_.contains(method) || archives_.contains(""); }
 
-  Result<const GraphErrorModel*> of(const std::string& method) {
+  GraphErrorModel& of(const std::string& method) {
     const std::string key = archives_.contains(method) ? method : "";
-    if (const auto known = models_.find(key); known != models_.end()) return &known->second;
-    ETB_ASSIGN(GraphErrorModel model, GraphErrorModel::open(archives_.at(key)));
-    return &models_.emplace(key, std::move(model)).first->second;
+    return models_.try_emplace(key, archives_.at(key)).first->second;
   }
 
  private:
@@ -63,7 +61,8 @@ class Runner {
     ETB_TRY(blame_files(bundled_.module().load_method(method)));
     result.init_us = init.us();
     if (const Status done = run_loaded(item, result); !done) {
-      if (done.error().code == Code::ACCESS_FAILED) return done;  // of the files of outputs
+      if (failure_ || done.error().code == Code::ACCESS_FAILED)
+        return done;  // of an archive, of files of outputs
       result.verdict = CaseVerdict::kFail;
       result.reason = done.error().message;
     }
@@ -110,7 +109,7 @@ class Runner {
         result.outputs[i].comparison = std::move(verification.outputs[i]);
       }
     }
-    if (models_.has(result.method)) judge_by_model(item, outputs, result);
+    if (models_.has(result.method)) ETB_TRY(judge_by_model(item, outputs, result));
     if (!result.has_expected && !result.has_model) {
       result.verdict = CaseVerdict::kNotVerified;
       result.reason = "the bundle expects no outputs";
@@ -118,22 +117,20 @@ class Runner {
     return {};
   }
 
-  void judge_by_model(const BundledCaseView& item, const std::vector<EValue>& outputs, CaseResult& result) {
-    const Result<const GraphErrorModel*> model = models_.of(result.method);
-    if (!model) {
-      result.model_note = model.error().message;
-      return;
-    }
-    const auto expected = (*model)->expect(item, fmt::format("{} {}", result.method, result.index));
+  Status judge_by_model(const BundledCaseView& item, const std::vector<EValue>& outputs, CaseResult& result) {
+    const auto expected =
+        models_.of(result.method).expect(item, fmt::format("{} {}", result.method, result.index));
+    if (!expected && expected.error().code != Code::NOT_SUPPORTED) return unusable_model(expected.error());
     if (!expected) {
       result.model_note = expected.error().message;
-      return;
+      return {};
     }
-    if (expected->size() != outputs.size()) {
-      result.model_note =
-          fmt::format("the exported graph has {} outputs, the method {}", expected->size(), outputs.size());
-      return;
-    }
+    if (expected->size() != outputs.size())
+      return unusable_model(Error{Code::INVALID_DATA,
+                                  fmt::format("the graph has {} outputs, method '{}' {}", expected->size(),
+                                              result.method, outputs.size()),
+                                  {},
+                                  0});
     result.has_model = true;
     for (size_t i = 0; i < outputs.size(); ++i) {
       result.outputs[i].model_difference = describe_difference((*expected)[i], outputs[i]);
@@ -143,6 +140,14 @@ class Runner {
           describe_difference((*expected)[i], item.expected(static_cast<uint32_t>(i)));
       if (!difference.empty()) result.expected_difference = fmt::format("output {}: {}", i, difference);
     }
+    return {};
+  }
+
+  // Ends the command: the user named a wrong archive.
+  Status unusable_model(Error error) {
+    if (error.code == Code::INVALID_ARGUMENT) error.code = Code::INVALID_DATA;
+    failure_ = with_context(std::move(error), "--model");
+    return tl::make_unexpected(*failure_);
   }
 
   // A tolerance above all expected numbers accepts zeros.
@@ -165,6 +170,7 @@ class Runner {
   host::BundledModule& bundled_;
   const CaseOptions& options_;
   ErrorModels models_;
+  std::optional<Error> failure_;  // ends the command, unlike the failure of a run
   CaseRuns out_;
 };
 
