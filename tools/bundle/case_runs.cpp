@@ -98,7 +98,7 @@ class Runner {
 
   Status judge(const BundledCaseView& item, const std::vector<EValue>& outputs, CaseResult& result) {
     for (const EValue& output : outputs)
-      result.outputs.push_back({describe_value(output, options_.shows_all), {}, ""});
+      result.outputs.push_back({describe_value(output, options_.shows_all), {}, {}});
     result.has_expected = item.expected_count() != 0;
     if (result.has_expected) {
       ETB_ASSIGN(host::Verification verification,
@@ -134,11 +134,11 @@ class Runner {
                                   0});
     result.has_model = true;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      result.outputs[i].model_difference = describe_difference((*expected)[i], outputs[i]);
-      if (!result.outputs[i].model_difference.empty()) result.verdict = CaseVerdict::kFail;
+      result.outputs[i].model = compare_with_model((*expected)[i], outputs[i]);
+      if (!result.outputs[i].model.difference.empty()) result.verdict = CaseVerdict::kFail;
       if (i >= item.expected_count() || !result.expected_difference.empty()) continue;
       const std::string difference =
-          describe_difference((*expected)[i], item.expected(static_cast<uint32_t>(i)));
+          compare_with_model((*expected)[i], item.expected(static_cast<uint32_t>(i))).difference;
       if (!difference.empty()) result.expected_difference = fmt::format("output {}: {}", i, difference);
     }
     return {};

@@ -32,7 +32,7 @@ enum class CaseVerdict : uint8_t { kPass, kFail, kNotVerified };
 struct OutputResult {
   std::string text;  // "float32 [2]: 0.5, 1"
   host::ValueComparison comparison;
-  std::string model_difference;  // from the error model; "" if none
+  ModelComparison model;
 };
 
 struct CaseResult {
