@@ -5,7 +5,7 @@
 # usage: check_exports.sh NM LIBRARY SOURCE_DIR
 set -euo pipefail
 nm=$1 library=$2 source=$3
-declared=$(grep -hoE 'ETB_CALL etb_[a-z_]+\(' "$source"/api/include/etb/{library,module,registry}.h | grep -oE 'etb_[a-z_]+' | sort)
+declared=$(grep -hoE 'ETB_CALL etb_[a-z_]+\(' "$source"/api/include/etb/{library,module,recording,registry}.h | grep -oE 'etb_[a-z_]+' | sort)
 listed=$(grep -oE '^ETB_FUNCTION\([a-z_]+\)' "$source/host/application/functions.def" | grep -oE 'etb_[a-z_]+' | sort)
 exported=$("$nm" -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | sort)
 others=$("$nm" -D --defined-only "$library" | awk '$2 != "T" && $3 != "ETBACKEND_1.0" { print $2, $3 }')
