@@ -83,8 +83,12 @@ Result<EtdumpTensor> read_tensor(const fb::TensorValue& from, Work& work) {
   tensor.offset = from.offset();
   if (tensor.offset < -1) return bad("tensor at offset " + std::to_string(tensor.offset));
   if (rank == 0) return tensor;
-  tensor.sizes.assign(from.sizes()->begin(), from.sizes()->end());
-  tensor.strides.assign(from.strides()->begin(), from.strides()->end());
+  // The verifier checks the alignment of a vector's length and not that of its elements, which are longer.
+  for (const auto& [to, numbers] :
+       {std::pair(&tensor.sizes, from.sizes()), {&tensor.strides, from.strides()}}) {
+    to->resize(rank);
+    std::memcpy(to->data(), numbers->Data(), rank * sizeof(int64_t));
+  }
   const auto negative =
       std::find_if(tensor.sizes.begin(), tensor.sizes.end(), [](int64_t n) { return n < 0; });
   if (negative != tensor.sizes.end())
