@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -11,6 +12,11 @@
 
 namespace etb::host {
 namespace {
+
+// Memory on the boundary that the readers want.
+struct alignas(64) Block {
+  std::byte bytes[64];
+};
 
 std::string fixture(const std::string& name) {
   return std::string(ETB_SOURCE_DIR) + "/tests/fixtures/bundles/" + name + ".bpte";
@@ -101,9 +107,6 @@ TEST(BundledModule, FilesAreReadMappedOrFromMemory) {
   }
   std::ifstream in(fixture("add"), std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
-  struct alignas(64) Block {
-    std::byte bytes[64];
-  };
   std::vector<Block> blocks(text.size() / sizeof(Block) + 1);
   std::memcpy(blocks.data(), text.data(), text.size());
   auto bundled = BundledModule::from_bytes(std::as_bytes(std::span(blocks)).first(text.size()));
@@ -123,6 +126,40 @@ TEST(BundledModule, FilesOfOtherKindsAreRefusedWithTheirPath) {
       << module.error().message;
 }
 
+// Flips bits of a bundle, program included. Each file is refused, fails, or runs within its limits.
+TEST(BundledModule, DamagedBundlesAreRefusedOrRunWithinLimits) {
+  size_t refused = 0, failed = 0, ran = 0;
+  for (const char* name : {"methods", "numbers"}) {
+    std::ifstream in(fixture(name), std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    std::vector<Block> blocks(text.size() / sizeof(Block) + 1);
+    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(blocks)).first(text.size());
+    ModuleOptions options;
+    options.limits.max_memory_bytes = uint64_t{1} << 20;
+    RunLimits limits;
+    limits.max_instructions = 1000;
+    for (size_t at = 0; at < text.size(); ++at) {
+      std::memcpy(bytes.data(), text.data(), text.size());
+      bytes[at] ^= static_cast<std::byte>(1U << (at % 8));
+      auto bundled = BundledModule::from_bytes(bytes, options);
+      if (!bundled) {
+        EXPECT_FALSE(bundled.error().message.empty()) << name << ' ' << at;
+        ++refused;
+        continue;
+      }
+      for (uint32_t i = 0; i < bundled->bundle().suite_count(); ++i) {
+        const std::string method(bundled->bundle().suite(i).method());
+        const auto outputs = bundled->execute(method, 0, limits);
+        const auto verified = bundled->verify_method_outputs(method, 0);
+        outputs&& verified ? ++ran : ++failed;
+      }
+    }
+  }
+  EXPECT_GT(refused, 100u);
+  EXPECT_GT(failed, 20u);
+  EXPECT_GT(ran, 100u);
+}
+
 TEST(BundledModule, InputsOfAnotherMethodAreRefused) {
   std::vector<std::byte> bytes;
   std::ifstream in(std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/add.pte", std::ios::binary);
@@ -136,9 +173,6 @@ TEST(BundledModule, InputsOfAnotherMethodAreRefused) {
                                               bytes.assign(part.begin(), part.end());
                                               return Status();
                                             }));
-  struct alignas(64) Block {
-    std::byte bytes[64];
-  };
   std::vector<Block> blocks(bytes.size() / sizeof(Block) + 1);
   std::memcpy(blocks.data(), bytes.data(), bytes.size());
   auto bundled = BundledModule::from_bytes(std::as_bytes(std::span(blocks)).first(bytes.size()));

@@ -40,8 +40,9 @@ Json to_json(const OutputResult& output, const CaseResult& result) {
     json["error"] = to_json(output.comparison.stats);
   }
   if (result.has_model) {
-    json["is_within_error_model"] = output.model_difference.empty();
-    if (!output.model_difference.empty()) json["error_model_difference"] = output.model_difference;
+    json["is_within_error_model"] = output.model.difference.empty();
+    json["error_model_margin"] = output.model.margin;
+    if (!output.model.difference.empty()) json["error_model_difference"] = output.model.difference;
   }
   return json;
 }
@@ -87,10 +88,16 @@ std::string outputs_text(const CaseResult& result, bool shows_values) {
     if (!output.comparison.is_close)
       text += fmt::format("  output {}: {} of {}: {}\n", i, output.comparison.different_count,
                           count_of(output.comparison.stats.count, "element"), output.comparison.difference);
-    if (!output.model_difference.empty())
-      text += fmt::format("  output {}: outside of the error model: {}\n", i, output.model_difference);
+    if (!output.model.difference.empty())
+      text += fmt::format("  output {}: outside of the error model: {}\n", i, output.model.difference);
   }
   return text;
+}
+
+double margin_of(const CaseResult& result) {
+  double margin = 0;
+  for (const OutputResult& output : result.outputs) margin = std::max(margin, output.model.margin);
+  return margin;
 }
 
 std::string case_text(const CaseResult& result, const std::string& print_output) {
@@ -99,8 +106,8 @@ std::string case_text(const CaseResult& result, const std::string& print_output)
   if (result.has_expected && result.reason.empty()) text += "; " + errors_text(result.stats);
   if (result.has_model &&
       std::all_of(result.outputs.begin(), result.outputs.end(),
-                  [](const OutputResult& output) { return output.model_difference.empty(); }))
-    text += "; within the error model";
+                  [](const OutputResult& output) { return output.model.difference.empty(); }))
+    text += fmt::format("; within the error model ({:.2g} of the bound)", margin_of(result));
   text += '\n' + outputs_text(result, print_output == "all");
   if (!result.model_note.empty()) text += "  the error model was not checked: " + result.model_note + '\n';
   if (!result.expected_difference.empty())

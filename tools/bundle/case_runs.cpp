@@ -87,7 +87,8 @@ class Runner {
   bool is_timed() const { return options_.repeat > 1 || options_.warmup > 0; }
 
   Result<double> run_once(const CaseResult& result) {
-    out_.run_cases.push_back(static_cast<int32_t>(std::min<uint64_t>(result.index, INT32_MAX)));
+    if (options_.before_run)
+      options_.before_run(static_cast<int32_t>(std::min<uint64_t>(result.index, INT32_MAX)));
     const host::RunLimits limits = limits_from_now(options_.timeout_ms);
     const Stopwatch watch;
     ETB_TRY(bundled_.load_bundled_input(result.method, result.index));
@@ -97,7 +98,7 @@ class Runner {
 
   Status judge(const BundledCaseView& item, const std::vector<EValue>& outputs, CaseResult& result) {
     for (const EValue& output : outputs)
-      result.outputs.push_back({describe_value(output, options_.shows_all), {}, ""});
+      result.outputs.push_back({describe_value(output, options_.shows_all), {}, {}});
     result.has_expected = item.expected_count() != 0;
     if (result.has_expected) {
       ETB_ASSIGN(host::Verification verification,
@@ -133,11 +134,11 @@ class Runner {
                                   0});
     result.has_model = true;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      result.outputs[i].model_difference = describe_difference((*expected)[i], outputs[i]);
-      if (!result.outputs[i].model_difference.empty()) result.verdict = CaseVerdict::kFail;
+      result.outputs[i].model = compare_with_model((*expected)[i], outputs[i]);
+      if (!result.outputs[i].model.difference.empty()) result.verdict = CaseVerdict::kFail;
       if (i >= item.expected_count() || !result.expected_difference.empty()) continue;
       const std::string difference =
-          describe_difference((*expected)[i], item.expected(static_cast<uint32_t>(i)));
+          compare_with_model((*expected)[i], item.expected(static_cast<uint32_t>(i))).difference;
       if (!difference.empty()) result.expected_difference = fmt::format("output {}: {}", i, difference);
     }
     return {};

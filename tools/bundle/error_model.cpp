@@ -2,6 +2,7 @@
 #include "tools/bundle/error_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "conformance/judge/reference.hpp"
 #include "host/portable_backend/graph_executor.hpp"
@@ -13,6 +14,10 @@
 namespace etb::tools {
 
 namespace {
+
+// The suite's bounds are those of its own networks. In others, the changes do not reach numbers inside of ops, such as the
+// coordinates of a resampling: of 47 networks, one missed the bounds by 7 %.
+constexpr double kWidening = 2;
 
 using conformance::TensorData;
 using Order = std::vector<uint8_t>;
@@ -56,6 +61,24 @@ std::vector<int64_t> sizes_of(const format::BundledValueView& value) {
 }
 
 Order order_of(const etb_graph_spec& spec) { return {spec.dim_order, spec.dim_order + spec.rank}; }
+
+double margin_of(const conformance::ExpectedTensor& expected, const TensorData& found) {
+  double margin = 0;
+  if (!expected.is_floating || found.shape.sizes != expected.sizes) return margin;
+  for (size_t i = 0; i < expected.values.size(); ++i) {
+    const double value =
+        conformance::load_element(found.shape.dtype, found.bytes.data(), static_cast<int64_t>(i));
+    const double error = std::abs(value - expected.values[i]);
+    const double bound =
+        expected.bounds[i] + conformance::float_format(found.shape.dtype).ulp(expected.values[i]);
+    if (error > 0 && std::isfinite(error) && bound > 0) margin = std::max(margin, error / bound);
+  }
+  return margin;
+}
+
+ModelComparison compare(const ModelOutput& expected, const TensorData& found) {
+  return {conformance::describe_difference(expected.expected, found), margin_of(expected.expected, found)};
+}
 
 }  // namespace
 
@@ -119,23 +142,23 @@ Result<std::vector<ModelOutput>> GraphErrorModel::expect(const format::BundledCa
   auto expected = conformance::expect_results(graph->graph.image.span(), graph->graph.reader(), inputs,
                                              graph->contract, seed);
   if (!expected) return tl::make_unexpected(not_run(std::move(expected).error()));
+  for (conformance::ExpectedTensor& tensor : *expected)
+    for (double& bound : tensor.bounds) bound *= kWidening;
   std::vector<ModelOutput> out;
   for (size_t i = 0; i < expected->size(); ++i)
     out.push_back({std::move((*expected)[i]), graph->output_orders[i]});
   return out;
 }
 
-std::string describe_difference(const ModelOutput& expected, const host::EValue& found) {
-  if (!found.is_tensor()) return std::string("a ") + host::to_text(found.tag()) + ", expected a tensor";
-  return conformance::describe_difference(expected.expected,
-                                          to_data(to_row_major(found.tensor()), expected.dim_order));
+ModelComparison compare_with_model(const ModelOutput& expected, const host::EValue& found) {
+  if (!found.is_tensor()) return {std::string("a ") + host::to_text(found.tag()) + ", expected a tensor", 0};
+  return compare(expected, to_data(to_row_major(found.tensor()), expected.dim_order));
 }
 
-std::string describe_difference(const ModelOutput& expected, const format::BundledValueView& found) {
+ModelComparison compare_with_model(const ModelOutput& expected, const format::BundledValueView& found) {
   if (found.kind() != format::BundledKind::kTensor)
-    return std::string("a ") + format::to_text(found.kind()) + ", expected a tensor";
-  return conformance::describe_difference(expected.expected,
-                                          to_data(to_array(found.as_tensor()), expected.dim_order));
+    return {std::string("a ") + format::to_text(found.kind()) + ", expected a tensor", 0};
+  return compare(expected, to_data(to_array(found.as_tensor()), expected.dim_order));
 }
 
 }  // namespace etb::tools

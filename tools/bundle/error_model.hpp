@@ -50,8 +50,12 @@ class GraphErrorModel {
   Sizes latest_key_;
 };
 
-// Returns what is wrong with an output, "" if nothing.
-std::string describe_difference(const ModelOutput& expected, const host::EValue& found);
-std::string describe_difference(const ModelOutput& expected, const format::BundledValueView& found);
+struct ModelComparison {
+  std::string difference;  // "" if none
+  double margin = 0;       // largest error / bound of a float; 1 is the limit
+};
+
+ModelComparison compare_with_model(const ModelOutput& expected, const host::EValue& found);
+ModelComparison compare_with_model(const ModelOutput& expected, const format::BundledValueView& found);
 
 }  // namespace etb::tools
