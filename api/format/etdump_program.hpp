@@ -12,6 +12,9 @@
 
 namespace etb::format {
 
+// The name of the allocator.
+std::string to_allocator(const ProgramIdentity& program);
+
 // Stores the identity in the first block; nothing without blocks.
 void set_program(std::vector<EtdumpBlock>& blocks, const ProgramIdentity& program);
 

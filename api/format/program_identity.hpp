@@ -15,7 +15,7 @@ struct ProgramIdentity {
   friend bool operator==(const ProgramIdentity&, const ProgramIdentity&) = default;
 };
 
-// Reads the file at `path` once.
+// Reads the file at `path` once. For a bundled program (.bpte), the digest is that of the program inside.
 [[nodiscard]] Result<ProgramIdentity> identify_program(const std::string& path);
 
 }  // namespace etb::format

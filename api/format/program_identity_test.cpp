@@ -20,6 +20,15 @@ TEST(ProgramIdentity, IsTheFilesNameAndDigest) {
   EXPECT_EQ(identity->sha256, "7ab82ae2f65c05487939bb7a7b2e8460933d0f0c277bbe97fa1586bcf086393c");
 }
 
+// A profile of a bundle fits the record of the program inside.
+TEST(ProgramIdentity, OfABundleIsThatOfItsProgram) {
+  const std::string folder = std::string(ETB_SOURCE_DIR) + "/tests/fixtures/bundles/";
+  const auto identity = identify_program(folder + "add.bpte");
+  ASSERT_TRUE(identity) << identity.error().message;
+  EXPECT_EQ(identity->name, "add.bpte");
+  EXPECT_EQ(identity->sha256, "7ab82ae2f65c05487939bb7a7b2e8460933d0f0c277bbe97fa1586bcf086393c");
+}
+
 TEST(ProgramIdentity, ReadsLargeFilesInPieces) {
   const std::string path = testing::TempDir() + "program_identity_" + std::to_string(::getpid());
   std::ofstream(path, std::ios::binary) << std::string((size_t{2} << 20) + 5, 'a');

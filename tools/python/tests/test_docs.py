@@ -60,7 +60,7 @@ def test_the_export_of_a_training_step_works_as_compiling_md_has_it(tmp_path: Pa
             return torch.nn.functional.cross_entropy(self.linear(x), target)
 
     inputs = (torch.ones(4, 3), torch.zeros(4, dtype=torch.int64))
-    exec(block.replace('"training.pt2"', "path"), {"torch": torch, "model_that_returns_its_loss": Loss(), "inputs": inputs, "path": tmp_path / "training.pt2"})
+    exec(block.replace('"training.pt2"', "path"), {"model_that_returns_its_loss": Loss(), "inputs": inputs, "path": tmp_path / "training.pt2"})
     assert "__et_training_gradients_index_forward" in etbackend.compile(tmp_path / "training.pt2").load().method_names
 
 
