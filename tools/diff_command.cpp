@@ -14,6 +14,7 @@
 #include "tools/compile/extensions.hpp"
 #include "tools/diff/command_comparator.hpp"
 #include "tools/diff/output_sides.hpp"
+#include "tools/diff/recorded_values.hpp"
 #include "tools/diff/report.hpp"
 #include "tools/diff/repro.hpp"
 #include "tools/file_kind.hpp"
@@ -38,14 +39,33 @@ struct Options {
   std::string save_folder;
   std::string tsv;  // file
   std::string gap = "mse";
+  std::string debug_buffer, record;  // beside a profile
+  uint32_t test_case = 0;
   uint32_t top = 10;
   bool each_node = false, borders_only = false, all = false, json = false;
 };
 
-std::string describe_inputs(const InputOptions& inputs) {
+bool has_input_options(const InputOptions& inputs) {
+  return inputs.random_seed || inputs.ones || !inputs.inputs.empty() || !inputs.input_list.empty();
+}
+
+std::string describe_inputs(const InputOptions& inputs, bool has_stored) {
   if (inputs.random_seed) return fmt::format("random inputs of seed {}", *inputs.random_seed);
-  const bool has_files = !inputs.inputs.empty() || !inputs.input_list.empty();
-  return has_files ? "inputs of the command line" : "inputs of ones";
+  if (!inputs.inputs.empty() || !inputs.input_list.empty()) return "inputs of the command line";
+  return has_stored && !inputs.ones ? "inputs of the file" : "inputs of ones";
+}
+
+// Sets the inputs that a record or a bundled program has.
+Status set_stored(const std::vector<diff::StoredInput>& stored, MethodInputs& inputs) {
+  if (stored.size() != inputs.count())
+    return make_error(Code::INVALID_DATA, fmt::format("the file has {}, the model expects {}",
+                                                      count_of(stored.size(), "input"), inputs.count()));
+  for (uint32_t i = 0; i < inputs.count(); ++i) {
+    const auto* const array = std::get_if<Array>(&stored[i]);
+    ETB_TRY(array != nullptr ? inputs.set_array(i, *array)
+                             : inputs.set_number(i, std::get<host::EValue>(stored[i])));
+  }
+  return {};
 }
 
 Result<std::vector<diff::Comparator>> parse_metrics(const std::vector<std::string>& texts) {
@@ -57,13 +77,30 @@ Result<std::vector<diff::Comparator>> parse_metrics(const std::vector<std::strin
   return out;
 }
 
+struct Sides {
+  diff::OpenedSide a, b;
+
+  // Inputs that one of them stores.
+  const std::vector<diff::StoredInput>& inputs() const { return a.inputs.empty() ? b.inputs : a.inputs; }
+};
+
+Result<Sides> open_sides(const Options& options, const Session& session) {
+  diff::SideOptions side;
+  side.registry = registry_options(session);
+  side.kernel_libraries = options.kernel_libraries;
+  Sides out;
+  ETB_ASSIGN(out.a, diff::open_side(options.a, side, options.test_case));
+  ETB_ASSIGN(out.b, diff::open_side(options.b, side, options.test_case));
+  return out;
+}
+
 // `inputs` owns the tensors that the model refers to.
-Result<diff::Model> open_model(const Options& options, const Extensions& extensions, const diff::Side& a,
-                               const diff::Side& b, std::unique_ptr<MethodInputs>& inputs) {
+Result<diff::Model> open_model(const Options& options, const Extensions& extensions, const Sides& sides,
+                               std::unique_ptr<MethodInputs>& inputs) {
   diff::ModelOptions model;
   model.extensions = &extensions;
   model.kernel_libraries = options.kernel_libraries;
-  for (const diff::Side* side : {&a, &b}) {
+  for (const diff::Side* side : {sides.a.side.get(), sides.b.side.get()}) {
     ETB_ASSIGN(const std::vector<std::string> ops, side->preserved_ops());
     model.preserved_ops.insert(ops.begin(), ops.end());
     model.keeps_quantized_constants |= side->kind() == diff::SideKind::kPlugins;
@@ -71,11 +108,25 @@ Result<diff::Model> open_model(const Options& options, const Extensions& extensi
   ETB_ASSIGN(diff::Model out, diff::Model::open(options.archive, model));
   const auto set_inputs = [&](const host::MethodMeta& meta) -> Result<std::vector<host::EValue>> {
     inputs = std::make_unique<MethodInputs>(meta);
-    ETB_TRY(fill_inputs(options.inputs, options.input_shapes, "forward", *inputs));
+    const bool uses_stored = !sides.inputs().empty() && !has_input_options(options.inputs);
+    ETB_TRY(uses_stored ? set_stored(sides.inputs(), *inputs)
+                        : fill_inputs(options.inputs, options.input_shapes, "forward", *inputs));
     return std::vector<host::EValue>(inputs->values().begin(), inputs->values().end());
   };
   ETB_TRY(out.run(set_inputs));
   return out;
+}
+
+// Reads the tensors of profiles. Nodes then read them instead of those of the run node by node.
+Status read_recordings(const Options& options, Sides& sides, diff::Model& model) {
+  for (diff::Side* side : {sides.a.side.get(), sides.b.side.get()}) {
+    if (side->kind() != diff::SideKind::kRecorded) continue;
+    ETB_ASSIGN(auto values,
+               diff::read_recorded_values(model, {side->name(), options.debug_buffer, options.record}));
+    model.replace_values(values);
+    side->set_recording(std::move(values));
+  }
+  return {};
 }
 
 // Saves each location. Constants may be too large for a file that `verify --replay` reads.
@@ -114,15 +165,12 @@ Result<ExitCode> run(Options options, Session& session) {
   ETB_ASSIGN(std::vector<diff::Comparator> comparators, parse_metrics(options.metrics));
   std::vector<std::string> comparator_names;
   for (const diff::Comparator& one : comparators) comparator_names.push_back(one.name);
-  diff::SideOptions side;
-  side.registry = registry_options(session);
-  side.kernel_libraries = options.kernel_libraries;
-  ETB_ASSIGN(const std::unique_ptr<diff::Side> a, diff::open_side(options.a, side));
-  ETB_ASSIGN(const std::unique_ptr<diff::Side> b, diff::open_side(options.b, side));
+  ETB_ASSIGN(Sides sides, open_sides(options, session));
   ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
   std::unique_ptr<MethodInputs> inputs;
-  ETB_ASSIGN(const diff::Model model, open_model(options, extensions, *a, *b, inputs));
-  const diff::Comparison comparison(model, *a, *b,
+  ETB_ASSIGN(diff::Model model, open_model(options, extensions, sides, inputs));
+  ETB_TRY(read_recordings(options, sides, model));
+  const diff::Comparison comparison(model, *sides.a.side, *sides.b.side,
                                     {std::move(comparators), options.inputs.random_seed.value_or(0)});
   Progress progress(session.quiet);
   ETB_ASSIGN(
@@ -134,7 +182,7 @@ Result<ExitCode> run(Options options, Session& session) {
   progress.erase();
   diff::ReportContext context{comparison,
                               with_input_named(options.archive, session),
-                              describe_inputs(options.inputs),
+                              describe_inputs(options.inputs, !sides.inputs().empty()),
                               comparator_names,
                               {},
                               {}};
@@ -179,6 +227,12 @@ void register_diff(CLI::App& app, Session& session) {
                    "Further distance: COMMAND A.npy B.npy prints a number for each result; repeatable")
       ->type_name("NAME=COMMAND")
       ->allow_extra_args(false);
+  command->add_option("--debug-buffer,--debug_buffer_path", options->debug_buffer, "Tensors of a profile")->type_name("FILE");
+  command->add_option("--etrecord", options->record, "Record of the compilation, for a profile")
+      ->type_name("FILE");
+  command->add_option("--testset", options->test_case, "Index of the test case, for a bundled program")
+      ->check(whole_number(0, UINT32_MAX))
+      ->type_name("INDEX");
   command->add_flag("--each-node", options->each_node,
                     "Compare each node alone, instead of regions and runs of nodes");
   command->add_flag("--borders-only", options->borders_only,

@@ -7,6 +7,9 @@
 #include <sstream>
 
 #include "host/testing/scratch_dir.hpp"
+#include "partitioner_sdk/record/record.hpp"
+#include "partitioner_sdk/record/saved_values.hpp"
+#include "tools/run/npy.hpp"
 #include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
@@ -63,6 +66,52 @@ TEST(DiffCommand, RunsAProgramFile) {
   ASSERT_EQ(cli({"compile", kDigits, "-o", folder.path("digits.pte")}).exit, 0);
   const CliRun run = cli({"diff", "eager", folder.path("digits.pte"), "--model", kDigits, "--random", "7"});
   EXPECT_EQ(run.exit, 0) << run.out << run.err;
+}
+
+// PyTorch computed the arrays of the zoo.
+TEST(DiffCommand, TakesInputsAndOutputsOfABundledProgram) {
+  host::ScratchDir folder;
+  const std::string program = folder.path("model.pte"), bundle = folder.path("model.bpte");
+  ASSERT_EQ(cli({"compile", zoo("conformer.pt2"), "-o", program}).exit, 0);
+  const CliRun made = cli({"bundle", program, "--input", zoo("conformer.in.0.npy"), "--expect",
+                           zoo("conformer.out.0.npy"), "-o", bundle});
+  ASSERT_EQ(made.exit, 0) << made.err;
+  const CliRun run = cli({"diff", bundle, "portable", "--model", zoo("conformer.pt2")});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("inputs of the file"));
+  // Other inputs than those of the outputs.
+  EXPECT_EQ(cli({"diff", bundle, "portable", "--model", zoo("conformer.pt2"), "--ones"}).exit, 1);
+  const CliRun none = cli({"diff", bundle, "portable", "--model", zoo("conformer.pt2"), "--testset", "5"});
+  EXPECT_EQ(none.exit, 3) << none.err;
+}
+
+record::SavedValue saved(const std::string& npy) {
+  const auto array = read_npy(npy);
+  if (!array) ADD_FAILURE() << array.error().message;
+  return {record::SavedTensor{static_cast<ir::Dtype>(array->dtype), array->sizes, array->bytes}};
+}
+
+TEST(DiffCommand, TakesInputsAndOutputsOfARecord) {
+  host::ScratchDir folder;
+  const std::string path = folder.path("model.etrecord");
+  const std::string model = zoo("conformer.pt2");
+  ASSERT_EQ(cli({"compile", model, "-o", folder.path("model.pte"), "--etrecord", path}).exit, 0);
+  const CliRun without = cli({"diff", path, "portable", "--model", model});
+  EXPECT_EQ(without.exit, 4) << without.err;
+  EXPECT_THAT(without.err, HasSubstr("reference outputs"));
+  auto record = record::read_record_file(path);
+  ASSERT_TRUE(record) << record.error().message;
+  using List = record::SavedValue::List;
+  const auto inputs = record::write_saved_value({List{saved(zoo("conformer.in.0.npy"))}});
+  const record::SavedValue one_case{List{saved(zoo("conformer.out.0.npy"))}};
+  const auto outputs = record::write_saved_value({record::SavedValue::Dict{{"forward", {List{one_case}}}}});
+  ASSERT_TRUE(inputs && outputs);
+  record->representative_inputs = *inputs;
+  record->reference_outputs = *outputs;
+  ASSERT_TRUE(record::write_record_file(*record, path));
+  const CliRun run = cli({"diff", path, "portable", "--model", model});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_EQ(cli({"diff", path, "portable", "--model", model, "--ones"}).exit, 1);
 }
 
 TEST(DiffCommand, ExplainsTheLossOfQuantisationByTheScales) {

@@ -133,6 +133,8 @@ Result<ModuleParts> read_module_options(const etb_module_options* given) {
     parts.tracer = std::make_unique<SinkTracer>(*options.trace);
     parts.options.tracer = parts.tracer.get();
   }
+  if (options.reserved_pointer != nullptr)
+    return make_error(Code::INVALID_ARGUMENT, "options: reserved_pointer is not NULL");
   if (options.recording != nullptr) {
     ETB_TRY(check_handle(options.recording, HandleKind::kRecording));
     if (options.trace != nullptr)

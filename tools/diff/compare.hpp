@@ -70,6 +70,9 @@ class Comparison {
   // Never fails: what cannot be compared is an obstacle. Ascending nodes.
   NodesComparison compare(const std::vector<uint32_t>& nodes) const;
   // True if only the outputs of the whole method can be compared.
+  bool has_recorded_side() const {
+    return a_.kind() == SideKind::kRecorded || b_.kind() == SideKind::kRecorded;
+  }
   bool has_real_side() const { return a_.kind() == SideKind::kReal || b_.kind() == SideKind::kReal; }
   bool has_outputs_only() const { return a_.kind() == SideKind::kOutputs || b_.kind() == SideKind::kOutputs; }
 
@@ -78,10 +81,14 @@ class Comparison {
                              const std::vector<const TensorData*>& inputs) const;
   Result<Side::Run> take_outputs(const Side& side, const NodesComparison& of) const;
   Status run_sides(NodesComparison& out, const std::vector<const TensorData*>& inputs) const;
-  Result<std::vector<conformance::ExpectedTensor>> expect(const std::vector<uint32_t>& nodes,
+  // `has_roundings`: with the rounding of activations to codes.
+  Result<std::vector<conformance::ExpectedTensor>> expect(bool has_roundings,
+                                                          const std::vector<uint32_t>& nodes,
                                                           const std::vector<const TensorData*>& inputs,
                                                           const Side& side) const;
-  void judge(NodesComparison& out, const std::vector<const TensorData*>& inputs) const;
+  // `order`: values of the reference's results.
+  void judge(NodesComparison& out, const std::vector<const TensorData*>& inputs,
+             const std::vector<ir::ValueId>& order) const;
 
   const Model& model_;
   const Side& a_;

@@ -2,6 +2,7 @@
 #include "tools/diff/locate.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace etb::diff {
 namespace {
@@ -71,10 +72,42 @@ class Search {
   Location out_;
 };
 
+// Nodes that compute a recorded tensor from recorded ones, for each.
+std::vector<Block> make_recorded_blocks(const Comparison& comparison) {
+  const ir::Graph& graph = comparison.model().module().main();
+  std::set<ir::ValueId> known;
+  for (const Side* side : {&comparison.a(), &comparison.b()})
+    for (const auto& [id, value] : side->recording()) known.insert(id);
+  std::vector<uint32_t> definers(graph.values.size(), ir::kNone);
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i)
+    for (const ir::ValueId id : graph.nodes[i].outputs) definers[id] = i;
+  std::vector<Block> out;
+  for (uint32_t last = 0; last < graph.nodes.size(); ++last) {
+    const auto& results = graph.nodes[last].outputs;
+    if (std::none_of(results.begin(), results.end(), [&](ir::ValueId id) { return known.count(id) != 0; }))
+      continue;
+    std::set<uint32_t> nodes{last};
+    std::vector<uint32_t> open{last};
+    while (!open.empty()) {
+      const uint32_t node = open.back();
+      open.pop_back();
+      for (const ir::Argument& argument : graph.nodes[node].args)
+        ir::for_each_value(argument, [&](ir::ValueId id) {
+          const uint32_t definer = definers[id];
+          if (definer != ir::kNone && known.count(id) == 0 && nodes.insert(definer).second)
+            open.push_back(definer);
+        });
+    }
+    out.push_back({{nodes.begin(), nodes.end()}, false});
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<Block>> make_blocks(const Comparison& comparison, const BlockOptions& options) {
   const uint32_t count = comparison.model().node_count();
+  if (comparison.has_recorded_side()) return make_recorded_blocks(comparison);
   std::vector<Block> out;
   if (options.has_single_nodes) {
     for (uint32_t i = 0; i < count; ++i) out.push_back({{i}, false});
@@ -104,6 +137,7 @@ Result<std::vector<Block>> make_blocks(const Comparison& comparison, const Block
 }
 
 Location locate(const Comparison& comparison, const NodesComparison& wrong) {
+  if (comparison.has_recorded_side()) return {wrong.nodes, wrong, 0};  // nothing is known inside
   return Search(comparison, wrong).run();
 }
 

@@ -67,6 +67,10 @@ Status Model::keep_state() {
   return {};
 }
 
+void Model::replace_values(const std::map<ir::ValueId, TensorData>& values) {
+  for (const auto& [id, value] : values) values_[id] = value;
+}
+
 const TensorData* Model::find_value(ir::ValueId id) const {
   return id < values_.size() && values_[id] ? &*values_[id] : nullptr;
 }

@@ -36,6 +36,9 @@ class Model {
   // Runs the whole graph node by node on the portable kernels, and keeps every tensor.
   [[nodiscard]] Status run(const SetInputs& set_inputs);
 
+  // Replaces tensors of the run by recorded ones, which nodes after them then read.
+  void replace_values(const std::map<ir::ValueId, TensorData>& values);
+
   const ir::Module& module() const { return module_; }
   // The same graph, with the sizes of the run instead of symbols.
   const ir::Module& fixed_module() const { return *fixed_; }

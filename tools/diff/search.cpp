@@ -26,7 +26,8 @@ void locate_blocks(const Comparison& comparison, const SearchOptions& options, S
   for (const NodesComparison& block : out.blocks)
     if (block.find_wrong() != nullptr) wrong.push_back(&block);
   // The whole method is the last block. It is searched only if its parts are right.
-  if (wrong.size() > 1 && wrong.back() == &out.blocks.back()) wrong.pop_back();
+  const bool has_whole = out.blocks.back().nodes.size() == comparison.model().node_count();
+  if (has_whole && wrong.size() > 1 && wrong.back() == &out.blocks.back()) wrong.pop_back();
   std::stable_sort(wrong.begin(), wrong.end(), [](const NodesComparison* x, const NodesComparison* y) {
     return x->nodes.front() < y->nodes.front();
   });
@@ -64,7 +65,8 @@ void search_nodes(const Comparison& comparison, const SearchOptions& options,
 Result<SearchResult> search_blocks(const Comparison& comparison, const SearchOptions& options,
                                    const OnBlock& on_block) {
   ETB_ASSIGN(std::vector<Block> blocks, make_blocks(comparison, options.blocks));
-  if (blocks.size() > 1) blocks.push_back({all_nodes(comparison), false});
+  if (blocks.empty()) return SearchResult{};
+  if (blocks.size() > 1 && !comparison.has_recorded_side()) blocks.push_back({all_nodes(comparison), false});
   SearchResult out;
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (on_block) on_block(i, blocks.size());
@@ -73,7 +75,8 @@ Result<SearchResult> search_blocks(const Comparison& comparison, const SearchOpt
   }
   locate_blocks(comparison, options, out);
   // A node without its quantisation loses nothing.
-  if (out.locations.empty() && !options.has_borders_only && !comparison.has_real_side())
+  if (out.locations.empty() && !options.has_borders_only && !comparison.has_real_side() &&
+      !comparison.has_recorded_side())
     search_nodes(comparison, options, blocks, on_block, out);
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/side.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "conformance/report/precision_rows.hpp"
@@ -62,6 +63,13 @@ std::unique_ptr<Side> Side::of_outputs(const std::string& name, ComputeOutputs c
   return out;
 }
 
+std::unique_ptr<Side> Side::of_recording(const std::string& name) {
+  std::unique_ptr<Side> out(new Side);
+  out->name_ = name;
+  out->kind_ = SideKind::kRecorded;
+  return out;
+}
+
 Status Side::open_plugins(const SideOptions& options) {
   host::RegistryOptions registry = options.registry;
   for (const std::string& name : plugins_) {
@@ -120,24 +128,25 @@ Result<std::vector<DelegatedRegion>> Side::find_regions(const ir::Module& whole)
 Result<Side::Run> Side::run(const Model& model, std::span<const uint32_t> nodes,
                             std::span<const TensorData* const> inputs) const {
   const ir::Module& whole = model.module();
-  Part part =
-      extract_part(whole, nodes, kind_ == SideKind::kEager ? PartResults::kAll : PartResults::kNeeded);
-  const std::vector<ir::ValueId> computed = part.results;
-  if (kind_ == SideKind::kReal)
-    (void)remove_quantisation(part.module, [&](ir::ValueId id) { return model.find_value(id); });
-  ETB_ASSIGN(const std::unique_ptr<CompiledMethod> method,
-             CompiledMethod::make(std::move(part.module), target()));
+  const std::vector<ir::ValueId> needed = extract_part(whole, nodes, PartResults::kNeeded).results;
   Run out;
-  ETB_ASSIGN(std::vector<TensorData> results, method->run(inputs));
-  for (const DelegatedRegion& region : method->regions()) out.delegated_nodes += region.nodes.size();
-  if (kind_ != SideKind::kEager) {
-    out.results = std::move(results);
+  if (kind_ == SideKind::kRecorded) {
+    for (const ir::ValueId id : needed)
+      if (const auto found = recorded_.find(id); found != recorded_.end()) out.results[id] = found->second;
     return out;
   }
-  const std::vector<ir::ValueId> needed = extract_part(whole, nodes, PartResults::kNeeded).results;
-  for (const ir::ValueId id : needed)
-    for (size_t i = 0; i < computed.size(); ++i)
-      if (computed[i] == id) out.results.push_back(results[i]);
+  Part part =
+      extract_part(whole, nodes, kind_ == SideKind::kEager ? PartResults::kAll : PartResults::kNeeded);
+  if (kind_ == SideKind::kReal)
+    (void)remove_quantisation(part.module, [&](ir::ValueId id) { return model.find_value(id); });
+  const std::vector<ir::ValueId> computed = part.results;
+  ETB_ASSIGN(const std::unique_ptr<CompiledMethod> method,
+             CompiledMethod::make(std::move(part.module), target()));
+  ETB_ASSIGN(std::vector<TensorData> results, method->run(inputs));
+  for (const DelegatedRegion& region : method->regions()) out.delegated_nodes += region.nodes.size();
+  for (size_t i = 0; i < computed.size(); ++i)
+    if (std::find(needed.begin(), needed.end(), computed[i]) != needed.end())
+      out.results[computed[i]] = std::move(results[i]);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ enum class SideKind : uint8_t {
   kPlugins,   // compiled with plugins, which may leave nodes to the portable kernels
   kReal,      // a quantised model without the rounding of activations to codes
   kOutputs,   // knows the method's outputs only: a program, or arrays
+  kRecorded,  // knows tensors that a run wrote to its profile
 };
 
 // Returns the outputs of the method for its inputs.
@@ -57,12 +59,17 @@ class Side {
   [[nodiscard]] Result<std::vector<DelegatedRegion>> find_regions(const ir::Module& whole) const;
 
   struct Run {
-    std::vector<TensorData> results;  // in the order of Part::results
+    std::map<ir::ValueId, TensorData>
+        results;  // those that nodes outside need; of kRecorded those that are known
     size_t delegated_nodes = 0;
   };
   // Compiles the nodes as a method of their own, and runs them on values of their operands. Not of kOutputs.
   [[nodiscard]] Result<Run> run(const Model& model, std::span<const uint32_t> nodes,
                                 std::span<const TensorData* const> inputs) const;
+  // The tensors of kRecorded.
+  static std::unique_ptr<Side> of_recording(const std::string& name);
+  void set_recording(std::map<ir::ValueId, TensorData> values) { recorded_ = std::move(values); }
+  const std::map<ir::ValueId, TensorData>& recording() const { return recorded_; }
   // Returns the outputs of the whole method. Only of kOutputs.
   [[nodiscard]] Result<std::vector<TensorData>> outputs(const std::vector<host::EValue>& inputs) const {
     return compute_outputs_(inputs);
@@ -78,6 +85,7 @@ class Side {
   std::vector<std::string> plugins_;
   std::vector<std::string> kernel_libraries_;
   ComputeOutputs compute_outputs_;
+  std::map<ir::ValueId, TensorData> recorded_;
   conformance::PrecisionContract contract_;
   // In order of life.
   std::unique_ptr<host::Registry> registry_;

@@ -176,11 +176,12 @@ typedef struct etb_module_options {
   // Records loading and runs; it lives as long as the module and serves no other one. NULL: nothing is recorded. Not
   // with `trace`.
   etb_recording* recording;
+  const void* reserved_pointer;  // must be NULL
 } etb_module_options;
 
 // Initialiser of an etb_module_options: mapped file, one thread for each processor, installed plugins.
 #define ETB_MODULE_OPTIONS_INIT \
-  { ETB_INIT_SIZE(etb_module_options), 0, ETB_LOAD_MMAP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { ETB_INIT_SIZE(etb_module_options), 0, ETB_LOAD_MMAP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 // Flag of etb_run_limits: etb_module_cancel stops this run. With a plugin that can cancel, such a run takes some
 // microseconds more. Runs of etb_module_start need no flag.
