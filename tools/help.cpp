@@ -18,6 +18,7 @@ constexpr Row kCommandGroups[] = {
     {"bench", "Run programs"},
     {"info", "Run programs"},
     {"inspect", "Run programs"},
+    {"compare", "Run programs"},
     {"compile", "Make programs"},
     {"graph", "Make programs"},
     {"list", "Find plugins"},
@@ -34,7 +35,7 @@ constexpr Row kOptionGroups[] = {
     {"Inputs", "--input --inputs --random --ones --input-shapes --data --method --model --bound --constant"},
     {"Outputs",
      "--output --output-dir --output-file --print-output --external-data --etrecord --json --format "
-     "--csv --tsv --perfetto --markdown --html --report --report-json --report-html --junit --sarif "
+     "--csv --tsv --perfetto --markdown --html --dot --model-explorer --report --report-json --report-html --junit --sarif "
      "--coverage --results "
      "--save --times --dump-after"},
     {"Plugins",
@@ -65,13 +66,16 @@ constexpr Row kExamples[] = {
     {"compile", "etbackend compile model.pt2 -b xnnpack --skip-op 'aten.softmax*' -o model.pte"},
     {"info", "etbackend info model.pte                       # methods, operators, memory"},
     {"info", "etbackend info xnnpack                         # a plugin's manifest and state"},
-    {"info", "etbackend info model.pte --html memory.html"},
+    {"info", "etbackend info model.pte --html model.html       # graph, memory and weights as a page"},
     {"inspect",
      "etbackend inspect run.etdp --top 10              # recorded by etbackend run --profile run.etdp"},
     {"inspect", "etbackend inspect run.etdp --by op --skip 1"},
     {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
+    {"inspect", "etbackend inspect run.etdp --html run.html       # timeline, flame and hot lines as a page"},
+    {"compare", "etbackend compare old.html new.html -o compare.html"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
+    {"graph", "etbackend graph model.pt2 --after decompose --html model.html"},
     {"list", "etbackend list --places                        # and every folder searched"},
     {"list", "etbackend list --devices"},
     {"explain",

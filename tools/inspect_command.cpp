@@ -12,7 +12,10 @@
 #include "tools/command_facts.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/inspect/event_rows.hpp"
+#include "tools/inspect/run_profile.hpp"
 #include "tools/option_values.hpp"
+#include "tools/page_facts.hpp"
+#include "tools/pages/page.hpp"
 #include "tools/quantity.hpp"
 #include "tools/run/timing.hpp"
 #include "tools/standard_files.hpp"
@@ -31,7 +34,7 @@ struct Options {
   std::string file;
   std::string by = "instruction";
   std::string block = "Execute";
-  std::string perfetto;  // file
+  std::string perfetto, html;  // files
   uint32_t top = 0;
   uint32_t skip = 0;
   bool json = false, csv = false, tsv = false;
@@ -137,12 +140,19 @@ Error no_block(const Options& options, std::span<const format::EtdumpBlock> bloc
                0};
 }
 
+Status write_page(const Options& options, std::span<const format::EtdumpBlock> blocks, Session& session) {
+  const pages::Facts facts = page_facts(with_input_named(options.file, session), session);
+  const pages::RunProfile profile = inspect::run_profile(blocks, options.block, options.skip);
+  return write_output(options.html, pages::make_page(pages::run_document(profile, blocks, facts)), session);
+}
+
 Result<ExitCode> run(Options options, Session& session) {
   if (int{options.json} + int{options.csv} + int{options.tsv} > 1)
     return make_error(Code::INVALID_ARGUMENT, "--json, --csv and --tsv exclude each other");
   const bool has_rows = options.json || options.csv || options.tsv;
   ETB_ASSIGN(const bool is_trace_out,
              uses_standard_output({{"--perfetto", options.perfetto},
+                                   {"--html", options.html},
                                    {"--json, --csv or --tsv", has_rows ? kStandardFile : ""}},
                                   session));
   ETB_ASSIGN(options.file, input_path(options.file, session));
@@ -151,6 +161,7 @@ Result<ExitCode> run(Options options, Session& session) {
     ETB_TRY(write_output(options.perfetto, inspect::to_perfetto(blocks), session));
   Profile profile = inspect::add_up(blocks, grouping_of(options), options.block, options.skip);
   if (profile.run_count == 0) return tl::make_unexpected(no_block(options, blocks));
+  if (!options.html.empty()) ETB_TRY(write_page(options, blocks, session));
   const size_t total_rows = profile.rows.size();
   if (options.by != "event" || options.top != 0) keep_longest(profile.rows, options.top);
   if (options.json)
@@ -158,8 +169,7 @@ Result<ExitCode> run(Options options, Session& session) {
   else if (has_rows)
     session.out << to_lines(profile, options.csv ? ',' : '\t');
   else
-    print_text(profile, total_rows,
-               is_trace_out && options.perfetto == kStandardFile ? session.err : session.out);
+    print_text(profile, total_rows, is_trace_out ? session.err : session.out);
   return ExitCode::OK;
 }
 
@@ -190,6 +200,10 @@ void register_inspect(CLI::App& app, Session& session) {
   command
       ->add_option("--perfetto", options->perfetto,
                    "Write a trace for Perfetto and Chrome's trace viewer (JSON)")
+      ->type_name("FILE");
+  command
+      ->add_option("--html", options->html,
+                   "Write a page with the timeline, the time by module, operators and hot lines")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--csv", options->csv, "Print comma-separated values");
