@@ -50,14 +50,14 @@ def make_pages(arguments, folder):
     zoo = ROOT / "tests/fixtures/zoo"
     (folder / "mobilenet_v2.pt2").write_bytes((zoo / "mobilenet_v2.pt2").read_bytes())
     etbackend("info", "mobilenet_v2.pt2", "--html", "model.html", "--model-explorer", "explorer.json", "--dot", "graph.dot")
-    etbackend("compile", "mobilenet_v2.pt2", "-b", "xnnpack", "-o", "mobilenet_v2.pte", "--report-html", "compile.html", "--skip-op", "aten.mean*")
+    etbackend("compile", "mobilenet_v2.pt2", "-b", "xnnpack", "-o", "mobilenet_v2.pte", "--etrecord", "mobilenet_v2.etrecord", "--report-html", "compile.html", "--skip-op", "aten.mean*")
     etbackend("compile", "mobilenet_v2.pt2", "-b", "xnnpack", "-o", "other.pte", "--report-html", "other.html")
-    etbackend("compile", "mobilenet_v2.pt2", "-o", "portable.pte")
+    etbackend("compile", "mobilenet_v2.pt2", "-o", "portable.pte", "--etrecord", "portable.etrecord")
     etbackend("info", "portable.pte", "--html", "program.html")
     etbackend("run", "portable.pte", "--repeat", "5", "--profile", "portable.etdp", "--print-output", "none")
-    etbackend("inspect", "portable.etdp", "--skip", "1", "--html", "portable_run.html")
+    etbackend("inspect", "portable.etdp", "--etrecord", "portable.etrecord", "--skip", "1", "--html", "portable_run.html")
     etbackend("run", "mobilenet_v2.pte", "--repeat", "5", "--profile", "run.etdp", "--print-output", "none")
-    etbackend("inspect", "run.etdp", "--skip", "1", "--html", "run.html")
+    etbackend("inspect", "run.etdp", "--etrecord", "mobilenet_v2.etrecord", "--skip", "1", "--html", "run.html")
     etbackend("verify", "portable", "--case", "op.add_tensor.f32.*", "--case", "op.mm.*", "--html", "verify.html")
     etbackend("compare", "compile.html", "other.html", "-o", "compare.html")
     (folder / "large.txt").write_text(large_module(10000))
@@ -179,6 +179,8 @@ def check_timeline(browser, folder):
     first = page.locator(".picked").first.inner_text()
     page.keyboard.press("ArrowRight")
     report("timeline: arrows choose events", first != page.locator(".picked").first.inner_text(), first)
+    lines = page.locator("section", has=page.get_by_role("heading", name="Hot lines")).locator(".row").count()
+    report("the run has hot lines of the model's source", lines > 0, lines)
     page.context.close()
 
 

@@ -2,12 +2,15 @@
 // The rows of a profile for the page of a run.
 #pragma once
 
-#include "tools/inspect/event_rows.hpp"
+#include "etb/cpp/result.hpp"
+#include "tools/inspect/inspection.hpp"
 #include "tools/pages/reports.hpp"
 
-namespace etb::inspect {
+namespace etb::tools {
 
-pages::RunProfile run_profile(std::span<const format::EtdumpBlock> blocks, const std::string& block_name,
-                              size_t skip);
+// `blocks` are those of the inspection, in nanoseconds.
+[[nodiscard]] Result<pages::RunProfile> run_profile(const Inspection& inspection,
+                                                    std::span<const format::EtdumpBlock> blocks,
+                                                    const std::string& block_name, size_t skip);
 
-}  // namespace etb::inspect
+}  // namespace etb::tools

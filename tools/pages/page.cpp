@@ -80,8 +80,7 @@ std::string make_page(const nlohmann::ordered_json& document) {
       "<noscript><p>This page is drawn by its own script, and scripts are off.</p></noscript>\n"
       "<script type=\"application/json\" "
       "id=\"document\">{}</script>\n<script>{}</script>\n</body>\n</html>\n",
-      policy, format::escape_page_text(title), style, data_block(document),
-      script);
+      policy, format::escape_page_text(title), style, data_block(document), script);
 }
 
 }  // namespace etb::pages

@@ -177,14 +177,12 @@ format::EtdumpEvent event(const char* name, int32_t instruction, uint64_t begin,
 }
 
 TEST(RunPage, EventsOfAnotherClockBeginWithTheirCall) {
-  const std::vector<format::EtdumpBlock> blocks = {
-      {"Execute",
-       -1,
-       {event("native_call_add.out", 0, 1000, 2000), event("OPERATOR_CALL", 0, 1000, 2000),
-        event("", 1, 77000000, 77001000, "conv"), event("", 1, 77001000, 77003000, "relu"),
-        event("DELEGATE_CALL", 1, 3000, 9000), event("Method::execute", -1, 900, 9100)},
-       0,
-       0}};
+  format::EtdumpBlock block;
+  block.name = "Execute";
+  block.events = {event("native_call_add.out", 0, 1000, 2000), event("OPERATOR_CALL", 0, 1000, 2000),
+                  event("", 1, 77000000, 77001000, "conv"),    event("", 1, 77001000, 77003000, "relu"),
+                  event("DELEGATE_CALL", 1, 3000, 9000),       event("Method::execute", -1, 900, 9100)};
+  const std::vector<format::EtdumpBlock> blocks = {block};
   RunProfile profile;
   profile.block = "Execute";
   profile.run_count = 1;
@@ -193,6 +191,7 @@ TEST(RunPage, EventsOfAnotherClockBeginWithTheirCall) {
                   {"DELEGATE_CALL", "1", "npu", false, 6, 6, 6, 6, 6, 1, "", "", ""},
                   {"conv", "1", "npu", true, 1, 1, 1, 1, 1, 1, "", "net.b", "m.py:2"},
                   {"relu", "1", "npu", true, 2, 2, 2, 2, 2, 1, "", "net.b", "m.py:2"}};
+  profile.lines = {{"m.py:2", "conv, relu", 3}, {"m.py:1", "add", 1}};
   const Json document = run_document(profile, blocks, {});
   ASSERT_TRUE(read_report(make_page(document), "run.html"));
   std::map<std::string, Json> parts;

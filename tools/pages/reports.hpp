@@ -45,12 +45,20 @@ struct RunRow {
   // Where the record of the compilation is known:
   std::string op, module, source;
 };
+// The time of a line of the model's source. An event of several lines is divided between them.
+struct RunLine {
+  std::string name;    // "model.py:12"
+  std::string detail;  // operators, and the plugins
+  double us = 0;
+};
 struct RunProfile {
   std::string block;
+  size_t skip = 0;  // first blocks of this name that are left out
   size_t run_count = 0;
   double run_us = 0;  // average; 0: unknown
   std::vector<RunRow> rows;
-  std::string note;  // such as: no record was given
+  std::vector<RunLine> lines;  // the longest first; empty without a record
+  std::string record;          // file; "" for none
 };
 // The timeline has the events of the blocks, the other parts those of the profile.
 Json run_document(const RunProfile& profile, std::span<const format::EtdumpBlock> blocks, const Facts& facts);

@@ -257,6 +257,22 @@ Json flame_part(const RunProfile& profile) {
   return part;
 }
 
+Json line_bars(const RunProfile& profile) {
+  Json rows = Json::array();
+  for (const RunLine& line : profile.lines)
+    rows.push_back({{"name", line.name},
+                    {"detail", line.detail},
+                    {"value", line.us},
+                    {"share", share_of(line.us, profile)}});
+  Json part = make_part("bars", "Hot lines",
+                        "Average time of a run, by line of the model's source. An event of several lines is "
+                        "divided evenly between them.");
+  part["short"] = "Lines";
+  part["unit"] = "us";
+  part["rows"] = std::move(rows);
+  return part;
+}
+
 Json row_table(const RunProfile& profile) {
   Json rows = Json::array();
   for (const RunRow& row : profile.rows)
@@ -286,7 +302,7 @@ Json timeline_part(const RunProfile& profile, std::span<const EtdumpBlock> block
   Lanes lanes(profile);
   size_t number = 0;
   for (const EtdumpBlock& block : blocks)
-    if (block.name == profile.block) lanes.add(block, ++number);
+    if (block.name == profile.block && number++ >= profile.skip) lanes.add(block, number);
   if (lanes.is_cut())
     warnings.push_back(
         fmt::format("the timeline has the first {} events; the other parts have all", kMaxEvents));
@@ -303,7 +319,7 @@ Json run_document(const RunProfile& profile, std::span<const EtdumpBlock> blocks
   Json document =
       make_document("run", "Runs in " + facts.model, "Where the time of the recorded runs went.", facts);
   if (!facts.model.empty()) document["facts"][0][0] = "profile";
-  if (!profile.note.empty()) document["facts"].push_back({"note", profile.note});
+  if (!profile.record.empty()) document["facts"].push_back({"record", profile.record});
   add_card(document, "Runs", profile.run_count);
   if (profile.run_us != 0) add_card(document, "Average run", profile.run_us, "us");
   const std::vector<const RunRow*> rows = whole_rows(profile);
@@ -330,8 +346,7 @@ Json run_document(const RunProfile& profile, std::span<const EtdumpBlock> blocks
   sections.push_back(bars_of(profile, "Operators", "Operators",
                              "Average time of a run, by operator or event.",
                              [](const RunRow& row) { return row.op.empty() ? row.name : row.op; }));
-  Json lines = bars_of(profile, "Hot lines", "Lines", "Average time of a run, by line of the model's source.",
-                       [](const RunRow& row) { return row.source; });
+  Json lines = line_bars(profile);
   if (lines["rows"].empty())
     lines["empty"] =
         "The profile was read without a record of the compilation, so lines are unknown: --etrecord FILE.";
