@@ -54,6 +54,9 @@ constexpr Row kOptionGroups[] = {
     {"Limits",
      "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
      "--minimise-time --max-time"},
+    {"Recording",
+     "--profile-level --profile-filter --profile-ids --profile-memory --debug-buffer --debug-level "
+     "--debug-filter --debug-ids --debug-buffer-size --dump_outputs --dump_intermediate_outputs"},
     {"Measurement",
      "--repeat --skip --by --top --metric --gap --each-node --borders-only --block --total-for "
      "--compare_results --source_time_scale "
@@ -69,6 +72,7 @@ constexpr Row kExamples[] = {
     {"run", "etbackend run model.pte --random 7 --repeat 100 --threads 0"},
     {"run", "etbackend run model.pte --backend-pin XnnpackBackend=xnnpack --json"},
     {"run", "etbackend run model.bpte --rtol 1e-3 --atol 1e-5   # test cases, written by etbackend bundle"},
+    {"run", "etbackend run model.pte --profile run.etdp --debug-buffer run.bin"},
     {"bench", "etbackend bench model.pte --threads 1,2"},
     {"bench", "etbackend bench new.pte --against old.pte"},
     {"compile", "etbackend compile model.pt2 -o model.pte      # portable kernels only"},

@@ -9,11 +9,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "api/format/etdump.hpp"
 #include "host/bundle/bundled_module.hpp"
-#include "api/format/etdump_program.hpp"
 #include "host/module/module.hpp"
-#include "host/profile/etdump_tracer.hpp"
 #include "tools/bundle/bundle_options.hpp"
 #include "tools/bundle/case_report.hpp"
 #include "tools/bundle/case_runs.hpp"
@@ -29,6 +26,7 @@
 #include "tools/run/limit_options.hpp"
 #include "tools/run/load_mode.hpp"
 #include "tools/run/plugin_options.hpp"
+#include "tools/run/profile_options.hpp"
 #include "tools/run/searched_delegates.hpp"
 #include "tools/run/serve.hpp"
 #include "tools/run/timing.hpp"
@@ -59,7 +57,7 @@ struct Options {
   std::string load_mode;  // empty: mmap, or file with --serve
   LimitOptions limits;
   BundleOptions bundle;
-  std::string profile;  // ETDump of all runs
+  ProfileOptions profile;
   bool json = false;
   bool serve = false;
 };
@@ -187,38 +185,6 @@ Status open_inputs(Options& options, Session& session) {
   return {};
 }
 
-// Writes what the tracer recorded. A note says when some of it was dropped. `run_cases` has the test case of each run.
-Status write_profile(const Options& options, const host::EtdumpTracer& tracer,
-                     std::span<const int32_t> run_cases, Session& session) {
-  if (options.profile.empty()) return {};
-  std::vector<format::EtdumpBlock> blocks = tracer.blocks();
-  size_t run = 0;
-  for (format::EtdumpBlock& block : blocks)
-    if (block.name == "Execute" && run < run_cases.size()) block.bundled_input_index = run_cases[run++];
-  // `inspect --etrecord` then recognises the record of another program.
-  ETB_ASSIGN(format::ProgramIdentity program, format::identify_program(options.file));
-  program.name = with_input_named(program.name, session);
-  format::set_program(blocks, program);
-  ETB_ASSIGN(const std::vector<std::byte> file, format::write_etdump(blocks));
-  const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
-  ETB_TRY(write_output(options.profile, bytes, session));
-  if (tracer.dropped_count() != 0)
-    session.err << fmt::format("note: the profile lacks the last {}\n",
-                               count_of(tracer.dropped_count(), "event"));
-  return {};
-}
-
-// The profile goes to standard output alone.
-Status check_profile(const Options& options, const Session& session) {
-  if (options.profile.empty()) return {};
-  if (options.serve) return make_error(Code::INVALID_ARGUMENT, "--profile and --serve exclude each other");
-  ETB_ASSIGN(const bool is_standard, uses_standard_output({{"--profile", options.profile, true},
-                                                           {"--json", options.json ? kStandardFile : ""}},
-                                                          session));
-  if (is_standard) return {};
-  return format::expect_writable(options.profile);
-}
-
 // The inputs are in the bundle.
 Status check_bundle_options(const Options& options) {
   const InputOptions& inputs = options.inputs;
@@ -234,7 +200,7 @@ Status check_bundle_options(const Options& options) {
 }
 
 Result<ExitCode> run_bundle(const Options& options, host::BundledModule& bundled,
-                            const host::EtdumpTracer& tracer, const SearchedDelegates& delegates,
+                            host::EtdumpRecording* recording, const SearchedDelegates& delegates,
                             Session& session) {
   CaseOptions cases;
   cases.method = options.method;
@@ -248,25 +214,29 @@ Result<ExitCode> run_bundle(const Options& options, host::BundledModule& bundled
   cases.shows_all = options.print_output == "all";
   cases.output_dir = options.output_dir;
   cases.output_file = options.output_file;
+  if (recording != nullptr)
+    cases.before_run = [recording](int32_t index) { recording->tracer().set_bundled_input_index(index); };
   ETB_ASSIGN(const CaseRuns runs, run_cases(bundled, cases));
-  ETB_TRY(write_profile(options, tracer, runs.run_cases, session));
+  ETB_TRY(write_recording(options.profile, options.file, recording, session));
   if (options.json) {
     Json report{{"file", with_input_named(options.file, session)}};
     report.update(report_cases(runs, cases));
     report["backends"] = to_json(delegates);
     session.out << report.dump(2, ' ', true, Json::error_handler_t::replace) << '\n';
   } else {
-    (options.profile == kStandardFile ? session.err : session.out)
+    (options.profile.profile == kStandardFile ? session.err : session.out)
         << format_cases(runs, cases, options.print_output);
   }
   return runs.count(CaseVerdict::kFail) == 0 ? ExitCode::OK : ExitCode::NEGATIVE;
 }
 
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
-  ETB_TRY(check_profile(options, session));
-  host::EtdumpTracer tracer;
+  if (options.serve && !options.profile.profile.empty())
+    return make_error(Code::INVALID_ARGUMENT, "--profile and --serve exclude each other");
+  ETB_ASSIGN(const std::unique_ptr<host::EtdumpRecording> recording,
+             start_recording(options.profile, options.json, session));
   host::ModuleOptions module_options;
-  if (!options.profile.empty()) module_options.tracer = &tracer;
+  if (recording != nullptr) module_options.tracer = &recording->tracer();
   module_options.load_mode = load_mode_of(options);
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.plugins.kernel_libraries;
@@ -300,7 +270,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   if (is_bundle) {
     ETB_ASSIGN(host::BundledModule bundled, host::BundledModule::open(options.file, module_options));
     ETB_TRY(delegates.check_choices(bundled.module()));
-    return run_bundle(options, bundled, tracer, delegates, session);
+    return run_bundle(options, bundled, recording.get(), delegates, session);
   }
   Times times;
   ETB_ASSIGN(host::Module module, open_module(options.file, module_options, times));
@@ -320,13 +290,14 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   ETB_ASSIGN(const std::vector<host::EValue> outputs, module.get_outputs(options.method));
   if (!options.output_dir.empty()) ETB_TRY(write_npy_files(options.output_dir, outputs));
   if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
-  ETB_TRY(write_profile(options, tracer, {}, session));
+  ETB_TRY(write_recording(options.profile, options.file, recording.get(), session));
   if (options.json) {
     session.out << to_json(options, times, delegates, outputs, inputs, session)
                        .dump(2, ' ', true, Json::error_handler_t::replace)
                 << '\n';
   } else {
-    print_text(options, times, outputs, inputs, options.profile == kStandardFile ? session.err : session.out);
+    print_text(options, times, outputs, inputs,
+               options.profile.profile == kStandardFile ? session.err : session.out);
   }
   return ExitCode::OK;
 }
@@ -408,12 +379,7 @@ void register_run(CLI::App& app, Session& session) {
   add_repeat_options(*command, *options);
   add_limit_options(*command, options->limits);
   add_bundle_options(*command, options->bundle);
-  command
-      ->add_option(
-          "--profile,--etdump_path", options->profile,
-          "Write the times of operators and delegates in all runs as an ETDump (.etdp), for `etbackend "
-          "inspect` and ExecuTorch's Inspector")
-      ->type_name("FILE");
+  add_profile_options(*command, options->profile);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_flag(
       "--serve", options->serve,

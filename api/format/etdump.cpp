@@ -83,8 +83,11 @@ Result<EtdumpTensor> read_tensor(const fb::TensorValue& from, Work& work) {
   tensor.offset = from.offset();
   if (tensor.offset < -1) return bad("tensor at offset " + std::to_string(tensor.offset));
   if (rank == 0) return tensor;
-  tensor.sizes.assign(from.sizes()->begin(), from.sizes()->end());
-  tensor.strides.assign(from.strides()->begin(), from.strides()->end());
+  // The verifier accepts vectors of 8-byte numbers at any multiple of 4.
+  tensor.sizes.resize(rank);
+  tensor.strides.resize(rank);
+  std::memcpy(tensor.sizes.data(), from.sizes()->Data(), rank * sizeof(int64_t));
+  std::memcpy(tensor.strides.data(), from.strides()->Data(), rank * sizeof(int64_t));
   const auto negative =
       std::find_if(tensor.sizes.begin(), tensor.sizes.end(), [](int64_t n) { return n < 0; });
   if (negative != tensor.sizes.end())

@@ -12,12 +12,12 @@ constexpr size_t kDigits = 64;
 
 }  // namespace
 
-std::string to_allocator_name(const ProgramIdentity& program) {
+std::string to_allocator(const ProgramIdentity& program) {
   return std::string(kPrefix) + program.sha256 + " " + program.name;
 }
 
 void set_program(std::vector<EtdumpBlock>& blocks, const ProgramIdentity& program) {
-  if (!blocks.empty()) blocks.front().allocators.push_back(to_allocator_name(program));
+  if (!blocks.empty()) blocks.front().allocators.push_back(to_allocator(program));
 }
 
 bool is_program_name(std::string_view allocator) {

@@ -12,14 +12,14 @@
 
 namespace etb::format {
 
+// The name of the allocator.
+std::string to_allocator(const ProgramIdentity& program);
+
 // Stores the identity in the first block; nothing without blocks.
 void set_program(std::vector<EtdumpBlock>& blocks, const ProgramIdentity& program);
 
 // Returns the identity; nothing in files of other writers.
 std::optional<ProgramIdentity> find_program(std::span<const EtdumpBlock> blocks);
-
-// Returns the name of the allocator, for a writer of its own.
-std::string to_allocator_name(const ProgramIdentity& program);
 
 // True for the name of an allocator that is an identity.
 bool is_program_name(std::string_view allocator);

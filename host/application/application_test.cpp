@@ -161,7 +161,8 @@ TEST_F(Application, TracesKernelsAndDelegates) {
   const etb_value input = vector();
   ASSERT_EQ(etb_module_call(module_, nullptr, &input, 1, nullptr, nullptr, 0, &error_), ETB_OK)
       << error_.text;
-  EXPECT_THAT(kinds, testing::ElementsAre(ETB_TRACE_LOAD_METHOD, ETB_TRACE_DELEGATE, ETB_TRACE_EXECUTE));
+  EXPECT_THAT(kinds, testing::ElementsAre(ETB_TRACE_INIT_METHOD, ETB_TRACE_LOAD_METHOD, ETB_TRACE_DELEGATE,
+                                          ETB_TRACE_EXECUTE));
 }
 
 // Counts the blocks that the module takes, and allocates them from the C library.

@@ -29,7 +29,9 @@ std::atomic<bool>& checked_flag() {
   return flag;
 }
 
-const char* to_text(HandleKind kind) { return kind == HandleKind::kModule ? "module" : "registry"; }
+const char* to_text(HandleKind kind) {
+  return kind == HandleKind::kModule ? "module" : kind == HandleKind::kRegistry ? "registry" : "recording";
+}
 
 }  // namespace
 

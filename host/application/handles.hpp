@@ -8,7 +8,7 @@
 
 namespace etb::host {
 
-enum class HandleKind : uint8_t { kRegistry, kModule };
+enum class HandleKind : uint8_t { kRegistry, kModule, kRecording };
 
 // Keep the record, also outside of the checked mode, so that it can be switched on later.
 void add_handle(const void* handle, HandleKind kind);

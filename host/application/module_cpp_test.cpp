@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/format/etdump.hpp"
+#include "host/testing/scratch_dir.hpp"
 #include "host/testing/toy_application.hpp"
 
 namespace etb::host {
@@ -64,6 +66,79 @@ TEST(ModuleCpp, RunsDelegatesAndReportsThem) {
   EXPECT_THAT(outputs[0].data<float>(), ElementsAre(2.5, 3.5, 4.5, 5.5));
   EXPECT_THAT(module.decisions(),
               ElementsAre(std::pair<std::string, std::string>("ToyBackend", toy_plugin_id())));
+}
+
+TEST(ModuleCpp, RecordsWhatItDoes) {
+  etb::RecordingOptions wanted;
+  wanted.values = ETB_RECORD_ALL_VALUES;
+  wanted.has_allocations = true;
+  etb::Recording recording(wanted);
+  etb::ModuleOptions options;
+  options.recording = &recording;
+  etb::Module module(fixture("add.pte"), options);
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  recording.set_input_index(4);
+  module.forward(x, x);
+  const auto blocks = format::read_etdump(recording.bytes());
+  ASSERT_TRUE(blocks) << blocks.error().message;
+  ASSERT_EQ(blocks->size(), 2U);
+  EXPECT_FALSE((*blocks)[0].allocations.empty());
+  EXPECT_EQ((*blocks)[1].bundled_input_index, 4);
+  EXPECT_EQ((*blocks)[1].events.size(), 3U);
+  ASSERT_EQ((*blocks)[1].values.size(), 2U);
+  const auto debug = recording.debug_bytes();
+  const auto elements = format::find_elements((*blocks)[1].values[0].value.tensors.at(0), debug);
+  ASSERT_TRUE(elements) << elements.error().message;
+  EXPECT_EQ(reinterpret_cast<const float*>(elements->data())[5], 12.F);
+  EXPECT_EQ(recording.dropped_count(), 0U);
+  recording.clear();
+  EXPECT_TRUE(format::read_etdump(recording.bytes())->empty());
+}
+
+TEST(ModuleCpp, ARecordingMayChooseAndWritesItsFiles) {
+  const ScratchDir dir;
+  etb::RecordingOptions wanted;
+  wanted.has_instructions = false;
+  wanted.values = ETB_RECORD_ALL_VALUES;
+  wanted.value_filter.pattern = "no such operator";
+  wanted.debug_path = dir.path("run.bin");
+  const etb::Recording recording(wanted);
+  etb::ModuleOptions options;
+  options.recording = &recording;
+  etb::Module module(fixture("add.pte"), options);
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  module.forward(x, x);
+  recording.write(dir.path("run.etdp"));
+  EXPECT_EQ(std::filesystem::file_size(dir.path("run.bin")), 24U);  // the output alone
+  const auto blocks = format::read_etdump(recording.bytes());
+  ASSERT_TRUE(blocks) << blocks.error().message;
+  EXPECT_EQ((*blocks)[1].events.size(), 1U);
+  EXPECT_EQ(std::filesystem::file_size(dir.path("run.etdp")), recording.bytes().size());
+  module.forward(x, x);
+  recording.write(dir.path("run.etdp"));
+  EXPECT_EQ(recording.dropped_count(), 1U);  // the debug buffer was complete
+}
+
+TEST(ModuleCpp, RecordingsRefuseWhatTheyCannotDo) {
+  etb::RecordingOptions wanted;
+  wanted.event_filter.pattern = "(";
+  EXPECT_THROW(etb::Recording{wanted}, etb::Failure);
+  wanted = {};
+  wanted.values = 9;
+  EXPECT_THROW(etb::Recording{wanted}, etb::Failure);
+  wanted = {};
+  wanted.debug_path = "/no/such/folder/run.bin";
+  EXPECT_THROW(etb::Recording{wanted}, etb::Failure);
+  const etb::Recording recording;
+  EXPECT_THROW(recording.write("/no/such/folder/run.etdp"), etb::Failure);
+  EXPECT_EQ(etb_recording_write(nullptr, "x", nullptr), ETB_INVALID_ARGUMENT);
+  etb_trace_sink trace{};
+  trace.struct_size = ETB_INIT_SIZE(etb_trace_sink);
+  trace.put = [](void*, const etb_trace_event*) -> etb_status { return ETB_OK; };
+  etb::ModuleOptions options;
+  options.recording = &recording;
+  options.trace = &trace;
+  EXPECT_THROW(etb::Module(fixture("add.pte"), options), etb::Failure);
 }
 
 TEST(ModuleCpp, DescribesAProgramBeforeItIsLoaded) {

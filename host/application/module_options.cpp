@@ -3,6 +3,7 @@
 
 #include "host/application/errors.hpp"
 #include "host/application/process_log.hpp"
+#include "host/application/recording_handle.hpp"
 #include "host/application/registry_handle.hpp"
 
 namespace etb::host {
@@ -111,6 +112,7 @@ Result<ModuleParts> read_module_options(const etb_module_options* given) {
   etb_module_options options = ETB_MODULE_OPTIONS_INIT;
   if (given != nullptr) {
     constexpr uint32_t kFlags = ETB_MODULE_NO_PLUGINS | ETB_MODULE_SHARED_ARENAS | ETB_MODULE_SECURE;
+    // Applications built before `recording` was there have a shorter struct.
     ETB_TRY(accept_struct(given, ETB_SIZE_THROUGH(etb_module_options, random_seed), kFlags, "options"));
     options = copy_struct(*given);
   }
@@ -130,6 +132,12 @@ Result<ModuleParts> read_module_options(const etb_module_options* given) {
     ETB_TRY(check_pointer(reinterpret_cast<const void*>(options.trace->put), "options: trace.put"));
     parts.tracer = std::make_unique<SinkTracer>(*options.trace);
     parts.options.tracer = parts.tracer.get();
+  }
+  if (options.recording != nullptr) {
+    ETB_TRY(check_handle(options.recording, HandleKind::kRecording));
+    if (options.trace != nullptr)
+      return make_error(Code::INVALID_ARGUMENT, "options: trace and recording exclude each other");
+    parts.options.tracer = &options.recording->recording->tracer();
   }
   return parts;
 }

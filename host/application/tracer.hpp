@@ -30,6 +30,7 @@ class SinkTracer final : public EventTracer {
   static_assert(static_cast<uint32_t>(EventKind::kLoadMethod) == ETB_TRACE_LOAD_METHOD);
   static_assert(static_cast<uint32_t>(EventKind::kDelegate) == ETB_TRACE_DELEGATE);
   static_assert(static_cast<uint32_t>(EventKind::kFree) == ETB_TRACE_FREE);
+  static_assert(static_cast<uint32_t>(EventKind::kInitMethod) == ETB_TRACE_INIT_METHOD);
 
   etb_trace_sink sink_;
 };

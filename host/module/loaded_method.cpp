@@ -27,6 +27,7 @@ Status LoadedMethod::load(const Program& program, const MethodMeta& meta,
   if (!state)
     return tl::make_unexpected(
         with_context(std::move(state).error(), "method '" + std::string(meta.name()) + "'"));
+  tracer_ = options.tracer;
   state_ = *std::move(state);
   state_allocator_ = BumpAllocator(state_.bytes());
   const MethodMemory memory{&state_allocator_, arenas, scratch_.bytes()};
@@ -49,6 +50,8 @@ Status LoadedMethod::allocate_outputs() {
     ETB_ASSIGN(ZeroedBuffer memory,
                ZeroedBuffer::make(budget_, ("output " + std::to_string(i)).c_str(), record.nbytes));
     ETB_TRY(set_output(i, memory.bytes()));
+    if (tracer_ != nullptr && tracer_->wants().allocations)
+      tracer_->on_allocation({AllocatorKind::kOutput, i, record.nbytes});
     outputs_.push_back(std::move(memory));
   }
   return {};

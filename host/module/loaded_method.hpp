@@ -55,6 +55,7 @@ class LoadedMethod {
   // Declared in order of life, so that the core's method is destroyed first.
   MemoryBudget& budget_;
   uint64_t max_scratch_bytes_;
+  EventTracer* tracer_ = nullptr;
   ZeroedBuffer state_;
   BumpAllocator state_allocator_;
   ZeroedBuffer scratch_;

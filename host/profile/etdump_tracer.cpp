@@ -2,16 +2,21 @@
 #include "host/profile/etdump_tracer.hpp"
 
 #include <algorithm>
-#include <exception>
+#include <cstdio>
 
 namespace etb::host {
 namespace {
 
+// Values as in format::EtdumpValueKind, whose header needs a heap.
+enum Kind : uint8_t { kInt = 1, kBool = 2, kDouble = 4, kTensor = 5, kTensorList = 6 };
+
 // Names of ExecuTorch's run time.
-const char* name_of(EventKind kind) {
+const char* name_of(EventKind kind) noexcept {
   switch (kind) {
     case EventKind::kLoadMethod:
       return "Program::load_method";
+    case EventKind::kInitMethod:
+      return "Method::init";
     case EventKind::kExecute:
       return "Method::execute";
     case EventKind::kKernel:
@@ -23,126 +28,283 @@ const char* name_of(EventKind kind) {
     case EventKind::kJumpFalse:
       return "JF_CALL";
     case EventKind::kFree:
-      return "FREE_CALL";
+      break;
   }
-  return "";
+  return "FREE_CALL";
 }
 
-// "aten::add.out" is "native_call_add.out".
-std::string native_call(const std::string& kernel) {
-  const size_t colons = kernel.find("::");
-  return "native_call_" + (colons == std::string::npos ? kernel : kernel.substr(colons + 2));
+// "method allocator" is the name in ExecuTorch's examples.
+const char* name_of(const Allocation& allocation, std::span<char> buffer) noexcept {
+  switch (allocation.allocator) {
+    case AllocatorKind::kMethod:
+      return "method allocator";
+    case AllocatorKind::kScratch:
+      return "temp allocator";
+    case AllocatorKind::kOutput:
+      return "output allocator";
+    case AllocatorKind::kPlanned:
+      break;
+  }
+  std::snprintf(buffer.data(), buffer.size(), "planned memory %u", allocation.index);
+  return buffer.data();
 }
-
-// ExecuTorch's own operators on sizes and numbers have no native call in official files.
-bool has_native_call(const std::string& kernel) { return !kernel.starts_with("executorch_prim::"); }
 
 // Ticks of the plugin's clock as nanoseconds.
-uint64_t to_ns(uint64_t ticks, const etb_event& event) {
+uint64_t to_ns(uint64_t ticks, const etb_event& event) noexcept {
   if (event.ns_denominator == 0 || event.ns_numerator == event.ns_denominator) return ticks;
   return static_cast<uint64_t>(static_cast<long double>(ticks) *
                                static_cast<long double>(event.ns_numerator) /
                                static_cast<long double>(event.ns_denominator));
 }
 
+bool is_set(const EtdumpFilter& filter) noexcept {
+  return filter.first_id != INT64_MIN || filter.last_id != INT64_MAX || filter.matches != nullptr;
+}
+
+constexpr uint8_t kEventRule = 0, kValueRule = 1;
+
+// Tensors of a list that is recorded.
+constexpr size_t kMaxListed = 64;
+
 }  // namespace
 
-EtdumpTracer::EtdumpTracer(size_t max_events) : max_events_(max_events) {
-  sink_.struct_size = ETB_INIT_SIZE(etb_event_sink);
-  sink_.ctx = this;
-  sink_.put = &EtdumpTracer::put;
-}
-
-uint32_t EtdumpTracer::index_of(const char* name) {
-  const auto [found, is_new] =
-      indices_.try_emplace(name == nullptr ? "" : name, static_cast<uint32_t>(names_.size()));
-  if (is_new) names_.push_back(found->first);
-  return found->second;
-}
-
-// Loses an event rather than the run when there is no memory.
-void EtdumpTracer::add(const Record& record) noexcept {
-  try {
-    if (records_.size() < max_events_) {
-      records_.push_back(record);
-      return;
-    }
-  } catch (const std::exception&) {
+EtdumpTracer::EtdumpTracer(ProfileLog& log, const EtdumpOptions& options) noexcept
+    : log_(log),
+      options_(options),
+      filters_events_(is_set(options.event_filter)),
+      filters_values_(is_set(options.value_filter)) {
+  sink_.events.struct_size = ETB_INIT_SIZE(etb_event_sink);
+  sink_.events.ctx = this;
+  sink_.events.put = &EtdumpTracer::put;
+  wants_.values = options.debug_level == DebugLevel::kIntermediateOutputs;
+  if (wants_.values) {
+    sink_.events.struct_size = ETB_INIT_SIZE(etb_value_sink);
+    sink_.id = ETB_VALUE_SINK_ID;
+    sink_.wants = &EtdumpTracer::wants_value;
+    sink_.put_value = &EtdumpTracer::put_value;
   }
-  ++dropped_count_;
+  wants_.outputs = options.debug_level != DebugLevel::kNone;
+  wants_.allocations = options.allocations;
+  wants_.instructions = options.profile_level == ProfileLevel::kAll || wants_.values;
+}
+
+void EtdumpTracer::clear() noexcept {
+  log_.clear();
+  dropped_value_count_ = 0;
+}
+
+void EtdumpTracer::on_begin(EventKind kind) noexcept {
+  const bool is_run = kind == EventKind::kExecute;
+  if (!is_run) log_.forget_pointers();
+  log_.begin_block(is_run ? "Execute" : "Default", is_run ? bundled_input_index_ : -1);
+}
+
+bool EtdumpTracer::accepts(const EtdumpFilter& filter, int64_t id, const LogName* name,
+                           uint8_t rule) const noexcept {
+  if (id < filter.first_id || id > filter.last_id) return false;
+  if (filter.matches == nullptr || name == nullptr) return true;
+  enum : uint8_t { kUnknown, kMatches, kDiffers };
+  uint8_t& answer = name->answers[rule];
+  if (answer == kUnknown) answer = filter.matches(filter.self, operator_of(name)) ? kMatches : kDiffers;
+  return answer == kMatches;
 }
 
 void EtdumpTracer::on_event(const Event& event) noexcept {
-  try {
-    add({event.kind, false, event.chain_index, event.instruction_index, -1, index_of(event.name),
-         event.begin_ns, event.end_ns, 0, 0});
-  } catch (const std::exception&) {
-    ++dropped_count_;
+  const bool has_own_name = event.kind == EventKind::kKernel && !event.is_core_op;
+  const bool is_instruction = event.chain_index >= 0;
+  if (is_instruction && options_.profile_level == ProfileLevel::kMethod) return;
+  const LogName* const name =
+      has_own_name ? log_.native_name_of(event.name) : log_.name_of(name_of(event.kind));
+  if (is_instruction && filters_events_) {
+    const LogName* const matched = has_own_name || event.name == nullptr ? name : log_.name_of(event.name);
+    if (!accepts(options_.event_filter, event.instruction_index, matched, kEventRule)) return;
   }
+  // The file has an instruction index for the whole method, too.
+  log_.add_span(has_own_name ? LogKind::kKernel : LogKind::kSpan, {{},
+                                                                   event.chain_index,
+                                                                   std::max(event.instruction_index, 0),
+                                                                   -1,
+                                                                   name,
+                                                                   event.begin_ns,
+                                                                   std::max(event.begin_ns, event.end_ns)});
 }
 
 const etb_event_sink* EtdumpTracer::delegate_events(int32_t chain_index, int32_t instruction_index) noexcept {
   delegate_chain_ = chain_index;
   delegate_instruction_ = instruction_index;
-  return &sink_;
+  return options_.profile_level == ProfileLevel::kMethod && !wants_.values ? nullptr : &sink_.events;
+}
+
+// Name and id of work inside of a delegate, of which a file has one.
+struct EtdumpTracer::Identity {
+  const LogName* name;
+  int32_t debug_id;
+  bool is_lost;  // there is no memory for the name
+};
+
+EtdumpTracer::Identity EtdumpTracer::identify(const char* name, int64_t debug_id) noexcept {
+  const bool is_nameless = name == nullptr || name[0] == '\0';
+  const auto id = static_cast<int32_t>(std::clamp<int64_t>(debug_id, -1, INT32_MAX));
+  if (is_nameless && id >= 0) return {nullptr, id, false};
+  const LogName* const found = log_.name_of(is_nameless ? "(unnamed)" : name);
+  return {found, -1, found == nullptr};
+}
+
+bool EtdumpTracer::accepts(const EtdumpFilter& filter, const Identity& identity,
+                           uint8_t rule) const noexcept {
+  return accepts(filter, identity.name == nullptr ? identity.debug_id : delegate_instruction_, identity.name,
+                 rule);
 }
 
 etb_status EtdumpTracer::put(void* self, const etb_event* event) noexcept {
   auto& tracer = *static_cast<EtdumpTracer*>(self);
-  try {
-    const uint64_t at = tracer.metadata_.size();
-    const auto* const bytes = static_cast<const std::byte*>(event->metadata.data);
-    if (tracer.records_.size() < tracer.max_events_ && event->metadata.nbytes <= UINT32_MAX)
-      tracer.metadata_.insert(tracer.metadata_.end(), bytes, bytes + event->metadata.nbytes);
-    const auto debug_id = static_cast<int32_t>(std::clamp<int64_t>(event->debug_id, -1, INT32_MAX));
-    tracer.add({EventKind::kDelegate, true, tracer.delegate_chain_, tracer.delegate_instruction_,
-                event->name == nullptr ? debug_id : -1, tracer.index_of(event->name),
-                to_ns(event->begin_ticks, *event), to_ns(event->end_ticks, *event), at,
-                static_cast<uint32_t>(tracer.metadata_.size() - at)});
-  } catch (const std::exception&) {
-    ++tracer.dropped_count_;
-  }
+  if (tracer.options_.profile_level == ProfileLevel::kMethod) return ETB_OK;
+  const Identity identity = tracer.identify(event->name, event->debug_id);
+  if (identity.is_lost) return tracer.log_.count_dropped(), ETB_OK;
+  if (tracer.filters_events_ && !tracer.accepts(tracer.options_.event_filter, identity, kEventRule))
+    return ETB_OK;
+  const uint64_t begin_ns = to_ns(event->begin_ticks, *event);
+  tracer.log_.add_span(
+      LogKind::kInner,
+      {{},
+       tracer.delegate_chain_,
+       tracer.delegate_instruction_,
+       identity.debug_id,
+       identity.name,
+       begin_ns,
+       std::max(begin_ns, to_ns(event->end_ticks, *event))},
+      {static_cast<const std::byte*>(event->metadata.data), static_cast<size_t>(event->metadata.nbytes)});
   return ETB_OK;
 }
 
-void EtdumpTracer::add_events(const Record& record, std::vector<format::EtdumpEvent>& out) const {
-  format::EtdumpEvent event;
-  event.chain_index = record.chain_index;
-  event.instruction_index = record.instruction_index;
-  event.begin_ns = record.begin_ns;
-  event.end_ns = std::max(record.begin_ns, record.end_ns);
-  if (record.is_inside_delegate) {
-    event.delegate_debug_id = record.debug_id;
-    event.delegate_debug_name = names_[record.name];
-    if (!event.is_of_delegate()) event.delegate_debug_name = "(unnamed)";
-    const auto begin = metadata_.begin() + static_cast<std::ptrdiff_t>(record.metadata_begin);
-    event.metadata.assign(begin, begin + record.metadata_nbytes);
-    out.push_back(std::move(event));
-    return;
-  }
-  if (record.kind == EventKind::kKernel && has_native_call(names_[record.name])) {
-    event.name = native_call(names_[record.name]);
-    out.push_back(event);
-  }
-  // The file has an instruction index for the whole method, too.
-  if (record.instruction_index < 0) event.instruction_index = 0;
-  event.name = name_of(record.kind);
-  out.push_back(std::move(event));
+uint32_t EtdumpTracer::wants_value(void* self, const char* name, int64_t debug_id) noexcept {
+  auto& tracer = *static_cast<EtdumpTracer*>(self);
+  const Identity identity = tracer.identify(name, debug_id);
+  return !identity.is_lost && tracer.accepts(tracer.options_.value_filter, identity, kValueRule) ? 1 : 0;
 }
 
-std::vector<format::EtdumpBlock> EtdumpTracer::blocks() const {
-  std::vector<format::EtdumpBlock> out;
-  bool is_open = false;
-  for (const Record& record : records_) {
-    const bool is_load = record.kind == EventKind::kLoadMethod;
-    if (is_load || !is_open) {
-      out.emplace_back();
-      out.back().name = is_load ? "Default" : "Execute";
-    }
-    add_events(record, out.back().events);
-    is_open = !is_load && record.kind != EventKind::kExecute;
+etb_status EtdumpTracer::put_value(void* self, const etb_inner_value* value) noexcept {
+  auto& tracer = *static_cast<EtdumpTracer*>(self);
+  const Identity identity = tracer.identify(value->name, value->debug_id);
+  if (identity.is_lost) return ++tracer.dropped_value_count_, ETB_OK;
+  if (!tracer.accepts(tracer.options_.value_filter, identity, kValueRule)) return ETB_OK;
+  LogValue record{};
+  record.chain_index = tracer.delegate_chain_;
+  record.instruction_index = tracer.delegate_instruction_;
+  record.debug_id = identity.debug_id;
+  record.debug_name = identity.name;
+  switch (value->kind) {
+    case ETB_INNER_TENSORS:
+      return tracer.add_inner_tensors(record, *value);
+    case ETB_INNER_INT:
+      record.kind = kInt, record.integer = value->integer;
+      break;
+    case ETB_INNER_BOOL:
+      record.kind = kBool, record.integer = value->integer != 0 ? 1 : 0;
+      break;
+    case ETB_INNER_DOUBLE:
+      record.kind = kDouble, record.real = value->real;
+      break;
+    default:
+      return ETB_INVALID_ARGUMENT;
   }
-  return out;
+  tracer.log_.add_value(record, {}, {});
+  return ETB_OK;
+}
+
+etb_status EtdumpTracer::add_inner_tensors(LogValue record, const etb_inner_value& value) noexcept {
+  constexpr uint32_t kMaxInner = 16;
+  if (value.tensor_count == 0 || value.tensor_count > kMaxInner) return ETB_INVALID_ARGUMENT;
+  TensorStorage storage[kMaxInner];
+  Tensor tensors[kMaxInner];
+  const Tensor* pointers[kMaxInner];
+  for (uint32_t i = 0; i < value.tensor_count; ++i) {
+    const etb_tensor& from = *ETB_AT(etb_tensor, value.tensors, i);
+    if (from.rank > kMaxRank || from.buffer != nullptr || !is_known(from.dtype)) return ETB_INVALID_ARGUMENT;
+    const std::span<const int64_t> sizes(from.sizes, from.rank);
+    int64_t numel = 0;
+    if (!count_elements(sizes, &numel)) return ETB_INVALID_ARGUMENT;
+    tensors[i] = storage[i].make(static_cast<Dtype>(from.dtype), sizes, from.data, from.capacity_bytes,
+                                 {from.dim_order, from.dim_order == nullptr ? 0 : from.rank});
+    if (tensors[i].nbytes() > from.capacity_bytes) return ETB_INVALID_ARGUMENT;
+    const bool is_packed = from.strides == nullptr ||
+                           std::equal(from.strides, from.strides + from.rank, tensors[i].strides().data());
+    if (!is_packed) return ETB_INVALID_ARGUMENT;
+    pointers[i] = &tensors[i];
+  }
+  record.kind = value.tensor_count == 1 ? kTensor : kTensorList;
+  add_tensors(record, {pointers, value.tensor_count});
+  return ETB_OK;
+}
+
+void EtdumpTracer::on_value(const Event& call, const EValue& value) noexcept {
+  if (filters_values_) {
+    const LogName* const name =
+        call.kind == EventKind::kKernel ? log_.native_name_of(call.name) : log_.name_of(call.name);
+    if (!accepts(options_.value_filter, call.instruction_index, name, kValueRule)) return;
+  }
+  LogValue record{};
+  record.chain_index = call.chain_index;
+  record.instruction_index = call.instruction_index;
+  record.debug_id = -1;
+  add_value(record, value);
+}
+
+void EtdumpTracer::on_output(const EValue& value) noexcept {
+  LogValue record{};
+  record.chain_index = -1;
+  record.debug_id = -1;
+  record.is_output = true;
+  add_value(record, value);
+}
+
+// Stores the elements. False: the sink did not take them.
+bool EtdumpTracer::store(const Tensor& tensor, int64_t* out_offset) noexcept {
+  *out_offset = -1;
+  const uint64_t nbytes = tensor.nbytes();
+  if (nbytes == 0 || tensor.data() == nullptr || options_.debug_sink == nullptr) return true;
+  *out_offset =
+      options_.debug_sink->write({static_cast<const std::byte*>(tensor.data()), static_cast<size_t>(nbytes)});
+  return *out_offset >= 0;
+}
+
+void EtdumpTracer::add_tensors(LogValue record, std::span<const Tensor* const> tensors) noexcept {
+  int64_t offsets[kMaxListed];
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!store(*tensors[i], &offsets[i])) return static_cast<void>(++dropped_value_count_);
+  }
+  log_.add_value(record, tensors, {offsets, tensors.size()});
+}
+
+// As officially, None and lists of numbers are no values of an ETDump; a text has a kind there and no field.
+void EtdumpTracer::add_value(LogValue record, const EValue& value) noexcept {
+  const Tensor* tensors[kMaxListed];
+  size_t count = 0;
+  if (value.is_tensor()) {
+    record.kind = kTensor;
+    tensors[count++] = &value.tensor();
+  } else if (value.is_int()) {
+    record.kind = kInt, record.integer = value.to_int();
+  } else if (value.is_bool()) {
+    record.kind = kBool, record.integer = value.to_bool() ? 1 : 0;
+  } else if (value.is_double()) {
+    record.kind = kDouble, record.real = value.to_double();
+  } else if (value.tag() == Tag::kTensorList || value.tag() == Tag::kOptionalTensorList) {
+    record.kind = kTensorList;
+    for (const EValue* item : value.values()) {
+      if (item == nullptr || !item->is_tensor()) continue;
+      if (count == kMaxListed) return static_cast<void>(++dropped_value_count_);
+      tensors[count++] = &item->tensor();
+    }
+  } else {
+    return;
+  }
+  add_tensors(record, {tensors, count});
+}
+
+void EtdumpTracer::on_allocation(const Allocation& allocation) noexcept {
+  char buffer[32];
+  log_.add_allocation(log_.allocator_of(name_of(allocation, buffer)), allocation.nbytes);
 }
 
 }  // namespace etb::host

@@ -1,57 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-// EtdumpTracer: records the events of a module for an ETDump.
+// EtdumpTracer: records the events of a method in a log, for an ETDump. Allocates nothing, so that it runs where there
+// is no heap:
+//
+//   alignas(16) static std::byte memory[16 << 10];
+//   etb::host::ProfileLog log(memory);
+//   etb::host::EtdumpTracer tracer(log);
+//   options.tracer = &tracer;  // of Method::load
+//   ...
+//   etb::host::write_etdump(log, uart);  // etdump_stream.hpp
+//
+// A program with a heap uses EtdumpRecording.
 #pragma once
 
-#include <span>
-#include <string>
-#include <unordered_map>
-#include <vector>
-
-#include "api/format/etdump.hpp"
+#include "etb/ext/draft/values.h"
+#include "host/profile/debug_sink.hpp"
+#include "host/profile/profile_log.hpp"
 #include "host/runtime/event_tracer.hpp"
 
 namespace etb::host {
 
-// Used by one method at a time. Stores each event in some 50 bytes and each name once, so that a recorded run is
-// little slower; the file is made afterwards.
+// Chooses among the instructions and the events inside of delegates. A rule that is not set accepts everything.
+struct EtdumpFilter {
+  // Index of an instruction in its chain; inside of a delegate the debug id, if the event has one.
+  int64_t first_id = INT64_MIN, last_id = INT64_MAX;
+  // Called once for each name: "add.out", the id of a delegate, or the name of an event inside of it.
+  bool (*matches)(const void* self, const char* name) noexcept = nullptr;
+  const void* self = nullptr;
+};
+
+enum class ProfileLevel : uint8_t { kMethod, kAll };
+enum class DebugLevel : uint8_t { kNone, kProgramOutputs, kIntermediateOutputs };
+
+struct EtdumpOptions {
+  ProfileLevel profile_level = ProfileLevel::kAll;
+  DebugLevel debug_level = DebugLevel::kNone;
+  bool allocations = false;  // ExecuTorch's Inspector of 1.5.1 does not open files that have some
+  // Takes the elements of tensors; NULL: values are recorded with dtype and sizes only.
+  DebugSink* debug_sink = nullptr;
+  EtdumpFilter event_filter = {};  // of instructions and of events inside of delegates
+  EtdumpFilter value_filter = {};
+};
+
+// Used by one method at a time. Records what ExecuTorch's run time records, under its names: a block "Default" for each
+// load, a block "Execute" for each run. A kernel is two events of the same times, native_call_<operator> and
+// OPERATOR_CALL; the core's own ops on sizes and numbers have only the second.
 class EtdumpTracer final : public EventTracer {
  public:
-  // `max_events` is the number of events that are stored; later ones are only counted.
-  explicit EtdumpTracer(size_t max_events = 10'000'000);
+  // `log` and all that the options point to outlive the tracer.
+  explicit EtdumpTracer(ProfileLog& log, const EtdumpOptions& options = {}) noexcept;
 
+  // Index of the inputs of the next runs in a BundledProgram; -1: none.
+  void set_bundled_input_index(int32_t index) noexcept { bundled_input_index_ = index; }
+  // Forgets all that was recorded.
+  void clear() noexcept;
+  // Values whose elements the sink did not take.
+  uint64_t dropped_value_count() const noexcept { return dropped_value_count_; }
+
+  void on_begin(EventKind kind) noexcept override;
   void on_event(const Event& event) noexcept override;
+  void on_value(const Event& call, const EValue& value) noexcept override;
+  void on_output(const EValue& value) noexcept override;
+  void on_allocation(const Allocation& allocation) noexcept override;
   const etb_event_sink* delegate_events(int32_t chain_index, int32_t instruction_index) noexcept override;
 
-  // The recorded events with the names that ExecuTorch's run time uses: a block "Default" for each load, a block
-  // "Execute" for each run. A kernel is two events of the same times, OPERATOR_CALL and native_call_<operator>; the
-  // operators of executorch_prim have only the first.
-  std::vector<format::EtdumpBlock> blocks() const;
-  uint64_t dropped_count() const noexcept { return dropped_count_; }
-
  private:
-  struct Record {
-    EventKind kind;
-    bool is_inside_delegate;
-    int32_t chain_index, instruction_index;
-    int32_t debug_id;
-    uint32_t name;  // index in names_
-    uint64_t begin_ns, end_ns;
-    uint64_t metadata_begin;  // in metadata_
-    uint32_t metadata_nbytes;
-  };
-
   static etb_status ETB_CALL put(void* self, const etb_event* event) noexcept;
-  uint32_t index_of(const char* name);
-  void add(const Record& record) noexcept;
-  void add_events(const Record& record, std::vector<format::EtdumpEvent>& out) const;
+  static uint32_t ETB_CALL wants_value(void* self, const char* name, int64_t debug_id) noexcept;
+  static etb_status ETB_CALL put_value(void* self, const etb_inner_value* value) noexcept;
+  etb_status add_inner_tensors(LogValue record, const etb_inner_value& value) noexcept;
+  void add_tensors(LogValue record, std::span<const Tensor* const> tensors) noexcept;
+  struct Identity;
+  Identity identify(const char* name, int64_t debug_id) noexcept;
+  bool accepts(const EtdumpFilter& filter, const Identity& identity, uint8_t rule) const noexcept;
+  bool accepts(const EtdumpFilter& filter, int64_t id, const LogName* name, uint8_t rule) const noexcept;
+  void add_value(LogValue record, const EValue& value) noexcept;
+  bool store(const Tensor& tensor, int64_t* out_offset) noexcept;
 
-  size_t max_events_;
-  uint64_t dropped_count_ = 0;
-  std::vector<Record> records_;
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, uint32_t> indices_;  // of names_
-  std::vector<std::byte> metadata_;
-  etb_event_sink sink_{};
+  ProfileLog& log_;
+  EtdumpOptions options_;
+  bool filters_events_, filters_values_;
+  int32_t bundled_input_index_ = -1;
+  uint64_t dropped_value_count_ = 0;
+  etb_value_sink sink_{};
   int32_t delegate_chain_ = -1, delegate_instruction_ = -1;  // of the delegate call under way
 };
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "etb/status.h"
 #include "host/runtime/stop_check.hpp"
@@ -75,6 +76,15 @@ class KernelContext {
   uint64_t scratch_left_bytes() const noexcept { return scratch_.size() - used_bytes_; }
   // The most scratch that a kernel has asked or wished for, granted or not. The arena should have this size.
   uint64_t scratch_peak_bytes() const noexcept { return peak_bytes_; }
+
+  // Measures the scratch of one kernel: end_peak() returns the most bytes that it got since begin_peak(), whose
+  // answer it takes.
+  uint64_t begin_peak() noexcept { return std::exchange(peak_bytes_, 0); }
+  uint64_t end_peak(uint64_t peak_before) noexcept {
+    const uint64_t found = peak_bytes_;
+    if (peak_before > peak_bytes_) peak_bytes_ = peak_before;
+    return found < scratch_.size() ? found : scratch_.size();
+  }
 
   // Records that `nbytes` more scratch would make the kernel faster. The kernel continues
   // with the scratch it has.

@@ -216,22 +216,62 @@ const char* event_name(const MethodState& state, const Instruction& instruction)
   return "free";
 }
 
+uint64_t now_ns(const MethodState& state) noexcept {
+  const PlatformHooks& platform = *state.options.platform;
+  return platform.now_ns(platform.self);
+}
+
+// Passes the values that a kernel wrote. For a row without the mark `!` these are the returned values, which a program
+// has after the arguments. The core's own ops compute only sizes and numbers, or views.
+void trace_kernel_values(EventTracer& tracer, const Event& event, const Instruction& instruction) noexcept {
+  if (event.is_core_op) return;
+  const Kernel& kernel = *instruction.kernel;
+  const bool is_marked = std::strchr(kernel.signature, '!') != nullptr;
+  const uint32_t count = std::min(kernel.argument_count, instruction.argument_count);
+  const uint32_t first = is_marked ? 0 : count, end = is_marked ? count : instruction.argument_count;
+  for (uint32_t i = first; i < end; ++i) {
+    if (is_marked && !kernel.operands.is_written(i)) continue;
+    if (instruction.arguments[i] != nullptr) tracer.on_value(event, *instruction.arguments[i]);
+  }
+}
+
+void trace_values(EventTracer& tracer, const Event& event, const Instruction& instruction) noexcept {
+  if (event.kind == EventKind::kKernel) return trace_kernel_values(tracer, event, instruction);
+  if (event.kind != EventKind::kDelegate) return;
+  for (uint32_t i = 0; i < instruction.argument_count; ++i) {
+    if (instruction.arguments[i] != nullptr) tracer.on_value(event, *instruction.arguments[i]);
+  }
+}
+
+// Instructions follow each other, so the end of one is the begin of the next: a clock takes longer to read than an
+// event to store.
 etb_status run_traced(MethodState& state, const Instruction& instruction, const RunLimits& limits) noexcept {
   EventTracer& tracer = *state.options.tracer;
-  const PlatformHooks& platform = *state.options.platform;
+  const TracerWants& wants = tracer.wants();
   int32_t chain = 0;
   int32_t index = 0;
   state.locate(state.next, &chain, &index);
   const auto* events =
       instruction.kind == InstructionKind::kDelegate ? tracer.delegate_events(chain, index) : nullptr;
-  const uint64_t begin_ns = platform.now_ns(platform.self);
-  ETB_CHECK(run_instruction(state, instruction, limits, events));
-  const uint64_t end_ns = platform.now_ns(platform.self);
-  const EventKind kind = event_kind(instruction.kind);
-  tracer.on_event({kind, event_name(state, instruction), chain, index, begin_ns, end_ns});
-  if (tracer.wants_values() && (kind == EventKind::kKernel || kind == EventKind::kDelegate)) {
-    tracer.on_values(chain, index, kind, {instruction.arguments, instruction.argument_count});
+  const bool is_kernel = instruction.kind == InstructionKind::kKernel;
+  const uint64_t scratch_before = is_kernel && wants.allocations ? state.context.begin_peak() : 0;
+  const etb_status status = run_instruction(state, instruction, limits, events);
+  if (is_kernel && wants.allocations) {
+    const uint64_t nbytes = state.context.end_peak(scratch_before);
+    if (nbytes != 0) tracer.on_allocation({AllocatorKind::kScratch, 0, nbytes});
   }
+  if (status != ETB_OK) return status;
+  const uint64_t end_ns = now_ns(state);
+  const Event event{event_kind(instruction.kind),
+                    event_name(state, instruction),
+                    chain,
+                    index,
+                    state.traced_ns,
+                    end_ns,
+                    is_kernel && is_prim_op(*instruction.kernel)};
+  if (wants.values) trace_values(tracer, event, instruction);
+  tracer.on_event(event);
+  state.traced_ns = wants.values ? now_ns(state) : end_ns;
   return ETB_OK;
 }
 
@@ -277,19 +317,31 @@ etb_status after_delegate(MethodState& state, const RunLimits& limits, etb_statu
   return status != ETB_OK ? status : answered;
 }
 
+bool traces_instructions(const MethodState& state) noexcept {
+  return state.options.tracer != nullptr && state.options.tracer->wants().instructions;
+}
+
 etb_status run_checked(MethodState& state, const RunLimits& limits) noexcept {
   ETB_CHECK(check_limits(state, limits));
   ++state.executed_count;
   const Instruction& instruction = state.instructions[state.next];
-  const etb_status status = state.options.tracer != nullptr
-                                ? run_traced(state, instruction, limits)
-                                : run_instruction(state, instruction, limits, nullptr);
+  const etb_status status = traces_instructions(state) ? run_traced(state, instruction, limits)
+                                                       : run_instruction(state, instruction, limits, nullptr);
   if (state.context.stop_check().is_stopped()) return stopped(state, instruction);
   if (instruction.kind != InstructionKind::kDelegate) return status;
   // A delegate may have run beyond the deadline, and a stopped delegate reports it with its own text.
   return status == ETB_OK || status == ETB_CANCELLED || status == ETB_DEADLINE_EXCEEDED
              ? after_delegate(state, limits, status)
              : status;
+}
+
+void trace_end(const MethodState& state) noexcept {
+  EventTracer& tracer = *state.options.tracer;
+  tracer.on_event({EventKind::kExecute, "execute", -1, -1, state.begin_ns, now_ns(state)});
+  if (!tracer.wants().outputs) return;
+  for (const EValue* output : state.outputs) {
+    if (output != nullptr) tracer.on_output(*output);
+  }
 }
 
 // Copies the text that a kernel or the loop left in state.error to the caller, with the instruction's
@@ -430,6 +482,11 @@ void Method::restart() noexcept {
 etb_status Method::execute(etb_error* error, const RunLimits& limits) noexcept {
   if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "execute: no method is loaded");
   restart();
+  MethodState& state = *state_;
+  if (state.options.tracer != nullptr) {
+    state.options.tracer->on_begin(EventKind::kExecute);
+    state.begin_ns = now_ns(state);
+  }
   return resume(error, limits);
 }
 
@@ -438,25 +495,24 @@ etb_status Method::resume(etb_error* error, const RunLimits& limits) noexcept {
   MethodState& state = *state_;
   state.error.text[0] = '\0';
   const auto count = static_cast<uint32_t>(state.instructions.size());
-  const auto* tracer = state.options.tracer;
-  const PlatformHooks& platform = *state.options.platform;
-  const uint64_t begin_ns = tracer != nullptr ? platform.now_ns(platform.self) : 0;
+  if (traces_instructions(state)) state.traced_ns = state.next == 0 ? state.begin_ns : now_ns(state);
   etb_status status = ETB_OK;
-  if (tracer == nullptr && !has_limits(limits)) {
-    while (status == ETB_OK && state.next < count) {
-      status = run_instruction(state, state.instructions[state.next], limits, nullptr);
-    }
-  } else {
-    state.context.set_stop_check(StopCheck(limits, platform));
+  if (has_limits(limits)) {
+    state.context.set_stop_check(StopCheck(limits, *state.options.platform));
     while (status == ETB_OK && state.next < count) status = run_checked(state, limits);
     state.context.set_stop_check(StopCheck());
     if (status == ETB_OK) status = check_time(state, limits);
+  } else if (traces_instructions(state)) {
+    while (status == ETB_OK && state.next < count) {
+      status = run_traced(state, state.instructions[state.next], limits);
+    }
+  } else {
+    while (status == ETB_OK && state.next < count) {
+      status = run_instruction(state, state.instructions[state.next], limits, nullptr);
+    }
   }
   if (status != ETB_OK) return report(state, status, error);
-  if (tracer != nullptr) {
-    state.options.tracer->on_event(
-        {EventKind::kExecute, "execute", -1, -1, begin_ns, platform.now_ns(platform.self)});
-  }
+  if (state.options.tracer != nullptr) trace_end(state);
   return ETB_OK;
 }
 
@@ -469,6 +525,10 @@ etb_status Method::step(etb_error* error, const RunLimits& limits) noexcept {
   }
   state.error.text[0] = '\0';
   state.context.set_stop_check(StopCheck(limits, *state.options.platform));
+  if (state.options.tracer != nullptr) {
+    if (state.next == 0 && state.executed_count == 0) state.options.tracer->on_begin(EventKind::kExecute);
+    state.traced_ns = now_ns(state);
+  }
   const etb_status status = run_checked(state, limits);
   state.context.set_stop_check(StopCheck());
   return status == ETB_OK ? ETB_OK : report(state, status, error);

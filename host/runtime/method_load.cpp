@@ -402,6 +402,36 @@ class MethodLoader {
   size_t external_used_ = 0;
 };
 
+// Reports loading to the tracer, if there is one.
+class LoadTrace {
+ public:
+  LoadTrace(const MethodOptions& options, const MethodMeta& meta, const MethodMemory& memory) noexcept
+      : tracer_(options.tracer), platform_(*options.platform) {
+    if (tracer_ == nullptr) return;
+    tracer_->on_begin(EventKind::kLoadMethod);
+    begin_ns_ = now_ns();
+    if (!tracer_->wants().allocations) return;
+    for (uint32_t i = 0; i < meta.arena_count() && i < memory.arenas.size(); ++i) {
+      tracer_->on_allocation({AllocatorKind::kPlanned, i, meta.arena_nbytes(i)});
+    }
+    tracer_->on_allocation({AllocatorKind::kMethod, 0, meta.state_nbytes()});
+  }
+
+  uint64_t now_ns() const noexcept { return tracer_ == nullptr ? 0 : platform_.now_ns(platform_.self); }
+
+  // Called when all has succeeded. The official run time reports two steps, one inside of the other.
+  void end(uint64_t init_begin_ns) const noexcept {
+    if (tracer_ == nullptr) return;
+    tracer_->on_event({EventKind::kInitMethod, "init", -1, -1, init_begin_ns, now_ns()});
+    tracer_->on_event({EventKind::kLoadMethod, "load_method", -1, -1, begin_ns_, now_ns()});
+  }
+
+ private:
+  EventTracer* tracer_;
+  const PlatformHooks& platform_;
+  uint64_t begin_ns_ = 0;
+};
+
 }  // namespace
 
 etb_status Method::load(const Program& program, std::string_view name, const MethodMemory& memory,
@@ -410,14 +440,14 @@ etb_status Method::load(const Program& program, std::string_view name, const Met
     return fail(error, ETB_ALREADY_LOADED, "method '%.*s': already loaded", shown(name), name.data());
   MethodMeta meta;
   ETB_CHECK(program.find_method(name, &meta, error));
-  const auto& platform = *options.platform;
-  const uint64_t begin_ns = options.tracer != nullptr ? platform.now_ns(platform.self) : 0;
+  const LoadTrace trace(options, meta, memory);
   void* place =
       memory.state == nullptr ? nullptr : memory.state->allocate(sizeof(MethodState), alignof(MethodState));
   if (place == nullptr) {
     return fail(error, ETB_OUT_OF_MEMORY, "method '%.*s': no state memory left, expected %llu bytes",
                 shown(name), name.data(), static_cast<Count>(meta.state_nbytes()));
   }
+  const uint64_t init_begin_ns = trace.now_ns();
   state_ = new (place) MethodState;
   state_->meta = meta;
   state_->program = &program;
@@ -430,10 +460,7 @@ etb_status Method::load(const Program& program, std::string_view name, const Met
     unload();
     return fail_in(error, status, "method '%.*s'", shown(name), name.data());
   }
-  if (options.tracer != nullptr) {
-    options.tracer->on_event(
-        {EventKind::kLoadMethod, "load_method", -1, -1, begin_ns, platform.now_ns(platform.self)});
-  }
+  trace.end(init_begin_ns);
   return ETB_OK;
 }
 

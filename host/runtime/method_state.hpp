@@ -58,6 +58,8 @@ struct MethodState {
   uint32_t next = 0;                   // instruction to run
   uint64_t executed_count = 0;         // since the start of this run; counted by runs that have limits
   uint64_t looped_count = 0;           // instructions that jumps back have added to this run, at most
+  uint64_t begin_ns = 0;               // of this run; only with a tracer, as the next field
+  uint64_t traced_ns = 0;              // end of the latest event
   etb_error error = ETB_ERROR_INIT;    // what kernels write to
   KernelContext context{{}};
 

@@ -421,12 +421,21 @@ struct Recorder final : EventTracer {
     names.push_back(event.name + std::string("@") + std::to_string(event.instruction_index));
     EXPECT_LE(event.begin_ns, event.end_ns);
   }
-  bool wants_values() const noexcept override { return true; }
-  void on_values(int32_t, int32_t, EventKind, std::span<EValue* const> arguments) noexcept override {
-    argument_counts.push_back(arguments.size());
+  void on_begin(EventKind kind) noexcept override {
+    names.push_back(kind == EventKind::kExecute ? "begin execute" : "begin load");
   }
+  void on_value(const Event& call, const EValue& value) noexcept override {
+    EXPECT_TRUE(value.is_tensor());
+    names.push_back("value of " + std::string(call.name));
+  }
+  void on_output(const EValue& value) noexcept override {
+    EXPECT_TRUE(value.is_tensor());
+    names.push_back("output");
+  }
+  void on_allocation(const Allocation& allocation) noexcept override { allocations.push_back(allocation); }
+  using EventTracer::wants_;
   std::vector<std::string> names;
-  std::vector<size_t> argument_counts;
+  std::vector<Allocation> allocations;
 };
 
 TEST(Method, ReportsItsEvents) {
@@ -435,8 +444,35 @@ TEST(Method, ReportsItsEvents) {
   fixture.options.tracer = &recorder;
   ASSERT_EQ(fixture.load(), ETB_OK);
   ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
-  EXPECT_THAT(recorder.names, ElementsAre("load_method@-1", "aten::add.out@0", "execute@-1"));
-  EXPECT_THAT(recorder.argument_counts, ElementsAre(5));
+  EXPECT_THAT(recorder.names, ElementsAre("begin load", "init@-1", "load_method@-1", "begin execute",
+                                          "aten::add.out@0", "execute@-1"));
+  EXPECT_TRUE(recorder.allocations.empty());
+}
+
+TEST(Method, ReportsValuesAndAllocationsThatATracerWants) {
+  Recorder recorder;
+  recorder.wants_ = {true, true, true, true};
+  TestFixture fixture(format::add_program(3));
+  fixture.options.tracer = &recorder;
+  ASSERT_EQ(fixture.load(), ETB_OK);
+  ASSERT_EQ(recorder.allocations.size(), fixture.arenas.size() + 1);
+  EXPECT_EQ(recorder.allocations.back().allocator, AllocatorKind::kMethod);
+  EXPECT_EQ(recorder.allocations.back().nbytes, fixture.method.meta().state_nbytes());
+  recorder.names.clear();
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  EXPECT_THAT(recorder.names, ElementsAre("begin execute", "value of aten::add.out", "aten::add.out@0",
+                                          "execute@-1", "output"));
+}
+
+TEST(Method, ReportsOnlyItselfToATracerThatWantsNoInstructions) {
+  Recorder recorder;
+  recorder.wants_.instructions = false;
+  TestFixture fixture(format::add_program(3));
+  fixture.options.tracer = &recorder;
+  ASSERT_EQ(fixture.load(), ETB_OK);
+  recorder.names.clear();
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  EXPECT_THAT(recorder.names, ElementsAre("begin execute", "execute@-1"));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kNativeCall = "native_call_", kDelegateCall = "DELEGATE_CALL";
 // So many operators that a record does not know are no accident of a pass.
 constexpr uint64_t kStrangerLimit = 4;
+// A hostile record may name many nodes by many handles.
+constexpr size_t kMaxNodesOfEvent = size_t{1} << 20;
 
 std::string quoted(const std::string& text) { return "'" + format::made_printable(text) + "'"; }
 
@@ -45,7 +47,10 @@ void MethodIndex::add_nodes(Origin& origin) const {
   for (const uint32_t handle : origin.debug_handles) {
     const auto found = by_handle_.find(handle);
     if (found == by_handle_.end()) continue;
-    for (const uint32_t index : found->second) origin.nodes.push_back(&nodes_[index]);
+    for (const uint32_t index : found->second) {
+      if (origin.nodes.size() == kMaxNodesOfEvent) return;
+      origin.nodes.push_back(&nodes_[index]);
+    }
   }
 }
 
@@ -74,6 +79,15 @@ Origin MethodIndex::find(int32_t instruction, const std::string& delegate_name, 
 
 MethodIndex::Fit MethodIndex::fit(const format::EtdumpBlock& block) const {
   Fit fit;
+  enum class Known : uint8_t { kMatch, kStranger, kAdded };
+  std::map<std::pair<uint32_t, std::string>, Known> known;  // a loop repeats instructions
+  const auto judge = [&](const format::EtdumpEvent& event, const std::string& op) {
+    const Origin origin = find(event);
+    if (origin.nodes.empty()) return Known::kAdded;  // by the emitter
+    const bool is_match = std::any_of(origin.nodes.begin(), origin.nodes.end(),
+                                      [&](const auto* node) { return base_of_op(node->op) == op; });
+    return is_match ? Known::kMatch : Known::kStranger;
+  };
   for (const format::EtdumpEvent& event : block.events) {
     if (event.is_of_delegate() || event.instruction_index < 0 || event.chain_index > 0) continue;
     const auto index = static_cast<uint32_t>(event.instruction_index);
@@ -94,11 +108,10 @@ MethodIndex::Fit MethodIndex::fit(const format::EtdumpBlock& block) const {
         conflict("the operator " + quoted(op), "a call of " + quoted(call->second.backend_id));
         continue;
       }
-      const Origin origin = find(event);
-      if (origin.nodes.empty()) continue;  // the emitter added the instruction
-      const bool is_known = std::any_of(origin.nodes.begin(), origin.nodes.end(),
-                                        [&](const auto* node) { return base_of_op(node->op) == op; });
-      ++(is_known ? fit.matches : fit.strangers);
+      const auto [found, is_new] = known.try_emplace({index, op}, Known::kAdded);
+      if (is_new) found->second = judge(event, op);
+      if (found->second == Known::kMatch) ++fit.matches;
+      if (found->second == Known::kStranger) ++fit.strangers;
     }
   }
   return fit;

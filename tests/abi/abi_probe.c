@@ -17,8 +17,8 @@ ETB_EXPORT void etb_probe(const etb_layer_link* link, const etb_static_plugin* p
                           const etb_clock_service* clock, const etb_diag_service* diag,
                           const etb_value* value, const etb_module_options* options,
                           const etb_run_limits* limits, const etb_decision* decision,
-                          const etb_plugin_info* info) {
-  (void)value, (void)options, (void)limits, (void)decision, (void)info, (void)link, (void)plugin, (void)note, (void)log, (void)alloc,
+                          const etb_plugin_info* info, const etb_recording_options* recording) {
+  (void)value, (void)options, (void)limits, (void)decision, (void)info, (void)recording, (void)link, (void)plugin, (void)note, (void)log, (void)alloc,
       (void)parallel, (void)clock, (void)diag;
 }
 

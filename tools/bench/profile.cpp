@@ -18,7 +18,7 @@ Profile::Profile() {
 
 // The map allocates in the first run, which is a warm-up run; later ones find their entries.
 void Profile::on_event(const host::Event& event) noexcept {
-  if (event.kind == EventKind::kLoadMethod) return;
+  if (event.kind == EventKind::kLoadMethod || event.kind == EventKind::kInitMethod) return;
   const uint64_t ns = event.end_ns - event.begin_ns;
   if (event.kind == EventKind::kExecute) {
     ++runs_;

@@ -87,7 +87,8 @@ class Runner {
   bool is_timed() const { return options_.repeat > 1 || options_.warmup > 0; }
 
   Result<double> run_once(const CaseResult& result) {
-    out_.run_cases.push_back(static_cast<int32_t>(std::min<uint64_t>(result.index, INT32_MAX)));
+    if (options_.before_run)
+      options_.before_run(static_cast<int32_t>(std::min<uint64_t>(result.index, INT32_MAX)));
     const host::RunLimits limits = limits_from_now(options_.timeout_ms);
     const Stopwatch watch;
     ETB_TRY(bundled_.load_bundled_input(result.method, result.index));

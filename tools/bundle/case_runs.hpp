@@ -3,6 +3,7 @@
 // error model of the exported graph if there is one.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct CaseOptions {
   uint64_t timeout_ms = 0;
   bool shows_all = false;  // elements of outputs, in the text
   std::string output_dir, output_file;
+  std::function<void(int32_t case_index)> before_run = {};  // may be empty
 };
 
 enum class CaseVerdict : uint8_t { kPass, kFail, kNotVerified };
@@ -50,7 +52,6 @@ struct CaseResult {
 
 struct CaseRuns {
   std::vector<CaseResult> cases;
-  std::vector<int32_t> run_cases;  // index of the case of each run, in order
   std::vector<std::string> notes;
 
   uint64_t count(CaseVerdict verdict) const;

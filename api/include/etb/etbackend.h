@@ -4,6 +4,7 @@
 //
 //   library.h    version, log, last error, checked mode
 //   registry.h   finds plugins, explains the choice, lists devices
+//   recording.h  records what a module does, as an ETDump for `etbackend inspect` and ExecuTorch's Inspector
 //   module.h     loads and runs programs (.pte), on plugins by name        (example: add two vectors)
 //
 // Link with `pkg-config --libs etbackend`, or CMake's etbackend::etbackend. In C++, cpp/module.hpp wraps it.
@@ -12,6 +13,7 @@
 
 #include "etb/library.h"
 #include "etb/module.h"
+#include "etb/recording.h"
 #include "etb/registry.h"
 #include "etb/version.h"
 

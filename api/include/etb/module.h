@@ -37,6 +37,7 @@
 #include "etb/base.h"
 #include "etb/delegate.h"
 #include "etb/host.h"
+#include "etb/recording.h"
 #include "etb/registry.h"
 #include "etb/status.h"
 #include "etb/tensor.h"
@@ -114,6 +115,7 @@ static inline etb_value etb_value_tensor(etb_dtype dtype, uint32_t rank, int64_t
 #define ETB_TRACE_MOVE 4u
 #define ETB_TRACE_JUMP_FALSE 5u
 #define ETB_TRACE_FREE 6u
+#define ETB_TRACE_INIT_METHOD 7u  // a part of LOAD_METHOD, reported before it
 
 // One thing that a method did while it was loaded or ran.
 typedef struct etb_trace_event {
@@ -148,7 +150,7 @@ typedef struct etb_trace_sink {
 } etb_trace_sink;
 
 // Options of etb_module_open. The struct is borrowed-for-call, and so is all that it points to, except
-// `allocator`, `trace` and the registry's content, which live as long as the module.
+// `allocator`, `trace`, `recording` and the registry's content, which live as long as the module.
 typedef struct etb_module_options {
   uint32_t struct_size;
   uint32_t flags;                 // ETB_MODULE_*
@@ -170,11 +172,15 @@ typedef struct etb_module_options {
   const etb_alloc_service* allocator;  // memory of arenas, state, scratch and outputs; NULL: the C library's
   const etb_trace_sink* trace;         // NULL: nothing is traced, and no clock is read
   uint64_t random_seed;                // seed of operators that draw random numbers
+
+  // Records loading and runs; it lives as long as the module and serves no other one. NULL: nothing is recorded. Not
+  // with `trace`.
+  etb_recording* recording;
 } etb_module_options;
 
 // Initialiser of an etb_module_options: mapped file, one thread for each processor, installed plugins.
 #define ETB_MODULE_OPTIONS_INIT \
-  { ETB_INIT_SIZE(etb_module_options), 0, ETB_LOAD_MMAP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { ETB_INIT_SIZE(etb_module_options), 0, ETB_LOAD_MMAP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 // Flag of etb_run_limits: etb_module_cancel stops this run. With a plugin that can cancel, such a run takes some
 // microseconds more. Runs of etb_module_start need no flag.

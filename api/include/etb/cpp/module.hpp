@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "etb/cpp/failure.hpp"
+#include "etb/cpp/recording.hpp"
 #include "etb/cpp/registry.hpp"
 #include "etb/cpp/value.hpp"
 #include "etb/etbackend.h"
@@ -56,6 +57,7 @@ struct ModuleOptions {
 
   const etb_alloc_service* allocator = nullptr;  // lives as long as the module
   const etb_trace_sink* trace = nullptr;         // lives as long as the module
+  const Recording* recording = nullptr;          // lives as long as the module; not with `trace`
 };
 
 // Description of an input or output. The sizes of a dynamic tensor are its largest.
@@ -289,6 +291,7 @@ class Module {
     raw.settings = settings.data(), raw.setting_count = settings.size();
     raw.allocator = options.allocator;
     raw.trace = options.trace;
+    raw.recording = options.recording == nullptr ? nullptr : options.recording->get();
     etb_module* made = nullptr;
     detail::must([&](etb_error* error) { return call(&raw, &made, error); });
     handle_.reset(made);

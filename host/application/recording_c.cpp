@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings of the C API (etb/recording.h).
+#include "host/application/errors.hpp"
+#include "host/application/recording_handle.hpp"
+
+namespace {
+
+using etb::Code;
+using etb::make_error;
+using etb::Result;
+using etb::Status;
+using etb::host::answer;
+using etb::host::check_handle;
+using etb::host::DebugLevel;
+using etb::host::EtdumpRecording;
+using etb::host::FilterText;
+using etb::host::HandleKind;
+using etb::host::ProfileLevel;
+using etb::host::RecordingOptions;
+
+Status read_filter(const etb_recording_filter* given, FilterText& out) {
+  if (given == nullptr) return {};
+  ETB_TRY(ETB_ACCEPT(etb_recording_filter, given, id_count));
+  if (given->pattern != nullptr) out.pattern = given->pattern;
+  constexpr auto kMost = static_cast<uint64_t>(INT64_MAX);
+  if (given->first_id > kMost)
+    return make_error(Code::INVALID_ARGUMENT, "options: filter from id " + std::to_string(given->first_id) +
+                                                  ", expected at most " + std::to_string(kMost));
+  if (given->first_id != 0 || given->id_count != 0) out.first_id = static_cast<int64_t>(given->first_id);
+  if (given->id_count != 0 && given->id_count <= kMost - given->first_id)
+    out.last_id = static_cast<int64_t>(given->first_id + given->id_count - 1);
+  return {};
+}
+
+Result<RecordingOptions> read_options(const etb_recording_options& given) {
+  RecordingOptions out;
+  if (given.instructions > ETB_RECORD_METHOD)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "options: instructions " + std::to_string(given.instructions) + ", expected 0 or 1");
+  if (given.values > ETB_RECORD_ALL_VALUES)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "options: values " + std::to_string(given.values) + ", expected 0 to 2");
+  out.profile_level = given.instructions == ETB_RECORD_METHOD ? ProfileLevel::kMethod : ProfileLevel::kAll;
+  out.debug_level = static_cast<DebugLevel>(given.values);
+  out.allocations = (given.flags & ETB_RECORD_ALLOCATIONS) != 0;
+  ETB_TRY(read_filter(given.event_filter, out.event_filter));
+  ETB_TRY(read_filter(given.value_filter, out.value_filter));
+  if (given.debug_path != nullptr) out.debug_path = given.debug_path;
+  if (given.max_debug_bytes != 0) out.max_debug_bytes = given.max_debug_bytes;
+  if (given.max_event_bytes != 0) out.max_log_bytes = given.max_event_bytes;
+  return out;
+}
+
+static_assert(static_cast<uint32_t>(DebugLevel::kProgramOutputs) == ETB_RECORD_OUTPUTS);
+static_assert(static_cast<uint32_t>(DebugLevel::kIntermediateOutputs) == ETB_RECORD_ALL_VALUES);
+
+// Runs the body of one function of a recording.
+template <class Body>
+etb_status use(etb_recording* recording, etb_error* error, Body body) noexcept {
+  return answer(error, [&]() -> Status {
+    ETB_TRY(check_handle(recording, HandleKind::kRecording));
+    return body(*recording);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+etb_status ETB_CALL etb_recording_open(const etb_recording_options* options, etb_recording** out,
+                                       etb_error* error) {
+  return answer(error, [&]() -> Status {
+    ETB_TRY(etb::host::check_pointer(out, "out"));
+    etb_recording_options given = ETB_RECORDING_OPTIONS_INIT;
+    if (options != nullptr) {
+      ETB_TRY(etb::accept_struct(options, ETB_SIZE_THROUGH(etb_recording_options, max_event_bytes),
+                                 ETB_RECORD_ALLOCATIONS, "options"));
+      given = etb::copy_struct(*options);
+    }
+    ETB_ASSIGN(const RecordingOptions read, read_options(given));
+    auto made = std::make_unique<etb_recording>();
+    ETB_ASSIGN(made->recording, EtdumpRecording::make(read));
+    add_handle(made.get(), HandleKind::kRecording);
+    *out = made.release();
+    return {};
+  });
+}
+
+void ETB_CALL etb_recording_close(etb_recording* recording) {
+  if (recording != nullptr && etb::host::remove_handle(recording, HandleKind::kRecording)) delete recording;
+}
+
+etb_status ETB_CALL etb_recording_write(etb_recording* recording, const char* path, etb_error* error) {
+  return use(recording, error, [path](etb_recording& used) -> Status {
+    ETB_TRY(etb::host::check_pointer(path, "path"));
+    ETB_TRY(used.recording->write(path));
+    return used.recording->commit_debug_file();
+  });
+}
+
+etb_status ETB_CALL etb_recording_bytes(etb_recording* recording, etb_bytes* out, etb_error* error) {
+  return use(recording, error, [out](etb_recording& used) -> Status {
+    ETB_TRY(etb::host::check_pointer(out, "out"));
+    ETB_ASSIGN(used.bytes, used.recording->to_bytes());
+    *out = {used.bytes.data(), used.bytes.size()};
+    return {};
+  });
+}
+
+etb_status ETB_CALL etb_recording_debug_bytes(etb_recording* recording, etb_bytes* out, etb_error* error) {
+  return use(recording, error, [out](etb_recording& used) -> Status {
+    ETB_TRY(etb::host::check_pointer(out, "out"));
+    const auto bytes = used.recording->debug_bytes();
+    *out = {bytes.data(), bytes.size()};
+    return {};
+  });
+}
+
+void ETB_CALL etb_recording_clear(etb_recording* recording) {
+  if (check_handle(recording, HandleKind::kRecording)) recording->recording->clear();
+}
+
+void ETB_CALL etb_recording_set_input_index(etb_recording* recording, int32_t index) {
+  if (check_handle(recording, HandleKind::kRecording))
+    recording->recording->tracer().set_bundled_input_index(index);
+}
+
+uint64_t ETB_CALL etb_recording_dropped_count(const etb_recording* recording) {
+  if (!check_handle(recording, HandleKind::kRecording)) return 0;
+  return recording->recording->dropped_event_count() + recording->recording->dropped_value_count();
+}
+
+}  // extern "C"
