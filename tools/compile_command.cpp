@@ -29,6 +29,7 @@
 #include "tools/compile/extensions.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
+#include "tools/page_facts.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_target.hpp"
 #include "tools/progress.hpp"
@@ -70,6 +71,7 @@ class Stopwatch {
   void print(std::ostream& out) const {
     for (const auto& [step, ms] : laps_) out << fmt::format("{:>10.2f} ms  {}\n", ms, step);
   }
+  const std::vector<std::pair<std::string, double>>& laps() const { return laps_; }
   // A step that runs several times is several rows.
   Json to_json() const {
     Json rows = Json::array();
@@ -379,6 +381,38 @@ Status delegate(std::vector<ir::Module>& modules, const passes::PipelineOptions&
   return {};
 }
 
+Result<emit::Program> compile_methods(const std::vector<std::pair<std::string, std::string>>& methods,
+                                      const std::string& output, Job& job, Session& session) {
+  Parts parts;
+  for (const auto& [name, path] : methods) {
+    ETB_ASSIGN(ir::Module module, compile_method(job, name, path, parts.record));
+    parts.modules.push_back(std::move(module));
+  }
+  ETB_TRY(job.extensions.check_formulas(job.options.extensions, job.ops));
+  passes::PipelineOptions pipeline = job.pipeline();
+  ETB_TRY(delegate(parts.modules, pipeline, job, session));
+  for (ir::Module& module : parts.modules) ETB_TRY(passes::to_portable(module, pipeline));
+  parts.delegates = job.delegation->data();
+  job.progress.show("writing the program");
+  return write_files(job.options, parts, output, job, session);
+}
+
+pages::CompileResult result_for_page(const std::string& output, const Job& job,
+                                     const Result<emit::Program>& program) {
+  pages::CompileResult result;
+  result.warnings = job.warnings;
+  result.steps_ms = job.watch.laps();
+  if (!program) {
+    result.warnings.push_back("no program was written: " + program.error().message);
+    return result;
+  }
+  for (const emit::MethodReport& method : program->methods)
+    result.methods.push_back({method.name, method.instruction_count, method.delegate_calls.size(),
+                              method.arena_nbytes, method.arena_lower_bound_nbytes});
+  result.program_nbytes = output == kStandardFile ? 0 : nbytes_of(output).value_or(0);
+  return result;
+}
+
 Result<ExitCode> run(const Options& options, Session& session) {
   keep_freed_memory();
   ETB_TRY(check_dumps(options.dump_after));
@@ -398,25 +432,19 @@ Result<ExitCode> run(const Options& options, Session& session) {
   ETB_ASSIGN(job.extensions, Extensions::open(options.extensions));
   ETB_ASSIGN(job.delegation, Delegation::open(registry, options.delegation, job.extensions));
   job.watch.lap("plugins");
-  Parts parts;
-  for (const auto& [name, path] : methods) {
-    ETB_ASSIGN(ir::Module module, compile_method(job, name, path, parts.record));
-    parts.modules.push_back(std::move(module));
-  }
-  ETB_TRY(job.extensions.check_formulas(options.extensions, job.ops));
-  passes::PipelineOptions pipeline = job.pipeline();
-  ETB_TRY(delegate(parts.modules, pipeline, job, session));
-  for (ir::Module& module : parts.modules) ETB_TRY(passes::to_portable(module, pipeline));
-  parts.delegates = job.delegation->data();
-  job.progress.show("writing the program");
-  ETB_ASSIGN(const emit::Program program, write_files(options, parts, output, job, session));
+  const auto program = compile_methods(methods, output, job, session);
   job.progress.erase();
+  // The page states why the rest failed.
+  const Status page = job.delegation->write_page(result_for_page(output, job, program),
+                                                 page_facts(methods[0].second, session), session);
+  if (!program) return tl::make_unexpected(program.error());
+  ETB_TRY(page);
   if (options.json) {
     session.out
-        << summary_json(options, program, output, job).dump(2, ' ', true, Json::error_handler_t::replace)
+        << summary_json(options, *program, output, job).dump(2, ' ', true, Json::error_handler_t::replace)
         << '\n';
   } else {
-    print_summary(options, program, output, job.out);
+    print_summary(options, *program, output, job.out);
     if (options.times) job.watch.print(job.out);
   }
   return job.delegation->finish(session.err);

@@ -21,8 +21,10 @@
 #include "tools/compile/extensions.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
+#include "tools/page_facts.hpp"
 #include "tools/portable_program.hpp"
 #include "tools/portable_target.hpp"
+#include "tools/program_info/graph_outputs.hpp"
 #include "tools/standard_files.hpp"
 
 namespace etb::tools {
@@ -34,6 +36,7 @@ struct GraphOptions {
   std::string model;
   ExtensionOptions extensions;
   std::string output;
+  GraphOutputs pages;
   uint64_t max_data_bytes = UINT64_MAX;
   bool checks_digests = false;
   bool json = false;
@@ -102,11 +105,15 @@ Result<graph::ImageBytes> to_image(ir::Module& module) {
 struct Stages {
   std::string wanted;
   bool wants_image = false;
+  bool wants_page = false;
+  pages::Facts facts = {};
+  std::optional<ModelPage> page = {};
   std::string text = {};
   std::optional<Result<graph::ImageBytes>> image = {};
 
   void take(std::string_view pass, ir::Module& module) {
     if (pass != wanted) return;
+    if (wants_page) page = archive_page(module, facts, 0);
     if (wants_image) {
       image = to_image(module);
     } else {
@@ -114,6 +121,20 @@ struct Stages {
     }
   }
 };
+
+// Text is printed only without these files, unless -o requests it.
+bool prints_text(const GraphOptions& options) {
+  return !options.pages.any() || !options.output.empty() || options.json;
+}
+
+Status write_pages(const GraphOptions& options, const ModelPage& page, Session& session) {
+  ETB_TRY(write_graph_outputs(options.pages, page, options.file, session));
+  if (prints_text(options)) return {};
+  for (const std::string* file : {&options.pages.html, &options.pages.dot, &options.pages.model_explorer})
+    if (!file->empty() && *file != kStandardFile)
+      session.err << "wrote " << format::made_printable(*file) << '\n';
+  return {};
+}
 
 // Names of the stages that --after prints. Stages of rules run only where there are any.
 Status check_stage(const GraphOptions& options) {
@@ -132,6 +153,8 @@ Result<ExitCode> run_archive(const GraphOptions& options, Session& session) {
   ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
   ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.custom_ops()}));
   Stages stages{options.after.empty() ? "import" : options.after, wants_image(options)};
+  stages.wants_page = options.pages.any();
+  stages.facts = page_facts(with_input_named(options.file, session), session);
   stages.take("import", module);
   passes::PipelineOptions pipeline = portable_pipeline();
   pipeline.decompose.formulas = options.extensions.formulas;
@@ -141,6 +164,9 @@ Result<ExitCode> run_archive(const GraphOptions& options, Session& session) {
   ETB_TRY(passes::simplify(module, pipeline));
   if (stages.wanted == "image") {
     ETB_TRY(passes::make_row_major(module));
+    stages.take("image", module);
+    if (stages.page) ETB_TRY(write_pages(options, *stages.page, session));
+    if (!prints_text(options)) return ExitCode::OK;
     partition::ConstantKeys keys(partition::ConstantDigests::kSha256);
     ETB_ASSIGN(const partition::MethodImage method, partition::make_method_image(module, keys));
     return write_image(options, method.image, session);
@@ -149,6 +175,8 @@ Result<ExitCode> run_archive(const GraphOptions& options, Session& session) {
   if (stages.text.empty() && !stages.image)
     return make_error(Code::INVALID_ARGUMENT,
                       "--after: the pass '" + stages.wanted + "' does not run for this model");
+  if (stages.page) ETB_TRY(write_pages(options, *stages.page, session));
+  if (!prints_text(options)) return ExitCode::OK;
   if (stages.image) {
     if (!*stages.image)
       return tl::make_unexpected(with_context(stages.image->error(), "no image after " + stages.wanted));
@@ -173,6 +201,9 @@ Result<ExitCode> run_module_text(const GraphOptions& options, std::string_view t
   auto module = ir::parse(text, {.needs_data = wants_image(options)});
   if (!module) return tl::make_unexpected(with_context(std::move(module).error(), options.file));
   ETB_TRY(expect_no_archive_options(options));
+  if (options.pages.any())
+    ETB_TRY(write_pages(options, archive_page(*module, page_facts(options.file, session), 0), session));
+  if (!prints_text(options)) return ExitCode::OK;
   if (wants_image(options)) {
     ETB_ASSIGN(const graph::ImageBytes image, to_image(*module));
     return write_image(options, image, session);
@@ -186,10 +217,25 @@ Status as_status(const Result<bool>& result) {
   return {};
 }
 
+// The compiler's graph of an image is read from its text.
+Status write_image_pages(const GraphOptions& options, const graph::ImageBytes& image, Session& session) {
+  ETB_ASSIGN(const graph::View view, graph::View::open(image.span()));
+  graph::PrintOptions print;
+  print.max_data_bytes = 0;
+  print.max_text_bytes = 64 * image.span().size() + (uint64_t{1} << 24);
+  auto module = ir::parse(graph::print_graph_image(view, print));
+  if (!module) return tl::make_unexpected(with_context(std::move(module).error(), options.file));
+  return write_pages(options, archive_page(*module, page_facts(options.file, session), 0), session);
+}
+
 Result<ExitCode> run_graph(GraphOptions options, Session& session) {
   ETB_ASSIGN(options.file, input_path(options.file, session));
-  ETB_TRY(as_status(uses_standard_output(
-      {{"-o", options.output}, {"--json", options.json ? kStandardFile : ""}}, session)));
+  ETB_TRY(as_status(uses_standard_output({{"-o", options.output},
+                                          {"--html", options.pages.html},
+                                          {"--dot", options.pages.dot},
+                                          {"--model-explorer", options.pages.model_explorer},
+                                          {"--json", options.json ? kStandardFile : ""}},
+                                         session)));
   ETB_TRY(expect_kind(options.file,
                       {FileKind::kGraphImage, FileKind::kGraphText, FileKind::kText, FileKind::kArchive},
                       "a graph image (.etg), its text, or an archive (.pt2)"));
@@ -200,6 +246,8 @@ Result<ExitCode> run_graph(GraphOptions options, Session& session) {
   if (!image) return tl::make_unexpected(with_context(std::move(image).error(), options.file));
   ETB_TRY(expect_no_archive_options(options));
   if (options.checks_digests) ETB_TRY(graph::verify_constant_digests(image->span()));
+  if (options.pages.any()) ETB_TRY(write_image_pages(options, *image, session));
+  if (!prints_text(options)) return ExitCode::OK;
   return write_image(options, *image, session);
 }
 
@@ -225,6 +273,7 @@ void register_graph(CLI::App& app, Session& session) {
                       "Print an archive after this pass (default: import; decompose, ...), or the image that "
                       "plugins receive (image)");
   command->add_option("--model", options->model, "Name of the model in an archive with several");
+  add_graph_outputs(*command, options->pages, "the graph, instead of its text");
   add_extension_options(*command, options->extensions);
   command->add_flag("--json", options->json, "Print one JSON object with the text, or with the file of -o");
   command->add_flag("--digests", options->checks_digests, "Check inline data against its digests");

@@ -18,6 +18,7 @@ constexpr Row kCommandGroups[] = {
     {"bench", "Run programs"},
     {"info", "Run programs"},
     {"inspect", "Run programs"},
+    {"compare", "Run programs"},
     {"diff", "Run programs"},
     {"compile", "Make programs"},
     {"bundle", "Make programs"},
@@ -38,7 +39,8 @@ constexpr Row kOptionGroups[] = {
      "--model --bound --constant"},
     {"Outputs",
      "--output --output-dir --output-file --print-output --external-data --etrecord --json --format "
-     "--csv --tsv --tsv_path --perfetto --markdown --html --report --report-json --report-html --junit "
+     "--csv --tsv --tsv_path --perfetto --markdown --html --dot --model-explorer --report --report-json "
+     "--report-html --junit "
      "--sarif "
      "--coverage --results "
      "--save --times --dump-after"},
@@ -83,18 +85,21 @@ constexpr Row kExamples[] = {
     {"bundle", "etbackend bundle model.bpte --list"},
     {"info", "etbackend info model.pte                       # methods, operators, memory"},
     {"info", "etbackend info xnnpack                         # a plugin's manifest and state"},
-    {"info", "etbackend info model.pte --html memory.html"},
+    {"info", "etbackend info model.pte --html model.html       # graph, memory and weights as a page"},
     {"inspect",
      "etbackend inspect run.etdp --top 10              # recorded by etbackend run --profile run.etdp"},
     {"inspect", "etbackend inspect run.etdp --by op --skip 1"},
     {"inspect", "etbackend inspect run.etdp --etrecord model.etrecord --by line --top 10"},
     {"inspect", "etbackend inspect new.etdp --against old.etdp"},
     {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
+    {"inspect", "etbackend inspect run.etdp --html run.html       # timeline, flame and hot lines as a page"},
+    {"compare", "etbackend compare old.html new.html -o compare.html"},
     {"diff", "etbackend diff eager xnnpack --model model.pt2 --random 7 --save found"},
     {"diff", "etbackend diff portable ./build/plugins.d/my_npu.json --model model.pt2"},
     {"diff", "etbackend diff eager my_npu --model model.pt2 --each-node --tsv gap.tsv"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
+    {"graph", "etbackend graph model.pt2 --after decompose --html model.html"},
     {"list", "etbackend list --places                        # and every folder searched"},
     {"list", "etbackend list --devices"},
     {"explain",

@@ -13,8 +13,10 @@
 #include "partitioner_sdk/import/import.hpp"
 #include "tools/bundle/bundle_report.hpp"
 #include "tools/file_kind.hpp"
+#include "tools/page_facts.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/program_info/archive_report.hpp"
+#include "tools/program_info/graph_outputs.hpp"
 #include "tools/program_info/program_report.hpp"
 #include "tools/standard_files.hpp"
 
@@ -27,7 +29,7 @@ struct Options {
   std::string name;
   bool json = false;
   bool digests = false;
-  std::string html_path;
+  GraphOutputs outputs;
   std::string model;
 };
 
@@ -82,10 +84,16 @@ void print_json(const nlohmann::ordered_json& report, std::ostream& out) {
   out << report.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
+Result<bool> writes_to_standard_output(const Options& options, const Session& session) {
+  return uses_standard_output({{"--html", options.outputs.html},
+                               {"--dot", options.outputs.dot},
+                               {"--model-explorer", options.outputs.model_explorer},
+                               {"--json", options.json ? kStandardFile : ""}},
+                              session);
+}
+
 Result<ExitCode> show_program(const Options& options, const std::string& path, Session& session) {
-  ETB_ASSIGN(const bool has_output,
-             uses_standard_output(
-                 {{"--html", options.html_path}, {"--json", options.json ? kStandardFile : ""}}, session));
+  ETB_ASSIGN(const bool has_output, writes_to_standard_output(options, session));
   ETB_ASSIGN(ProgramFile file, read_program_file(path));
   file.path = with_input_named(file.path, session);
   nlohmann::ordered_json report = report_program(file);
@@ -95,8 +103,9 @@ Result<ExitCode> show_program(const Options& options, const std::string& path, S
     report["bundle"] = report_bundle(bundle.view(), file.path);
     bundle_text = format_bundle(report["bundle"]) + "\n";
   }
-  if (!options.html_path.empty())
-    ETB_TRY(write_output(options.html_path, format_html(file, report), session));
+  if (options.outputs.any())
+    ETB_TRY(write_graph_outputs(options.outputs, program_page(file, report, page_facts(file.path, session)),
+                                file.path, session));
   if (options.json)
     print_json(report, session.out);
   else
@@ -105,27 +114,30 @@ Result<ExitCode> show_program(const Options& options, const std::string& path, S
 }
 
 Result<ExitCode> show_archive(const Options& options, const std::string& path, Session& session) {
-  if (!options.html_path.empty())
-    return make_error(Code::INVALID_ARGUMENT,
-                      "--html draws the memory of a program (.pte), and an archive has no memory plan\n"
-                      "hint: compile it first: `etbackend compile FILE`");
+  ETB_ASSIGN(const bool has_output, writes_to_standard_output(options, session));
   ETB_ASSIGN(const ir::Module module, pt2::import_archive(path, {options.model}));
   std::error_code failed;
   const uint64_t nbytes = std::filesystem::file_size(path, failed);
-  const nlohmann::ordered_json report =
-      report_archive(module, with_input_named(path, session), failed ? 0 : nbytes);
+  const std::string name = with_input_named(path, session);
+  const nlohmann::ordered_json report = report_archive(module, name, failed ? 0 : nbytes);
+  if (options.outputs.any())
+    ETB_TRY(write_graph_outputs(options.outputs,
+                                archive_page(module, page_facts(name, session), failed ? 0 : nbytes), name,
+                                session));
   if (options.json)
     print_json(report, session.out);
   else
-    session.out << format_archive_report(report);
+    (has_output ? session.err : session.out) << format_archive_report(report);
   return ExitCode::OK;
 }
 
 // Finds a manifest or library by its path; its folder is searched, too.
 Result<ExitCode> show_plugin(const Options& options, bool is_path, Session& session) {
-  if (!options.html_path.empty())
+  if (options.outputs.any())
     return make_error(Code::INVALID_ARGUMENT,
-                      "--html draws a program (.pte), '" + options.name + "' is not a program");
+                      "--html, --dot and --model-explorer draw a program (.pte) or archive "
+                      "(.pt2), '" +
+                          options.name + "' is neither");
   if (!options.model.empty())
     return make_error(Code::INVALID_ARGUMENT,
                       "--model names a model of an archive (.pt2), '" + options.name + "' is not an archive");
@@ -183,10 +195,8 @@ void register_info(CLI::App& app, Session& session) {
   command->add_flag("--digests", options->digests, "Also print the keys of a program's named data");
   command->add_option("--model", options->model, "Name of the model in an archive with several")
       ->type_name("NAME");
-  command
-      ->add_option("--html", options->html_path,
-                   "Also write an HTML page with the program's memory over time")
-      ->type_name("FILE");
+  add_graph_outputs(*command, options->outputs,
+                    "the graph, the weights by layer, and a program's memory over time");
   run_as(command, session, [options, &session] { return run(*options, session); });
 }
 

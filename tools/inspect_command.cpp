@@ -17,7 +17,10 @@
 #include "tools/inspect/inspection.hpp"
 #include "tools/inspect/output_distances.hpp"
 #include "tools/inspect/rows_report.hpp"
+#include "tools/inspect/run_profile.hpp"
 #include "tools/option_values.hpp"
+#include "tools/page_facts.hpp"
+#include "tools/pages/page.hpp"
 #include "tools/standard_files.hpp"
 
 namespace etb::tools {
@@ -30,11 +33,11 @@ struct Options {
   std::string record;
   std::string by = "instruction";
   std::string block = "Execute";
-  std::string against;       // another profile
-  std::string perfetto;      // file
-  std::string tsv_path;      // file
-  std::string total_for;     // module
-  std::string debug_buffer;  // file
+  std::string against;         // another profile
+  std::string perfetto, html;  // files
+  std::string tsv_path;        // file
+  std::string total_for;       // module
+  std::string debug_buffer;    // file
   std::string source_scale = "ns", target_scale = "ms";
   uint32_t top = 0;
   uint32_t skip = 0;
@@ -244,6 +247,12 @@ Status write_others(const Options& options, const Inspection& inspection,
     ETB_ASSIGN(const std::string trace, inspector::to_perfetto(blocks, inspection.index()));
     ETB_TRY(write_output(options.perfetto, trace, session));
   }
+  if (!options.html.empty()) {
+    ETB_ASSIGN(const auto profile, run_profile(inspection, blocks, options.block, options.skip));
+    if (profile.run_count == 0) return tl::make_unexpected(no_block(options, blocks));
+    const pages::Json document = pages::run_document(profile, blocks, page_facts(inspection.file, session));
+    ETB_TRY(write_output(options.html, pages::make_page(document), session));
+  }
   if (options.tsv_path.empty()) return {};
   ETB_ASSIGN(const auto events,
              inspector::inspect_blocks(inspection.blocks, inspection.index(),
@@ -306,6 +315,7 @@ Result<ExitCode> run(Options options, Session& session) {
   ETB_TRY(check(options));
   ETB_ASSIGN(const bool is_file_out,
              uses_standard_output({{"--perfetto", options.perfetto},
+                                   {"--html", options.html},
                                    {"--tsv_path", options.tsv_path},
                                    {"--json, --csv or --tsv", options.has_rows() ? kStandardFile : ""}},
                                   session));
@@ -361,6 +371,8 @@ void add_outputs(CLI::App& command, Options& options) {
                      "Print the average time inside of this module of the model");
   command.add_option("--perfetto", options.perfetto,
                      "Write a trace for Perfetto and Chrome's trace viewer (JSON)");
+  command.add_option("--html", options.html,
+                     "Write a page with the timeline, the time by module, operators and hot lines");
   command.add_option("--tsv_path", options.tsv_path,
                      "Write the table of ExecuTorch's Inspector, tab-separated");
   command.add_flag("--compare_results", options.compares_outputs,
@@ -386,6 +398,7 @@ void register_inspect(CLI::App& app, Session& session) {
                          {"--skip", "N"},
                          {"--total-for", "MODULE"},
                          {"--perfetto", "FILE"},
+                         {"--html", "FILE"},
                          {"--tsv_path", "FILE"}});
   run_as(command, session, [options, &session] { return run(*options, session); });
 }

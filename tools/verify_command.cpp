@@ -16,7 +16,6 @@
 #include "conformance/process/replay.hpp"
 #include "conformance/report/circumstances.hpp"
 #include "conformance/report/coverage.hpp"
-#include "conformance/report/html.hpp"
 #include "conformance/report/junit.hpp"
 #include "conformance/report/precision_rows.hpp"
 #include "conformance/report/repro.hpp"
@@ -27,6 +26,9 @@
 #include "conformance/runner/selection.hpp"
 #include "conformance/runner/soak.hpp"
 #include "tools/command.hpp"
+#include "tools/page_facts.hpp"
+#include "tools/pages/page.hpp"
+#include "tools/pages/reports.hpp"
 #include "tools/standard_files.hpp"
 #include "tools/verify/collector.hpp"
 #include "tools/verify/find_subject.hpp"
@@ -95,7 +97,9 @@ Status write_reports(const VerifyOptions& options, const Results& results, const
   if (!options.sarif_file.empty()) ETB_TRY(write_output(options.sarif_file, to_sarif(results, by), session));
   if (!options.coverage_file.empty())
     ETB_TRY(write_output(options.coverage_file, coverage_json(results), session));
-  if (!options.html_file.empty()) ETB_TRY(write_output(options.html_file, to_html(results, by), session));
+  if (!options.html_file.empty())
+    ETB_TRY(write_output(options.html_file,
+                         pages::make_page(pages::verify_document(results, by, program_version())), session));
   return {};
 }
 

@@ -68,7 +68,7 @@ TEST(VerifyCommand, WritesReportsAndResumesAndMerges) {
                 .exit,
             0);
   EXPECT_THAT(read_all(dir.path("j.xml")), HasSubstr("<testsuite name=\"op\""));
-  EXPECT_THAT(read_all(dir.path("r.html")), HasSubstr("executed on the plugin / claimed"));
+  EXPECT_THAT(read_all(dir.path("r.html")), HasSubstr("Executed on the plugin"));
   // An interrupted run: its last line is cut off.
   std::string half = read_all(second);
   half.resize(half.size() - half.size() / 3);

@@ -405,7 +405,6 @@ TEST(Partition, AHundredThousandNodes) {
     EXPECT_EQ(fixture.done.regions.size(), static_cast<size_t>(kCount / 2));
     const Report report = make_report(fixture.modules, fixture.done, fixture.keys);
     EXPECT_EQ(report.delegated_count, static_cast<uint64_t>(kCount / 2));
-    EXPECT_GT(to_html(report).size(), 1000u);
     EXPECT_TRUE(lower(fixture.modules, fixture.done));
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports the placement of nodes and its reasons: as text, as a page, and as JSON.
+// Reports the placement of nodes and its reasons: as text and as JSON.
 #pragma once
 
 #include <map>
@@ -67,7 +67,5 @@ std::string to_text(const FailedClaim& claim);
 std::string to_text(const Report& report);
 // docs/compiling.md describes the members.
 std::string to_json(const Report& report);
-// Returns one self-contained page: the graph drawn, regions coloured, reasons as tooltips.
-std::string to_html(const Report& report);
 
 }  // namespace etb::partition

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports about a partition, as text and as a page.
+// Reports about a partition, as text.
 #include "partitioner_sdk/partition/report.hpp"
 
 #include <gmock/gmock.h>
@@ -9,8 +9,6 @@
 
 namespace etb::partition {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(Report, TextHasTheSummaryTheTableAndTheReasons) {
   TestFixture fixture;
@@ -35,17 +33,6 @@ forward %r = aten.relu.default
 forward %c = aten.mul.Tensor
     npu: op: aten.mul.Tensor
 )");
-}
-
-TEST(Report, PageEscapesWhatPluginsSay) {
-  TestFixture fixture;
-  fixture.method(kDiamond).plugin("<script>alert(1)</script>", {kAdd});
-  fixture.run();
-  const std::string page = to_html(make_report(fixture.modules, fixture.done, fixture.keys));
-  EXPECT_THAT(page, testing::Not(HasSubstr("<script>")));
-  EXPECT_THAT(page, HasSubstr("&lt;script&gt;"));
-  EXPECT_THAT(page, HasSubstr("<svg "));
-  EXPECT_THAT(page, testing::Not(HasSubstr("http")));
 }
 
 }  // namespace

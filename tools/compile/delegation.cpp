@@ -12,6 +12,8 @@
 #include "partitioner_sdk/passes/passes.hpp"
 #include "tools/compile/filter_check.hpp"
 #include "tools/option_values.hpp"
+#include "tools/pages/graph_document.hpp"
+#include "tools/pages/page.hpp"
 #include "tools/quantity.hpp"
 #include "tools/standard_files.hpp"
 
@@ -171,16 +173,24 @@ static std::vector<std::vector<uint32_t>> handles_of_regions(std::span<const ir:
 }
 
 Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& text,
-                                 Session& session) const {
+                                 Session& session) {
   const bool has_files = !options_->report_json.empty() || !options_->report_html.empty();
   if (!options_->prints_report && !has_files) return {};
-  const partition::Report report = partition::make_report(modules, partition_, keys_);
+  partition::Report report = partition::make_report(modules, partition_, keys_);
   if (options_->prints_report) print_lines(partition::to_text(report), text);
   if (!options_->report_json.empty())
     ETB_TRY(write_output(options_->report_json, partition::to_json(report), session));
-  if (!options_->report_html.empty())
-    ETB_TRY(write_output(options_->report_html, partition::to_html(report), session));
+  if (options_->report_html.empty()) return {};
+  graphs_ = pages::reported_graphs(modules, report);
+  report_ = std::move(report);
   return {};
+}
+
+Status Delegation::write_page(const pages::CompileResult& result, const pages::Facts& facts,
+                              Session& session) const {
+  if (!report_) return {};
+  return write_output(options_->report_html,
+                      pages::make_page(pages::compile_document(*report_, graphs_, result, facts)), session);
 }
 
 Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -12,11 +13,13 @@
 
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/partition/partition.hpp"
+#include "partitioner_sdk/partition/report.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "tools/command.hpp"
 #include "tools/compile/backends.hpp"
 #include "tools/compile/extensions.hpp"
 #include "tools/exit_code.hpp"
+#include "tools/pages/reports.hpp"
 
 namespace etb::tools {
 
@@ -55,6 +58,10 @@ class Delegation {
   // Records an error of a plugin's rewrite rules.
   void add_rule_error(const std::string& plugin, const Error& error);
 
+  // Writes the page of --report-html, if that was requested and the nodes were assigned.
+  [[nodiscard]] Status write_page(const pages::CompileResult& result, const pages::Facts& facts,
+                                  Session& session) const;
+
   // The result borrows from this object.
   DelegateData data() const;
 
@@ -66,7 +73,7 @@ class Delegation {
 
  private:
   explicit Delegation(const DelegationOptions& options) : options_(&options) {}
-  Status write_reports(std::span<const ir::Module> modules, std::ostream& text, Session& session) const;
+  Status write_reports(std::span<const ir::Module> modules, std::ostream& text, Session& session);
   std::vector<std::pair<std::string, size_t>> commonest_reasons(uint32_t compiler) const;
   bool has_region(uint32_t compiler) const;
 
@@ -79,6 +86,9 @@ class Delegation {
   partition::Partition partition_;
   std::vector<std::vector<uint32_t>> region_handles_;  // by region: debug handles of its nodes
   size_t node_count_ = 0;                              // before lowering
+  // For the page, which is written at the end.
+  std::optional<partition::Report> report_;
+  nlohmann::ordered_json graphs_;
 };
 
 }  // namespace etb::tools

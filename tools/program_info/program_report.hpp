@@ -33,7 +33,5 @@ nlohmann::ordered_json report_program(const ProgramFile& file);
 // printed on request only, at the end.
 std::string format_report(const nlohmann::ordered_json& report, bool shows_named_data = false);
 
-// Returns one self-contained page: the report, and each method's arenas over time.
-std::string format_html(const ProgramFile& file, const nlohmann::ordered_json& report);
 
 }  // namespace etb::tools

@@ -5,7 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "tools/pages/page.hpp"
+#include "tools/pages/reports.hpp"
 #include "tools/program_info/memory_timeline.hpp"
+#include "tools/program_info/model_page.hpp"
+#include "tools/quantity.hpp"
 
 namespace etb::tools {
 namespace {
@@ -46,15 +52,47 @@ TEST(ProgramReport, MarksBoundedSizes) {
               HasSubstr("input 0: float32 [6,3] bounded"));
 }
 
-TEST(ProgramReport, DrawsEveryPlannedTensor) {
+TEST(ModelPage, DrawsEveryPlannedTensorAndFindsThePeak) {
   const ProgramFile file = fixture("conv.pte");
-  const auto timeline = trace_memory(file.view.method(0));
+  const auto method = file.view.method(0);
+  const auto timeline = trace_memory(method);
   EXPECT_GE(timeline.lives.size(), 6U);
-  const std::string html = format_html(file, report_program(file));
-  size_t boxes = 0;
-  for (size_t at = html.find("<title>value"); at != std::string::npos; at = html.find("<title>value", at + 1))
-    ++boxes;
-  EXPECT_EQ(boxes, timeline.lives.size());
+  const auto part = arena_part(method, 1);
+  EXPECT_EQ(part["boxes"].size(), timeline.lives.size());
+  EXPECT_EQ(part["steps"].size(), timeline.instruction_count);
+  // The bytes that some tensor covers, counted one by one at each instruction.
+  std::vector<size_t> used;
+  for (uint32_t step = 0; step < timeline.instruction_count; ++step) {
+    std::vector<bool> is_used(static_cast<size_t>(method.arena_sizes()[1]));
+    for (const TensorLife& life : timeline.lives)
+      if (life.first <= step && life.last >= step)
+        std::fill_n(is_used.begin() + static_cast<ptrdiff_t>(life.offset), life.nbytes, true);
+    used.push_back(static_cast<size_t>(std::count(is_used.begin(), is_used.end(), true)));
+  }
+  const auto peak = std::max_element(used.begin(), used.end());
+  EXPECT_EQ(used[part["peak"].get<size_t>()], *peak);
+  EXPECT_THAT(part["note"].get<std::string>(),
+              HasSubstr(nbytes_text(*peak) + ". The largest tensor then is value "));
+}
+
+TEST(ModelPage, AProgramIsAGraphOfItsInstructions) {
+  const ProgramFile file = fixture("xnnpack.pte");
+  const ModelPage page = program_page(file, report_program(file), {"xnnpack.pte", "", "", "", ""});
+  EXPECT_EQ(page.plugins, std::vector<std::string>{"XnnpackBackend"});
+  const auto& nodes = page.graphs[0]["nodes"];
+  size_t delegates = 0;
+  for (const auto& node : nodes) {
+    if (!node.contains("plugin")) continue;
+    ++delegates;
+    EXPECT_EQ(node["op"], "XnnpackBackend");
+    EXPECT_FALSE(node["needs"].empty());
+    EXPECT_NE(node["spec"], "");
+  }
+  EXPECT_GE(delegates, 1U);
+  EXPECT_EQ(nodes.back()["op"], "output");
+  EXPECT_FALSE(nodes.back()["needs"].empty());
+  const auto read = pages::read_report(pages::make_page(page.document), "page");
+  ASSERT_TRUE(read) << read.error().message;
 }
 
 TEST(MemoryTimeline, NeverOverlapsInAddressAndTime) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages of `etbackend info FILE --html`: the graph, weights by layer, and for a program its memory over time.
+#pragma once
+
+#include "partitioner_sdk/ir/module.hpp"
+#include "tools/pages/document.hpp"
+#include "tools/program_info/program_report.hpp"
+
+namespace etb::tools {
+
+// A model as documents and as graphs for other viewers.
+struct ModelPage {
+  pages::Json document;
+  pages::Json graphs;
+  std::vector<std::string> plugins;
+};
+
+ModelPage program_page(const ProgramFile& file, const nlohmann::ordered_json& report,
+                       const pages::Facts& facts);
+// `nbytes` is the size of the file.
+ModelPage archive_page(const ir::Module& module, const pages::Facts& facts, uint64_t nbytes);
+
+// The tensors of an arena over the instructions, and its peak with the cause.
+pages::Json arena_part(const format::MethodView& method, uint32_t memory_id);
+
+}  // namespace etb::tools
