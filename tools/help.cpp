@@ -18,6 +18,8 @@ constexpr Row kCommandGroups[] = {
     {"bench", "Run programs"},
     {"info", "Run programs"},
     {"inspect", "Run programs"},
+    {"size", "Run programs"},
+    {"diff-program", "Run programs"},
     {"compile", "Make programs"},
     {"graph", "Make programs"},
     {"list", "Find plugins"},
@@ -47,7 +49,8 @@ constexpr Row kOptionGroups[] = {
      "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
      "--minimise-time --max-time"},
     {"Measurement",
-     "--repeat --skip --by --top --warmup --threads --cpu_threads --min-time --samples --against "
+     "--repeat --skip --by --top --warmup --warmup-time --threads --cpu_threads --min-time --samples "
+     "--against "
      "--fail-if-slower "
      "--profile --parallel"},
     {"General", "--help --version --config --no-config --color --quiet --verbose"},
@@ -70,6 +73,11 @@ constexpr Row kExamples[] = {
      "etbackend inspect run.etdp --top 10              # recorded by etbackend run --profile run.etdp"},
     {"inspect", "etbackend inspect run.etdp --by op --skip 1"},
     {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
+    {"size",
+     "etbackend size model.pte                       # parts, modules, operators, constants, duplicates"},
+    {"size", "etbackend size model.pt2 --by module --depth 2"},
+    {"size", "etbackend size model.pte --model model.pt2 --csv"},
+    {"diff-program", "etbackend diff-program old.pte new.pte         # exit code 1 if they differ"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
     {"list", "etbackend list --places                        # and every folder searched"},
@@ -141,8 +149,8 @@ class HelpFormatter final : public CLI::Formatter {
   }
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
-    return two_columns("  " + make_option_name(option, is_positional) + make_option_opts(option),
-                       make_option_desc(option));
+    const std::string value = is_positional ? "" : make_option_opts(option);
+    return two_columns("  " + make_option_name(option, is_positional) + value, make_option_desc(option));
   }
 
   // In the order of the groups, not of the registration.

@@ -309,7 +309,8 @@ void register_run(CLI::App& app, Session& session) {
           "FILE,--model_path", options->file,
           "Program, or archive of torch.export, whose graph runs node by node without plugins; - for "
           "standard input")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command
       ->add_option("--method,--method_name", options->method,
                    "Name of the method (default: forward, or the first if there is none)")
