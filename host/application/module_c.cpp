@@ -184,7 +184,7 @@ etb_status ETB_CALL etb_module_set_input(etb_module* module, const char* method,
   return use(module, error, [&](etb_module& used) -> Status {
     ETB_TRY(check_pointer(value, "value"));
     etb::host::InputValue input;
-    ETB_TRY(input.read(*value));
+    ETB_TRY(input.read(*value, index));
     return used.module.set_input(used.method_or_default(method), index, input.get());
   });
 }
