@@ -37,6 +37,12 @@ const CLI::App* section_of(const CLI::App& app, const CLI::ConfigItem& item) {
   throw CLI::ConfigError(file + ": " + message, CLI::ExitCodes::ConfigError);
 }
 
+// The message begins with the name of the file already.
+std::string without_name(const std::string& file, const std::string& message) {
+  const std::string start = fs::path(file).filename().string() + ": ";
+  return message.starts_with(start) ? message.substr(start.size()) : message;
+}
+
 void check_item(const CLI::App& app, const CLI::ConfigItem& item, const std::string& file) {
   const CLI::App* const section = section_of(app, item);
   if (section == nullptr) refuse(file, "section " + unknown_name(item.parents[0], command_names(app)));
@@ -60,7 +66,7 @@ class ConfigFiles final : public CLI::ConfigTOML {
     std::vector<CLI::ConfigItem> all;
     for (const std::string& file : files_) {
       const Result<std::string> text = read_trusted(file);
-      if (!text) refuse(file, text.error().message);
+      if (!text) refuse(file, without_name(file, text.error().message));
       std::istringstream in(*text);
       for (CLI::ConfigItem& item : CLI::ConfigTOML::from_config(in)) {
         check_item(app_, item, file);

@@ -20,6 +20,8 @@ constexpr Row kCommandGroups[] = {
     {"inspect", "Run programs"},
     {"compare", "Run programs"},
     {"diff", "Run programs"},
+    {"size", "Run programs"},
+    {"diff-program", "Run programs"},
     {"compile", "Make programs"},
     {"bundle", "Make programs"},
     {"graph", "Make programs"},
@@ -60,7 +62,7 @@ constexpr Row kOptionGroups[] = {
     {"Measurement",
      "--repeat --skip --by --top --metric --gap --each-node --borders-only --block --total-for "
      "--compare_results --source_time_scale "
-     "--target_time_scale --warmup --threads --cpu_threads --min-time --samples --against "
+     "--target_time_scale --warmup --warmup-time --threads --cpu_threads --min-time --samples --against "
      "--fail-if-slower "
      "--profile --parallel"},
     {"General", "--help --version --config --no-config --color --quiet --verbose"},
@@ -97,6 +99,11 @@ constexpr Row kExamples[] = {
     {"diff", "etbackend diff eager xnnpack --model model.pt2 --random 7 --save found"},
     {"diff", "etbackend diff portable ./build/plugins.d/my_npu.json --model model.pt2"},
     {"diff", "etbackend diff eager my_npu --model model.pt2 --each-node --tsv gap.tsv"},
+    {"size",
+     "etbackend size model.pte                       # parts, modules, operators, constants, duplicates"},
+    {"size", "etbackend size model.pt2 --by module --depth 2"},
+    {"size", "etbackend size model.pte --model model.pt2 --csv"},
+    {"diff-program", "etbackend diff-program old.pte new.pte         # exit code 1 if they differ"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
     {"graph", "etbackend graph model.pt2 --after decompose --html model.html"},
@@ -169,8 +176,8 @@ class HelpFormatter final : public CLI::Formatter {
   }
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
-    return two_columns("  " + make_option_name(option, is_positional) + make_option_opts(option),
-                       make_option_desc(option));
+    const std::string value = is_positional ? "" : make_option_opts(option);
+    return two_columns("  " + make_option_name(option, is_positional) + value, make_option_desc(option));
   }
 
   // In the order of the groups, not of the registration.

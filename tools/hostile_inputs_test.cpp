@@ -147,6 +147,18 @@ constexpr Command kCommands[] = {
      [](const std::string& file, const std::string&) -> Args {
        return {"info", file};
      }},
+    {"SizeProgram", ".pte",
+     [](const std::string& file, const std::string&) -> Args {
+       return {"size", file};
+     }},
+    {"SizeArchive", ".pt2",
+     [](const std::string& file, const std::string&) -> Args {
+       return {"size", file, "--json"};
+     }},
+    {"DiffProgram", ".pte",
+     [](const std::string& file, const std::string&) -> Args {
+       return {"diff-program", program_fixture("add.pte"), file};
+     }},
     {"GraphImage", ".etg",
      [](const std::string& file, const std::string&) -> Args {
        return {"graph", file};

@@ -46,6 +46,8 @@ std::vector<Row> rows(const host::ScratchDir& dir) {
       {{"graph", kArchive}, {"text"}},
       {{"graph", kArchive, "-o", dir.path("a.etg"), "--after", "image"}, {"output", "nbytes"}},
       {{"exit-codes"}, {"exit_codes"}},
+      {{"size", kProgram}, {"parts", "modules", "operators", "tensor_data", "overview"}},
+      {{"diff-program", kProgram, kProgram}, {"is_equal"}},
       {{"bench", kProgram, "--list"}, {"variants"}},
   };
 }
@@ -70,8 +72,8 @@ TEST(JsonOutput, NoCommandIsMissingAbove) {
   for (const Row& row : rows(dir)) tested.insert(row.args[0]);
   const std::string help = cli({"--help"}).out;
   for (const std::string& name : tested) EXPECT_NE(help.find(name), std::string::npos) << name;
-  for (const char* name :
-       {"bench", "compile", "exit-codes", "explain", "graph", "info", "list", "new", "run", "verify"})
+  for (const char* name : {"bench", "compile", "diff-program", "exit-codes", "explain", "graph", "info",
+                           "list", "new", "run", "size", "verify"})
     EXPECT_EQ(tested.count(name), 1u) << name;
 }
 

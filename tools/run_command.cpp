@@ -353,7 +353,8 @@ void register_run(CLI::App& app, Session& session) {
                    "Program, archive of torch.export, whose graph runs node by node without plugins, or "
                    "bundled program, "
                    "whose test cases run and are compared; - for standard input")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command
       ->add_option("--method,--method_name", options->method,
                    "Name of the method (default: forward, or the first if there is none)")

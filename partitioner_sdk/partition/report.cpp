@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "partitioner_sdk/partition/delegation_info.hpp"
 #include "partitioner_sdk/partition/dependencies.hpp"
 
 namespace etb::partition {
@@ -18,6 +19,13 @@ std::string spec_text(const ir::Module& module, const ir::Value& value) {
   return text + "]";
 }
 
+// Counts the results that something reads, if there are several.
+uint32_t used_results(const ir::Node& node, const std::vector<bool>& is_used) {
+  if (node.outputs.size() < 2) return 0;
+  return static_cast<uint32_t>(
+      std::count_if(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId id) { return is_used[id]; }));
+}
+
 ReportGraph make_graph(const ir::Module& module, uint32_t index,
                        const std::vector<NodeAssignment>& assignments) {
   const ir::Graph& graph = module.graphs[index];
@@ -25,9 +33,17 @@ ReportGraph make_graph(const ir::Module& module, uint32_t index,
   ReportGraph out;
   out.method = module.name;
   out.name = graph.name;
+  std::vector<bool> is_used(graph.values.size());
+  const auto use = [&is_used](const ir::Argument& argument) {
+    ir::for_each_value(argument, [&is_used](ir::ValueId id) { is_used[id] = true; });
+  };
+  for (const ir::Node& node : graph.nodes)
+    for (const ir::Argument& argument : node.args) use(argument);
+  for (const ir::Output& output : graph.outputs) use(output.value);
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const ir::Node& node = graph.nodes[i];
     ReportNode row;
+    row.getitem_count = used_results(node, is_used);
     row.op = module.op(node).name;
     if (!node.outputs.empty()) {
       row.name = facts.names[node.outputs[0]];
@@ -65,24 +81,17 @@ ReportRegion make_region(const Region& region, const ir::Module& module, uint32_
   return out;
 }
 
-std::string pad(std::string text, size_t width) {
-  if (text.size() < width) text.append(width - text.size(), ' ');
-  return text;
-}
-
-std::string op_table(const Report& report) {
-  constexpr const char* kTitles[] = {"op_type", "occurrences_in_delegated_graphs",
-                                     "occurrences_in_non_delegated_graphs"};
-  size_t width = std::string_view(kTitles[0]).size();
-  for (const auto& [op, counts] : report.ops) width = std::max(width, op.size());
-  const size_t second = std::string_view(kTitles[1]).size();
-  const auto row = [&](const std::string& op, const std::string& delegated, const std::string& other) {
-    return pad(op, width) + "  " + pad(delegated, second) + "  " + other + "\n";
-  };
-  std::string out = row(kTitles[0], kTitles[1], kTitles[2]);
-  for (const auto& [op, counts] : report.ops)
-    out += row(op, std::to_string(counts.delegated), std::to_string(counts.other));
-  return out + row("Total", std::to_string(report.delegated_count), std::to_string(report.other_count));
+// The text of the official tool for each graph. Most methods have one.
+std::string delegation_text(const Report& report) {
+  std::string out;
+  for (uint32_t i = 0; i < report.graphs.size(); ++i) {
+    const ReportGraph& graph = report.graphs[i];
+    if (report.graphs.size() > 1)
+      out += (i == 0 ? "" : "\n") + ("method " + graph.method) +
+             (graph.name == graph.method ? "" : ", graph " + graph.name) + "\n";
+    out += format_delegation_info(get_delegation_info(report, i));
+  }
+  return out;
 }
 
 std::string region_lines(const Report& report) {
@@ -148,10 +157,7 @@ std::string to_text(const FailedClaim& claim) {
 }
 
 std::string to_text(const Report& report) {
-  std::string out = "Total delegated subgraphs: " + std::to_string(report.regions.size()) +
-                    "\nNumber of delegated nodes: " + std::to_string(report.delegated_count) +
-                    "\nNumber of non-delegated nodes: " + std::to_string(report.other_count) + "\n\n" +
-                    op_table(report);
+  std::string out = delegation_text(report);
   if (!report.regions.empty()) out += "\n" + region_lines(report);
   if (report.other_count != 0) out += "\nNot delegated, and why:\n" + refusal_lines(report);
   for (const PluginError& error : report.plugin_errors)

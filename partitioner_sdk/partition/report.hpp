@@ -17,6 +17,7 @@ struct ReportNode {
   std::string source;  // "model.py:12 in forward, module layer1"
   uint32_t debug_handle = 0;
   uint32_t region = kNoRegion;
+  uint32_t getitem_count = 0;  // of a node with several results: those that are used
   std::vector<Rejection> rejections;
   std::vector<uint32_t> needs;  // nodes of the same graph, ascending, each once
 };
@@ -62,7 +63,7 @@ Report make_report(std::span<const ir::Module> methods, const Partition& partiti
 
 // Returns one line.
 std::string to_text(const FailedClaim& claim);
-// Returns the summary and the table per op, as the official tools print them, then every node outside
+// Returns for each graph the text of ExecuTorch's print_delegation_info (delegation_info.hpp), then every node outside
 // plugins, with reasons.
 std::string to_text(const Report& report);
 // docs/compiling.md describes the members.

@@ -2,6 +2,7 @@
 // The report as JSON (docs/compiling.md).
 #include <nlohmann/json.hpp>
 
+#include "partitioner_sdk/partition/delegation_info.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 
 namespace etb::partition {
@@ -43,6 +44,20 @@ ordered_json to_json(const Report& report, const ReportRegion& region) {
           {"debug_map", std::move(debug_map)}};
 }
 
+// With the names of ExecuTorch's DelegationInfo.
+ordered_json to_json(const Report& report, uint32_t graph) {
+  const DelegationInfo info = get_delegation_info(report, graph);
+  ordered_json operators = ordered_json::object();
+  for (const auto& [type, counts] : info.delegation_by_operator)
+    operators[type] = {{"delegated", counts.delegated}, {"non_delegated", counts.non_delegated}};
+  return {{"method", report.graphs[graph].method},
+          {"graph", report.graphs[graph].name},
+          {"num_delegated_subgraphs", info.num_delegated_subgraphs},
+          {"num_delegated_nodes", info.num_delegated_nodes},
+          {"num_non_delegated_nodes", info.num_non_delegated_nodes},
+          {"delegation_by_operator", std::move(operators)}};
+}
+
 }  // namespace
 
 std::string to_json(const Report& report) {
@@ -60,10 +75,13 @@ std::string to_json(const Report& report) {
     plugin_errors.push_back({{"plugin", error.plugin}, {"text", error.text}});
   for (const FailedClaim& claim : report.failed_claims)
     failed_claims.push_back({{"plugin", claim.plugin}, {"nodes", claim.nodes}, {"text", claim.text}});
+  ordered_json infos = ordered_json::array();
+  for (uint32_t i = 0; i < report.graphs.size(); ++i) infos.push_back(to_json(report, i));
   const ordered_json all = {{"report_version", 1},
                             {"delegated_subgraphs", report.regions.size()},
                             {"delegated_nodes", report.delegated_count},
                             {"non_delegated_nodes", report.other_count},
+                            {"delegation_info", std::move(infos)},
                             {"plugins", report.plugins},
                             {"ops", std::move(ops)},
                             {"regions", std::move(regions)},

@@ -17,13 +17,21 @@ TEST(Report, TextHasTheSummaryTheTableAndTheReasons) {
   EXPECT_EQ(to_text(make_report(fixture.modules, fixture.done, fixture.keys)),
             R"(Total delegated subgraphs: 1
 Number of delegated nodes: 2
-Number of non-delegated nodes: 2
+Number of non-delegated nodes: 4
 
-op_type            occurrences_in_delegated_graphs  occurrences_in_non_delegated_graphs
-aten.add.Tensor    2                                0
-aten.mul.Tensor    0                                1
-aten.relu.default  0                                1
-Total              2                                2
+╒════╤═══════════════════╤═══════════════════════════════════╤═══════════════════════════════════════╕
+│    │ op_type           │   occurrences_in_delegated_graphs │   occurrences_in_non_delegated_graphs │
+╞════╪═══════════════════╪═══════════════════════════════════╪═══════════════════════════════════════╡
+│  0 │ aten_add_Tensor   │                                 2 │                                     0 │
+├────┼───────────────────┼───────────────────────────────────┼───────────────────────────────────────┤
+│  1 │ aten_mul_Tensor   │                                 0 │                                     1 │
+├────┼───────────────────┼───────────────────────────────────┼───────────────────────────────────────┤
+│  2 │ aten_relu_default │                                 0 │                                     1 │
+├────┼───────────────────┼───────────────────────────────────┼───────────────────────────────────────┤
+│  3 │ getitem           │                                 0 │                                     2 │
+├────┼───────────────────┼───────────────────────────────────┼───────────────────────────────────────┤
+│  4 │ Total             │                                 2 │                                     4 │
+╘════╧═══════════════════╧═══════════════════════════════════╧═══════════════════════════════════════╛
 
 region 0: npu (npuBackend), method forward, 2 nodes, 1 operands, 2 results, payload 50 bytes
 

@@ -79,6 +79,7 @@ class Benchmark {
 
   void compile();
   bool start(size_t index);
+  [[nodiscard]] Status warm_up_longer(size_t index, const Turn& warm);
   void choose_repeat(size_t index, const Turn& warm);
   void stop(size_t index);
   void measure();
@@ -132,11 +133,26 @@ bool Benchmark::start(size_t index) {
   const uint32_t timed = std::min(options_.warmup, 3u);
   const Result<Turn> warm = runs_[index].worker->run(timed, options_.warmup - timed, &result(index));
   if (!warm) return keep_error(index, warm.error());
+  if (const Status status = warm_up_longer(index, *warm); !status) return keep_error(index, status.error());
   if (runs_[index].repeat == 0) choose_repeat(index, *warm);
   if (is_first && !results_.list.variants[index].plugins.empty() && result(index).delegates.empty())
     results_.warnings.push_back(fmt::format(
         "'{}': no plugin accepted a node, so that all of it runs on portable kernels", result(index).label));
   return true;
+}
+
+// Runs until --warmup-time is over, in pieces of about a tenth of it.
+Status Benchmark::warm_up_longer(size_t index, const Turn& warm) {
+  double us = result(index).starts.back().first_us;
+  for (const double run_us : warm.wall_us) us = std::min(us, run_us);
+  const double wanted = options_.warmup_time * 1e6;
+  const auto piece = static_cast<uint32_t>(std::clamp(wanted / 10 / std::max(us, 0.01), 1.0, 1e6));
+  const tools::Stopwatch watch;
+  while (watch.us() < wanted && !is_interrupted()) {
+    const Result<Turn> turn = runs_[index].worker->run(0, piece);
+    if (!turn) return tl::make_unexpected(turn.error());
+  }
+  return {};
 }
 
 // Samples of all variants take about the same time.

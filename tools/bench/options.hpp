@@ -23,12 +23,12 @@ struct Options {
   std::vector<std::string> backends;  // "portable,xnnpack" or "ID=PLUGIN,PLUGIN"
   std::vector<uint32_t> threads = {1};
   std::vector<uint32_t> parallel = {1};
+  std::vector<std::string> methods;  // "*" alone: all methods of each program
   std::vector<std::string> input_shapes;
   std::vector<std::string> load_modes;
   bool lists = false;
 
   // Programs and their inputs
-  std::string method;
   tools::InputOptions inputs;
   tools::PluginOptions plugins;
   tools::LimitOptions limits;
@@ -36,6 +36,7 @@ struct Options {
 
   // Schedule
   uint32_t warmup = 3;
+  double warmup_time = 0;  // seconds, at least
   uint32_t samples = 20;
   uint32_t repeat = 0;  // 0: as many as fill min_time
   double min_time = 1;  // seconds, for each variant
@@ -44,6 +45,9 @@ struct Options {
   uint32_t delay_ms = 0;
   std::optional<int> priority;
   std::string cpus;
+  std::optional<uint32_t> numa_node;
+  bool pins_threads = false;
+  bool spins = true;  // threads look for work before they block
   bool excludes_inputs = false;
 
   // Results
@@ -51,6 +55,8 @@ struct Options {
   std::string against;
   std::optional<double> fail_if_slower;  // percent
   uint64_t seed = 1;
+  std::vector<std::string> counters;
+  std::optional<double> items;  // that a run processes
   bool profiles = false;
   uint32_t profile_rows = 10;
   std::vector<std::string> context;  // KEY=VALUE

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports for programs: JSON, JSON lines, CSV.
+// Reports for programs: JSON and JSON lines. report_rows.cpp has CSV and SQL.
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
 #include "tools/bench/report.hpp"
+#include "tools/bench/report_json.hpp"
 
 namespace etb::bench {
 namespace {
@@ -39,8 +37,6 @@ Json header_json(const Options& options, const Results& results) {
           {"context", std::move(context)}};
 }
 
-std::string percent_name(double percent) { return fmt::format("p{:g}", percent); }
-
 void add_times(const Options& options, const VariantResult& result, Json& out) {
   const Summary& summary = result.summary;
   out["samples"] = result.turns.size();
@@ -59,6 +55,13 @@ void add_times(const Options& options, const VariantResult& result, Json& out) {
   out["percentiles_us"] = std::move(percentiles);
   out["cpu_us"] = result.cpu_us;
   out["runs_per_s"] = result.runs_per_second;
+  if (options.items) out["items_per_s"] = result.runs_per_second * *options.items;
+  if (!options.counters.empty()) {
+    Json counts = Json::object();
+    for (size_t i = 0; i < options.counters.size(); ++i) counts[options.counters[i]] = result.counts[i];
+    out["counters"] = std::move(counts);
+    out["counters_of_user_code_alone"] = result.counts_user_only;
+  }
   Json raw = Json::array(), begins = Json::array();
   for (const Turn& turn : result.turns) {
     raw.push_back(turn.wall_us);
@@ -86,6 +89,8 @@ void add_start(const VariantResult& result, Json& out) {
         {{"id", use.id}, {"plugin", use.plugin}, {"version", use.version}, {"count", use.count}});
   out["delegates"] = std::move(delegates);
 }
+
+}  // namespace
 
 Json variant_json(const Options& options, const Results& results, size_t index) {
   const Variant& variant = results.list.variants[index];
@@ -126,33 +131,30 @@ Json variant_json(const Options& options, const Results& results, size_t index) 
   return out;
 }
 
+namespace {
+
 std::string dump(const Json& json, int indent) {
   return json.dump(indent, ' ', true, Json::error_handler_t::replace) + '\n';
-}
-
-// Quotes a text as RFC 4180 does, and hides control characters of hostile names.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
-// A cell of a number that was not measured is empty.
-std::string number(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found == json.end() ? "" : found->dump();
 }
 
 }  // namespace
 
 std::string to_json(const Options& options, const Results& results) {
   Json out = header_json(options, results);
-  out["settings"] = {{"samples", options.samples},     {"repeat", options.repeat},
-                     {"min_time_s", options.min_time}, {"max_time_s", options.max_time},
-                     {"warmup", options.warmup},       {"keeps_loaded", options.keeps_loaded},
-                     {"delay_ms", options.delay_ms},   {"cpus", options.cpus},
-                     {"seed", options.seed},           {"excludes_inputs", options.excludes_inputs}};
+  out["settings"] = {{"samples", options.samples},
+                     {"repeat", options.repeat},
+                     {"min_time_s", options.min_time},
+                     {"max_time_s", options.max_time},
+                     {"warmup", options.warmup},
+                     {"warmup_time_s", options.warmup_time},
+                     {"keeps_loaded", options.keeps_loaded},
+                     {"delay_ms", options.delay_ms},
+                     {"cpus", options.cpus},
+                     {"pins_threads", options.pins_threads},
+                     {"spins", options.spins},
+                     {"seed", options.seed},
+                     {"excludes_inputs", options.excludes_inputs}};
+  if (options.numa_node) out["settings"]["numa_node"] = *options.numa_node;
   if (options.priority) out["settings"]["priority"] = *options.priority;
   out["seconds"] = results.seconds;
   out["other_processors"] = results.other_processors;
@@ -174,54 +176,13 @@ std::string to_jsonl(const Options& options, const Results& results) {
   return out;
 }
 
-std::string to_csv(const Options& options, const Results& results) {
-  std::vector<std::string> columns = {"date",         "version",   "machine", "cpu",     "processors",
-                                      "label",        "file",      "backend", "threads", "parallel",
-                                      "input_shapes", "load_mode", "method",  "status",  "error"};
-  const std::vector<const char*> numbers = {
-      "file_bytes", "compile_us", "load_us", "init_us",   "first_us", "peak_memory_bytes", "samples",
-      "runs",       "mean_us",    "sd_us",   "variation", "min_us",   "median_us",         "max_us"};
-  columns.insert(columns.end(), numbers.begin(), numbers.end());
-  for (const double percent : options.percents) columns.push_back(percent_name(percent) + "_us");
-  for (const char* column :
-       {"cpu_us", "runs_per_s", "against", "ratio", "ratio_low", "ratio_high", "pairs", "verdict"})
-    columns.emplace_back(column);
-  std::string out;
-  const auto add_line = [&out](const std::vector<std::string>& cells) {
-    for (size_t i = 0; i < cells.size(); ++i) out += (i == 0 ? "" : ",") + quoted(cells[i]);
-    out += '\n';
-  };
-  add_line(columns);
-  for (size_t i = 0; i < results.variants.size(); ++i) {
-    const Json json = variant_json(options, results, i);
-    std::vector<std::string> cells = {results.date, results.version, results.machine.name,
-                                      results.machine.cpu, std::to_string(results.machine.processors)};
-    for (const char* key : {"label", "file", "backend"}) cells.push_back(json[key].get<std::string>());
-    for (const char* key : {"threads", "parallel"}) cells.push_back(number(json, key));
-    for (const char* key : {"input_shapes", "load_mode", "method", "status"})
-      cells.push_back(json[key].get<std::string>());
-    cells.push_back(json.contains("error") ? json["error"]["message"].get<std::string>() : "");
-    for (const char* key : numbers) cells.push_back(number(json, key));
-    for (const double percent : options.percents)
-      cells.push_back(json.contains("percentiles_us")
-                          ? number(json["percentiles_us"], percent_name(percent).c_str())
-                          : "");
-    for (const char* key : {"cpu_us", "runs_per_s"}) cells.push_back(number(json, key));
-    const Json against = json.value("against", Json::object());
-    cells.push_back(against.value("label", ""));
-    for (const char* key : {"ratio", "low", "high", "pairs"}) cells.push_back(number(against, key));
-    cells.push_back(against.value("verdict", ""));
-    add_line(cells);
-  }
-  return out;
-}
-
 std::string_view format_of(std::string_view path) {
   const auto ends = [path](std::string_view ending) { return path.ends_with(ending); };
   if (ends(".json")) return "json";
   if (ends(".jsonl")) return "jsonl";
   if (ends(".csv")) return "csv";
   if (ends(".md")) return "markdown";
+  if (ends(".sql")) return "sql";
   return "text";
 }
 
@@ -229,6 +190,7 @@ std::string to_report(std::string_view format, const Options& options, const Res
   if (format == "json") return to_json(options, results);
   if (format == "jsonl") return to_jsonl(options, results);
   if (format == "csv") return to_csv(options, results);
+  if (format == "sql") return to_sql(options, results);
   if (format == "markdown") return to_markdown(options, results);
   return to_text(options, results);
 }

@@ -102,9 +102,9 @@ Results two_variants(double us, double baseline_us) {
   results.list.baselines = {1, std::nullopt};
   results.variants.resize(2);
   for (int i = 0; i < 6; ++i) {
-    results.variants[0].turns.push_back({{us, us, 50 * us}, 3 * us, 52 * us, 0});
+    results.variants[0].turns.push_back({{us, us, 50 * us}, 3 * us, 52 * us, 0, {}});
     results.variants[1].turns.push_back(
-        {{baseline_us, 50 * baseline_us, baseline_us}, 3 * baseline_us, 26 * baseline_us, 0});
+        {{baseline_us, 50 * baseline_us, baseline_us}, 3 * baseline_us, 26 * baseline_us, 0, {}});
   }
   return results;
 }

@@ -20,6 +20,7 @@ class Writer {
   std::string write() {
     add_header();
     add_times();
+    add_counts();
     add_starts();
     add_ratios();
     add_profiles();
@@ -42,6 +43,7 @@ class Writer {
 
   void add_header();
   void add_times();
+  void add_counts();
   void add_starts();
   void add_ratios();
   void add_profiles();
@@ -84,6 +86,7 @@ void Writer::add_times() {
   for (const double percent : options_.percents)
     if (percent != 50) columns.push_back(fmt::format("P{:g}", percent));  // the median is there
   for (const char* column : {"MAX", "CPU", "RUNS/S"}) columns.emplace_back(column);
+  if (options_.items) columns.emplace_back("ITEMS/S");
   Table table(columns);
   for (const VariantResult& result : results_.variants) {
     const Summary& summary = result.summary;
@@ -102,9 +105,25 @@ void Writer::add_times() {
     for (const std::string& cell :
          {format_us(summary.max), format_us(result.cpu_us), format_rate(result.runs_per_second)})
       cells.push_back(cell);
+    if (options_.items) cells.push_back(format_rate(result.runs_per_second * *options_.items));
     table.add(std::move(cells));
   }
   add_table("Times of a run", table);
+}
+
+void Writer::add_counts() {
+  std::vector<std::string> columns = {"<VARIANT"};
+  columns.insert(columns.end(), options_.counters.begin(), options_.counters.end());
+  Table table(columns);
+  bool is_user_only = false;
+  for (const VariantResult& result : results_.variants) {
+    if (options_.counters.empty() || result.summary.count == 0) continue;
+    std::vector<std::string> cells = {result.label};
+    for (const double count : result.counts) cells.push_back(format_rate(count));
+    table.add(std::move(cells));
+    is_user_only = is_user_only || result.counts_user_only;
+  }
+  add_table(is_user_only ? "Counters of a run (user code alone)" : "Counters of a run", table);
 }
 
 void Writer::add_starts() {

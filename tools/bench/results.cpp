@@ -15,7 +15,10 @@ constexpr double kBusyProcessors = 0.25;
 void evaluate_turns(const Options& options, VariantResult& result) {
   std::vector<double> all;
   double cpu = 0, elapsed = 0;
+  result.counts.assign(options.counters.size(), 0.0);
   for (const Turn& turn : result.turns) {
+    for (size_t i = 0; i < std::min(result.counts.size(), turn.counts.size()); ++i)
+      result.counts[i] += turn.counts[i];
     all.insert(all.end(), turn.wall_us.begin(), turn.wall_us.end());
     cpu += turn.cpu_us;
     elapsed += turn.elapsed_us;
@@ -23,6 +26,7 @@ void evaluate_turns(const Options& options, VariantResult& result) {
   result.summary = summarise(std::move(all), options.percents);
   const Summary& summary = result.summary;
   if (summary.count > 0) result.cpu_us = cpu / static_cast<double>(summary.count);
+  for (double& count : result.counts) count /= static_cast<double>(std::max<uint64_t>(summary.count, 1));
   if (elapsed > 0) result.runs_per_second = 1e6 * static_cast<double>(summary.count) / elapsed;
 }
 

@@ -26,6 +26,7 @@ struct Turn {
   double cpu_us = 0;            // of all runs and all threads together
   double elapsed_us = 0;        // the sum of wall_us, or less if runs are simultaneous
   double begin_seconds = 0;     // since the start of the first sample
+  std::vector<double> counts;   // of all runs and all threads together, in the order of --counters
 };
 
 struct DelegateUse {
@@ -59,6 +60,8 @@ struct VariantResult {
   double sample_variation = 0;  // coefficient of variation of the times of samples
   double cpu_us = 0;            // of one run
   double runs_per_second = 0;
+  std::vector<double> counts;     // of one run, in the order of --counters
+  bool counts_user_only = false;  // the system did not allow to count its own work
 
   Start median_start() const;
   // Returns the typical time of each sample for one run: the median of its runs, which a pause of the system

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "tools/bench/processors.hpp"
 #include "tools/run/blame_files.hpp"
 #include "tools/run/load_mode.hpp"
 #include "tools/run/timing.hpp"
@@ -23,12 +24,25 @@ double cpu_us() {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
+// The difference of two readings; nothing for no counters.
+std::vector<double> counted(const std::vector<double>& before, const std::vector<double>& after) {
+  std::vector<double> out(after);
+  for (size_t i = 0; i < out.size(); ++i) out[i] -= before[i];
+  return out;
+}
+
 }  // namespace
 
-Subject::Subject(const Setup& setup) : options_(setup.options), pool_(setup.variant.threads) {}
+Subject::Subject(const Setup& setup, Counters counters)
+    : options_(setup.options),
+      counters_(std::move(counters)),
+      pool_(setup.variant.threads,
+            setup.options.spins ? host::ThreadPool::Waiting::kSpin : host::ThreadPool::Waiting::kBlock) {}
 
 Result<std::unique_ptr<Subject>> Subject::start(const Setup& setup, host::EventTracer* tracer) {
-  std::unique_ptr<Subject> out(new Subject(setup));
+  ETB_ASSIGN(Counters counters, Counters::open(setup.options.counters));
+  std::unique_ptr<Subject> out(new Subject(setup, std::move(counters)));
+  if (setup.options.pins_threads) ETB_TRY(pin_threads());
   ETB_TRY(out->load(setup, tracer));
   ETB_TRY(out->check_pin(setup.variant));
   ETB_ASSIGN(out->times_.first_us, out->run_once(*out->module_));
@@ -55,7 +69,7 @@ Status Subject::load(const Setup& setup, host::EventTracer* tracer) {
   ETB_ASSIGN(module_, setup.descriptor >= 0 ? host::Module::from_descriptor(setup.descriptor, 0, 0, options)
                                             : host::Module::open(variant.file, options));
   times_.load_us = load_watch.us();
-  method_ = options_.method.empty() ? tools::choose_method(*module_) : options_.method;
+  method_ = variant.method.empty() ? tools::choose_method(*module_) : variant.method;
   ETB_ASSIGN(const host::MethodMeta meta, module_->method_meta(method_));
   const tools::Stopwatch init_watch;
   ETB_TRY(tools::blame_files(module_->load_method(method_)));
@@ -133,8 +147,13 @@ Result<Turn> Subject::run(uint32_t count, uint32_t settling) {
   if (!others_.empty()) return run_parallel(count, settling);
   Turn turn;
   double begin_us = 0;
-  ETB_TRY(run_turn(*module_, count, settling, turn.wall_us, [&] { begin_us = cpu_us(); }));
+  std::vector<double> begin_counts;
+  ETB_TRY(run_turn(*module_, count, settling, turn.wall_us, [&] {
+    begin_counts = counters_.read();
+    begin_us = cpu_us();
+  }));
   turn.cpu_us = cpu_us() - begin_us;
+  turn.counts = counted(begin_counts, counters_.read());
   turn.elapsed_us = std::accumulate(turn.wall_us.begin(), turn.wall_us.end(), 0.0);
   return turn;
 }
@@ -145,9 +164,11 @@ Result<Turn> Subject::run_parallel(uint32_t count, uint32_t settling) {
   std::vector<std::vector<double>> times(modules.size());
   std::vector<Status> statuses(modules.size());
   double begin_us = 0;
+  std::vector<double> begin_counts;
   std::optional<tools::Stopwatch> watch;
   // The last thread that has settled starts the clocks; then all go on together.
   std::barrier start(static_cast<ptrdiff_t>(modules.size()), [&]() noexcept {
+    begin_counts = counters_.read();
     begin_us = cpu_us();
     watch.emplace();
   });
@@ -161,6 +182,7 @@ Result<Turn> Subject::run_parallel(uint32_t count, uint32_t settling) {
   Turn turn;
   turn.elapsed_us = watch->us();
   turn.cpu_us = cpu_us() - begin_us;
+  turn.counts = counted(begin_counts, counters_.read());
   for (size_t i = 0; i < modules.size(); ++i) {
     ETB_TRY(statuses[i]);
     turn.wall_us.insert(turn.wall_us.end(), times[i].begin(), times[i].end());

@@ -7,6 +7,7 @@
 
 #include "host/module/module.hpp"
 #include "host/registry/registry.hpp"
+#include "tools/bench/counters.hpp"
 #include "tools/bench/results.hpp"
 #include "tools/run/searched_delegates.hpp"
 
@@ -25,6 +26,7 @@ class Subject {
   // Loads the program and its method, and runs it once. `tracer` may be null.
   [[nodiscard]] static Result<std::unique_ptr<Subject>> start(const Setup& setup, host::EventTracer* tracer);
 
+  const Counters& counters() const { return counters_; }
   const Start& times() const { return times_; }
   const std::string& method() const { return method_; }
   const std::vector<std::string>& notes() const { return inputs_->notes(); }
@@ -35,7 +37,7 @@ class Subject {
   [[nodiscard]] Result<Turn> run(uint32_t count, uint32_t settling);
 
  private:
-  explicit Subject(const Setup& setup);
+  Subject(const Setup& setup, Counters counters);
   [[nodiscard]] Status load(const Setup& setup, host::EventTracer* tracer);
   [[nodiscard]] Status check_pin(const Variant& variant) const;
   [[nodiscard]] Result<double> run_once(host::Module& module) const;
@@ -44,7 +46,8 @@ class Subject {
   [[nodiscard]] Result<Turn> run_parallel(uint32_t count, uint32_t settling);
 
   const Options& options_;
-  // Members in order of life.
+  // Members in order of life. Counters include the threads that are started after them.
+  Counters counters_;
   host::ThreadPool pool_;
   std::unique_ptr<tools::SearchedDelegates> delegates_;
   std::optional<host::Module> module_;

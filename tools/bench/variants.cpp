@@ -9,6 +9,7 @@
 #include <set>
 
 #include "api/format/input_file.hpp"
+#include "host/module/module.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/portable_program.hpp"
 
@@ -68,6 +69,7 @@ struct Baseline {
     kBackend,
     kThreads,
     kParallel,
+    kMethod,
     kShapes,
     kLoadMode
   } dimension = Dimension::kNone;
@@ -85,6 +87,8 @@ std::string value_of(const Variant& variant, Dimension dimension) {
       return std::to_string(variant.threads);
     case Dimension::kParallel:
       return std::to_string(variant.parallel);
+    case Dimension::kMethod:
+      return variant.method;
     case Dimension::kShapes:
       return variant.shapes;
     case Dimension::kLoadMode:
@@ -116,6 +120,10 @@ void add_new(std::vector<T>& values, const T& value) {
 // Reads KEY=VALUE of --against, where KEY is neither a file nor a delegate id.
 Result<Baseline> add_setting(const std::string& key, const std::string& value, Options& options) {
   const std::string text = key + "=" + value;
+  if (key == "method") {
+    add_new(options.methods, value);
+    return Baseline{Dimension::kMethod, value};
+  }
   if (key == "shapes") {
     add_new(options.input_shapes, value);
     return Baseline{Dimension::kShapes, value};
@@ -147,7 +155,7 @@ Result<Baseline> add_baseline(const std::string& text, Options& options) {
   const size_t equals = std::min(text.find('='), text.size());
   const std::string key = text.substr(0, equals);
   if (equals < text.size() &&
-      (key == "threads" || key == "parallel" || key == "shapes" || key == "load-mode"))
+      (key == "threads" || key == "parallel" || key == "method" || key == "shapes" || key == "load-mode"))
     return add_setting(key, text.substr(equals + 1), options);
   Backends known;
   for (const std::string& backend : options.backends) ETB_TRY(add_backends(backend, known));
@@ -169,8 +177,9 @@ std::optional<size_t> find_baseline(const std::vector<Variant>& variants, size_t
     for (size_t i = 0; i < variants.size(); ++i) {
       if (value_of(variants[i], baseline.dimension) != baseline.value) continue;
       bool is_equal = true;
-      for (const Dimension dimension : {Dimension::kFile, Dimension::kBackend, Dimension::kThreads,
-                                        Dimension::kParallel, Dimension::kShapes, Dimension::kLoadMode}) {
+      for (const Dimension dimension :
+           {Dimension::kFile, Dimension::kBackend, Dimension::kThreads, Dimension::kParallel,
+            Dimension::kMethod, Dimension::kShapes, Dimension::kLoadMode}) {
         const bool is_program = dimension == Dimension::kFile || dimension == Dimension::kBackend;
         if (dimension == baseline.dimension || (ignores_program && is_program)) continue;
         is_equal = is_equal && value_of(variants[i], dimension) == value_of(self, dimension);
@@ -190,10 +199,16 @@ Status check_distinct(const VariantList& list) {
   return {};
 }
 
-// Adds the variants of a file and a backend.
+// Calls `add` with each value, or once with "" if there is none.
+template <class Add>
+void for_each_or_none(const std::vector<std::string>& values, Add add) {
+  if (values.empty()) add("");
+  for (const std::string& value : values) add(value);
+}
+
+// Adds the variants of a file, a backend and a method.
 void add_variants(const Options& options, const Variant& program, std::vector<Variant>& out) {
-  const std::vector<std::string> none = {""};
-  for (const std::string& shapes : options.input_shapes.empty() ? none : options.input_shapes) {
+  for_each_or_none(options.input_shapes, [&](const std::string& shapes) {
     for (const std::string& mode : options.load_modes) {
       for (const uint32_t parallel : options.parallel) {
         for (const uint32_t threads : options.threads) {
@@ -205,7 +220,16 @@ void add_variants(const Options& options, const Variant& program, std::vector<Va
         }
       }
     }
-  }
+  });
+}
+
+// Returns the methods of --method. "*" is each method of the program; an archive is compiled into one, "forward".
+Result<std::vector<std::string>> methods_of(const Options& options, const Variant& program) {
+  if (std::find(options.methods.begin(), options.methods.end(), "*") == options.methods.end())
+    return options.methods;
+  if (program.is_archive) return std::vector<std::string>{"forward"};
+  ETB_ASSIGN(const host::Module module, host::Module::open(program.file, {}));
+  return module.method_names();
 }
 
 // Adds the variants of one file. A backend of the other kind of file does not apply.
@@ -218,13 +242,17 @@ Status add_file(const Options& options, const Backends& backends, const std::str
   ETB_TRY(tools::expect_kind(file, {tools::FileKind::kProgram, tools::FileKind::kArchive},
                              "a program (.pte) or an archive (.pt2)"));
   made.is_archive = tools::is_archive(file);
+  ETB_ASSIGN(const std::vector<std::string> methods, methods_of(options, made));
   std::vector<Backend> used = made.is_archive ? backends.compiled : backends.pinned;
   if (used.empty()) used.push_back({made.is_archive ? "portable" : "", {}, {}});
   for (const Backend& backend : used) {
     made.backend = backend.text;
     made.plugins = backend.plugins;
     made.pin = backend.pin;
-    add_variants(options, made, out);
+    for_each_or_none(methods, [&](const std::string& method) {
+      made.method = method;
+      add_variants(options, made, out);
+    });
   }
   return {};
 }
@@ -241,6 +269,7 @@ std::vector<std::string> VariantList::labels() const {
   const bool has_full_path = count(name) < count([](const Variant& v) { return v.file; });
   const bool has_threads = count([](const Variant& v) { return std::to_string(v.threads); }) > 1;
   const bool has_parallel = count([](const Variant& v) { return std::to_string(v.parallel); }) > 1;
+  const bool has_method = count([](const Variant& v) { return v.method; }) > 1;
   const bool has_mode = count([](const Variant& v) { return v.load_mode; }) > 1;
   std::vector<std::string> out;
   for (const Variant& variant : variants) {
@@ -248,6 +277,7 @@ std::vector<std::string> VariantList::labels() const {
     if (!variant.backend.empty()) label += " " + variant.backend;
     if (has_threads) label += fmt::format(" threads={}", variant.threads);
     if (has_parallel) label += fmt::format(" parallel={}", variant.parallel);
+    if (has_method) label += " " + variant.method;
     if (!variant.shapes.empty()) label += " " + variant.shapes;
     if (has_mode) label += " " + variant.load_mode;
   }
@@ -286,8 +316,8 @@ Result<VariantList> make_variants(const Options& given) {
   if (!options.against.empty() && !has_baseline)
     return make_error(Code::INVALID_ARGUMENT,
                       fmt::format("--against '{}': no other variant can be compared with it\n"
-                                  "hint: name a file, a backend, threads=N, parallel=N, shapes=SHAPE,... or "
-                                  "load-mode=MODE that differs from another variant",
+                                  "hint: name a file, a backend, threads=N, parallel=N, method=NAME, "
+                                  "shapes=SHAPE,... or load-mode=MODE that differs from another variant",
                                   options.against));
   return list;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variants: all combinations of programs, backends, threads, sizes and load modes to compare.
+// Variants: all combinations of programs, backends, threads, methods, sizes and load modes to compare.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,7 @@ struct Variant {
   std::optional<std::pair<std::string, std::string>> pin;  // delegate id and plugin
   uint32_t threads = 1;
   uint32_t parallel = 1;
+  std::string method;  // "" for the default
   std::string shapes;  // "" for the largest
   std::string load_mode = "mmap";
 

@@ -2,7 +2,6 @@
 #include "tools/bench/worker.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -52,12 +51,9 @@ Status set_scheduling(const Options& options) {
     return make_error(Code::ACCESS_FAILED,
                       fmt::format("cannot set the priority to {}: {}\nhint: values below 0 need a privilege",
                                   *options.priority, std::generic_category().message(errno)));
+  if (options.numa_node) ETB_TRY(run_on_node(*options.numa_node));
   if (options.cpus.empty()) return {};
-  ETB_ASSIGN(const cpu_set_t processors, parse_processors(options.cpus));
-  if (::sched_setaffinity(0, sizeof(processors), &processors) != 0)
-    return make_error(Code::INVALID_ARGUMENT, fmt::format("cannot run on processors {}: {}", options.cpus,
-                                                          std::generic_category().message(errno)));
-  return {};
+  return run_on(options.cpus);
 }
 
 uint64_t peak_growth(uint64_t before) {
@@ -71,9 +67,10 @@ Json start_answer(const Subject& subject, uint64_t before) {
   for (const DelegateUse& use : subject.delegates())
     delegates.push_back(
         {{"id", use.id}, {"plugin", use.plugin}, {"version", use.version}, {"count", use.count}});
-  return {{"load_us", times.load_us},      {"init_us", times.init_us},   {"first_us", times.first_us},
-          {"memory", peak_growth(before)}, {"method", subject.method()}, {"delegates", std::move(delegates)},
-          {"notes", subject.notes()}};
+  return {{"load_us", times.load_us},   {"init_us", times.init_us},
+          {"first_us", times.first_us}, {"memory", peak_growth(before)},
+          {"method", subject.method()}, {"delegates", std::move(delegates)},
+          {"notes", subject.notes()},   {"counts_user_only", subject.counters().is_user_only()}};
 }
 
 // Answers "COUNT SETTLING" until the channel closes.
@@ -86,6 +83,7 @@ void serve_runs(Channel& channel, Subject& subject, uint64_t before) {
     const bool is_sent = channel.send(turn ? to_message(Json{{"us", turn->wall_us},
                                                              {"cpu_us", turn->cpu_us},
                                                              {"elapsed_us", turn->elapsed_us},
+                                                             {"counts", turn->counts},
                                                              {"memory", peak_growth(before)}})
                                            : to_message(turn.error()));
     if (!is_sent) return;
@@ -131,6 +129,7 @@ Result<Worker> Worker::start(const Setup& setup, const std::atomic<bool>& interr
   result.memory_nbytes = std::max(result.memory_nbytes, answer.value("memory", uint64_t{0}));
   result.method = answer.value("method", "");
   result.notes = answer.value("notes", std::vector<std::string>{});
+  result.counts_user_only = answer.value("counts_user_only", false);
   result.delegates.clear();
   for (const Json& use : answer.value("delegates", Json::array()))
     result.delegates.push_back(
@@ -150,6 +149,7 @@ Result<Turn> Worker::run(uint32_t count, uint32_t settling, VariantResult* grows
   turn.wall_us = answer.value("us", std::vector<double>{});
   turn.cpu_us = answer.value("cpu_us", 0.0);
   turn.elapsed_us = answer.value("elapsed_us", 0.0);
+  turn.counts = answer.value("counts", std::vector<double>{});
   return turn;
 }
 
