@@ -81,21 +81,17 @@ std::vector<TensorData> with_noise(std::vector<TensorData> inputs, Noise& noise)
   return inputs;
 }
 
-Result<std::vector<ExpectedTensor>> run(const NetworkGraph& graph, const std::vector<TensorData>& inputs,
-                                        Noise* noise) {
+Result<std::vector<ExpectedTensor>> run(const GraphWithConstants& graph,
+                                        const std::vector<TensorData>& inputs, Noise* noise) {
   host::ExecutorOptions options;
   options.precision = host::Precision::kFloat64;
-  options.read_constant = [&](const char* key) -> Result<std::span<const std::byte>> {
-    const partition::KeyedConstant* const found = graph.constants->find(key);
-    if (found == nullptr) return make_error(Code::NOT_FOUND, std::string("no constant '") + key + "'");
-    return found->bytes;
-  };
+  options.read_constant = graph.read_constant;
   if (noise != nullptr)
     options.on_result = [noise](std::string_view op, host::Tensor& result) {
       noise->change_result(op, result);
     };
   ETB_ASSIGN(host::GraphExecutor executor,
-             host::GraphExecutor::make(graph.image.span(), reference_kernels(), options));
+             host::GraphExecutor::make(graph.image, reference_kernels(), options));
   if (executor.input_count() != inputs.size())
     return make_error(Code::INTERNAL,
                       fmt::format("{} inputs, expected {}", inputs.size(), executor.input_count()));
@@ -128,6 +124,17 @@ void widen(ExpectedTensor& expected, std::vector<double> noisy, double& largest)
 }  // namespace
 
 Result<std::vector<ExpectedTensor>> expect_results(const NetworkGraph& graph,
+                                                   const std::vector<TensorData>& inputs,
+                                                   const PrecisionContract& contract, std::string_view seed) {
+  const auto read = [&](const char* key) -> Result<std::span<const std::byte>> {
+    const partition::KeyedConstant* const found = graph.constants->find(key);
+    if (found == nullptr) return make_error(Code::NOT_FOUND, std::string("no constant '") + key + "'");
+    return found->bytes;
+  };
+  return expect_results(GraphWithConstants{graph.image.span(), read}, inputs, contract, seed);
+}
+
+Result<std::vector<ExpectedTensor>> expect_results(const GraphWithConstants& graph,
                                                    const std::vector<TensorData>& inputs,
                                                    const PrecisionContract& contract, std::string_view seed) {
   ETB_ASSIGN(std::vector<ExpectedTensor> out, run(graph, inputs, nullptr));

@@ -9,6 +9,7 @@
 
 #include "conformance/judge/contract.hpp"
 #include "conformance/networks/compile_network.hpp"
+#include "host/portable_backend/graph_executor.hpp"
 
 namespace etb::conformance {
 
@@ -20,8 +21,19 @@ struct ExpectedTensor {
   bool is_floating = true;
 };
 
+// A verified graph image, and the bytes of its constants by key.
+struct GraphWithConstants {
+  std::span<const uint8_t> image;
+  host::ConstantBytes read_constant;
+};
+
 // Runs the graph. `inputs` are dense and row-major. The contract's units are those of the changes.
 [[nodiscard]] Result<std::vector<ExpectedTensor>> expect_results(const NetworkGraph& graph,
+                                                                 const std::vector<TensorData>& inputs,
+                                                                 const PrecisionContract& contract,
+                                                                 std::string_view seed);
+
+[[nodiscard]] Result<std::vector<ExpectedTensor>> expect_results(const GraphWithConstants& graph,
                                                                  const std::vector<TensorData>& inputs,
                                                                  const PrecisionContract& contract,
                                                                  std::string_view seed);
