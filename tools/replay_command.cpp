@@ -190,7 +190,8 @@ void print_text(const Json& report, bool has_several_files, std::ostream& out) {
   out << fmt::format("{} {} on {} {}\n", text(report["recorded"], "plugin"),
                      text(report["recorded"], "version"), text(report["found"], "plugin"),
                      text(report["found"], "version"));
-  for (const Json& line : report["log"]) out << line.get<std::string>() << '\n';
+  if (report.contains("log"))
+    for (const Json& line : report["log"]) out << line.get<std::string>() << '\n';
   if (report.contains("death")) {
     const Json& death = report["death"];
     out << fmt::format("the plugin ended the process in call {}, {}: {}\n", death["call"].get<uint64_t>(),
