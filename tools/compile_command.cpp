@@ -17,13 +17,13 @@
 #include "api/format/output_file.hpp"
 #include "api/format/printable_text.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
-#include "partitioner_sdk/emit/etrecord.hpp"
 #include "partitioner_sdk/import/import.hpp"
 #include "partitioner_sdk/import/input_bounds.hpp"
 #include "partitioner_sdk/import/training_mode.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "tools/command.hpp"
+#include "tools/compile/compilation_record.hpp"
 #include "tools/compile/constant_methods.hpp"
 #include "tools/compile/delegation.hpp"
 #include "tools/compile/extensions.hpp"
@@ -186,7 +186,7 @@ struct Job {
 
 // Compiles a method to the edge dialect, the form that plugins see.
 Result<ir::Module> compile_method(Job& job, const std::string& name, const std::string& path,
-                                  emit::RecordedMethod& record) {
+                                  CompilationRecord& record) {
   const Options& options = job.options;
   job.progress.show(name + ": reading the archive");
   ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.custom_ops()}));
@@ -196,16 +196,17 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
   module.name = name;
   job.watch.lap("import");
   job.observe("import", module);
+  if (!options.record.empty()) {
+    record.add_exported(module);
+    if (name == "forward") record.add_inputs(path, options.model);
+  }
   passes::PipelineOptions pipeline = job.pipeline();
   pipeline.decompose.preserved = job.delegation->preserved_ops();
   const bool has_plugins = !options.delegation.backends.names.empty();
   if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   ETB_TRY(passes::to_edge(module, pipeline));
   for (const std::string& assumption : pt2::bound_data_sizes(module)) job.warn(assumption);
-  if (!options.record.empty()) {
-    record.name = name;
-    record.edge_program = emit::edge_program_json(module);
-  }
+  if (!options.record.empty()) record.add_edge(module);
   ETB_TRY(passes::simplify(module, pipeline));
   return module;
 }
@@ -213,7 +214,7 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
 // Contents of the output files.
 struct Parts {
   std::vector<ir::Module> modules;
-  std::vector<emit::RecordedMethod> records;  // if a record is requested
+  CompilationRecord record;  // if one is requested
   DelegateData delegates;
 };
 
@@ -231,27 +232,28 @@ Result<emit::Program> emit_program(const Options& options, Parts& parts) {
   return emit::emit(parts.modules, emit_options);
 }
 
-Status write_record(const Options& options, Parts& parts, const emit::Program& program) {
-  if (options.record.empty()) return {};
-  for (size_t i = 0; i < parts.records.size(); ++i) {
-    parts.records[i].debug_handles = program.methods[i].debug_handles;
-    for (const auto& call : program.methods[i].delegate_calls) {
-      const emit::Delegate& delegate = parts.delegates.delegates[call.delegate];
-      parts.records[i].delegate_calls.push_back({call.instruction_index, delegate.id, delegate.debug_names});
-    }
-  }
-  return emit::write_etrecord(parts.records, options.record);
-}
-
 // Standard output receives a copy of a complete file.
 Status write_program(const emit::Program& program, const std::string& output,
-                     std::span<const ir::FileBytes> files, Session& session) {
-  if (output != kStandardFile) return emit::write_file(program, output, files);
+                     std::span<const ir::FileBytes> files, bool has_record, CompilationRecord& record,
+                     Session& session) {
+  const auto identify = [&](const std::string& path) -> Status {
+    std::error_code failed;
+    if (!has_record || !std::filesystem::is_regular_file(path, failed)) return {};  // a device has no digest
+    ETB_ASSIGN(format::ProgramIdentity identity, format::identify_program(path));
+    if (output == kStandardFile) identity.name = "standard output";
+    record.set_program(std::move(identity));
+    return {};
+  };
+  if (output != kStandardFile) {
+    ETB_TRY(emit::write_file(program, output, files));
+    return identify(output);
+  }
   std::error_code failed;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
   if (failed) return make_error(Code::ACCESS_FAILED, "no folder for temporary files: " + failed.message());
   ETB_ASSIGN(format::OutputFile file, format::OutputFile::open_unnamed(folder.string()));
   ETB_TRY(emit::write_file(program, file, files));
+  ETB_TRY(identify("/proc/self/fd/" + std::to_string(file.descriptor())));
   return copy_to_output(file.descriptor(), session);
 }
 
@@ -264,8 +266,12 @@ Result<emit::Program> write_files(const Options& options, Parts& parts, const st
     files.insert(files.end(), module.files.begin(), module.files.end());
   if (!options.external_data.empty())
     ETB_TRY(emit::write_external_file(program, options.external_data, files));
-  ETB_TRY(write_program(program, output, files, session));
-  ETB_TRY(write_record(options, parts, program));
+  const bool has_record = !options.record.empty();
+  ETB_TRY(write_program(program, output, files, has_record, parts.record, session));
+  if (has_record) {
+    parts.record.add_maps(program, parts.delegates.delegates);
+    ETB_TRY(parts.record.write(options.record));
+  }
   job.watch.lap("write");
   return program;
 }
@@ -398,7 +404,7 @@ Result<ExitCode> compile_program(const Options& options, const SessionLayers& la
   job.watch.lap("plugins");
   Parts parts;
   for (const auto& [name, path] : methods) {
-    ETB_ASSIGN(ir::Module module, compile_method(job, name, path, parts.records.emplace_back()));
+    ETB_ASSIGN(ir::Module module, compile_method(job, name, path, parts.record));
     parts.modules.push_back(std::move(module));
   }
   ETB_TRY(job.extensions.check_formulas(options.extensions, job.ops));

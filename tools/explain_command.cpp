@@ -70,11 +70,15 @@ Result<std::vector<std::string>> loaded_libraries(const host::Registry& registry
 // Rejects a pin that names no plugin: it would have no effect.
 Status check_pin(const host::Registry& registry, const std::string& pin) {
   if (pin.empty()) return {};
-  std::vector<std::string> ids;
-  for (const host::PluginEntry& entry : registry.plugins())
-    if (!entry.id.empty()) ids.push_back(entry.id);
-  if (std::find(ids.begin(), ids.end(), pin) != ids.end()) return {};
-  return make_error(Code::NOT_FOUND, "--pin: no plugin has this id: " + unknown_name(pin, ids));
+  std::vector<std::string> names;
+  for (const host::PluginEntry& entry : registry.plugins()) {
+    if (entry.id.empty()) continue;
+    if (entry.id == pin || entry.has_alias(pin)) return {};
+    names.push_back(entry.id);
+    if (entry.manifest)
+      names.insert(names.end(), entry.manifest->aliases.begin(), entry.manifest->aliases.end());
+  }
+  return make_error(Code::NOT_FOUND, "--pin: no plugin has this id or alias: " + unknown_name(pin, names));
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
@@ -110,7 +114,7 @@ void register_explain(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("explain", "Explain which plugin a name selects on this machine, and why");
   command->add_option("NAME", options->name, "Plugin id, delegate id of a program, or alias")->required();
-  command->add_option("--pin", options->pin, "Prefer the plugin with this id")->type_name("ID");
+  command->add_option("--pin", options->pin, "Prefer the plugin with this id or alias")->type_name("PLUGIN");
   command->add_option("--payload-version", options->payload_version, "Version of the payload to run")
       ->check(whole_number(0, UINT32_MAX))
       ->type_name("N");

@@ -29,6 +29,9 @@ constexpr Row kRows[] = {
     {FileKind::kEmpty, "an empty file", "the step that wrote it may have failed"},
     {FileKind::kProgram, "a program (.pte)",
      "`etbackend run FILE` runs it, `etbackend info FILE` prints its contents"},
+    {FileKind::kBundle, "a bundled program (.bpte)",
+     "`etbackend run FILE` runs its test cases, `etbackend bundle FILE --extract PROGRAM.pte` writes its "
+     "program"},
     {FileKind::kArchive, "an archive of torch.export (.pt2)",
      "`etbackend compile FILE` makes a program (.pte) of it; `etbackend run FILE` runs it on portable "
      "kernels, "
@@ -36,7 +39,9 @@ constexpr Row kRows[] = {
     {FileKind::kGraphImage, "a graph image (.etg)", "`etbackend graph FILE` prints it"},
     {FileKind::kGraphText, "the text of a graph", "`etbackend graph FILE` reads it"},
     {FileKind::kRecord, "a record of a compilation (.etrecord)",
-     "ExecuTorch's Inspector reads it; the program of the same compilation is the .pte file"},
+     "`etbackend inspect RUN.etdp --etrecord FILE` and ExecuTorch's Inspector read it; the program of the "
+     "same "
+     "compilation is the .pte file"},
     {FileKind::kExternalData, "external weights (.ptd)", "`etbackend run PROGRAM --data FILE` reads them"},
     {FileKind::kEtdump, "a record of runs (.etdp)", "`etbackend inspect FILE` prints it"},
     {FileKind::kCallTrace, "a call trace (.etbt)",
@@ -147,6 +152,7 @@ FileKind kind_of_text(const Sample& sample) {
 FileKind kind_of(const Sample& sample, uint64_t nbytes) {
   if (nbytes == 0) return FileKind::kEmpty;
   if (sample.has(4, "ET12")) return FileKind::kProgram;
+  if (sample.has(4, "BP08")) return FileKind::kBundle;
   if (sample.has(4, "ETG1")) return FileKind::kGraphImage;
   if (sample.has(4, "FT01")) return FileKind::kExternalData;
   if (sample.has(8, "ED00")) return FileKind::kEtdump;

@@ -13,6 +13,7 @@ enum class FileKind {
   kUnknown,  // also a file that cannot be read: the command's own error is better
   kEmpty,
   kProgram,       // .pte
+  kBundle,        // .bpte
   kArchive,       // .pt2
   kGraphImage,    // .etg
   kGraphText,     // text of an image or of a stage of the compiler

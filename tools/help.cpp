@@ -18,7 +18,9 @@ constexpr Row kCommandGroups[] = {
     {"bench", "Run programs"},
     {"info", "Run programs"},
     {"inspect", "Run programs"},
+    {"diff", "Run programs"},
     {"compile", "Make programs"},
+    {"bundle", "Make programs"},
     {"graph", "Make programs"},
     {"list", "Find plugins"},
     {"explain", "Find plugins"},
@@ -32,10 +34,13 @@ constexpr Row kCommandGroups[] = {
 
 // Options by group. One that is in no row stays in "Options".
 constexpr Row kOptionGroups[] = {
-    {"Inputs", "--input --inputs --random --ones --input-shapes --data --method --model --bound --constant"},
+    {"Inputs",
+     "--etrecord_path --debug_buffer_path --input --inputs --random --ones --input-shapes --data --method "
+     "--model --bound --constant"},
     {"Outputs",
      "--output --output-dir --output-file --print-output --external-data --etrecord --json --format "
-     "--csv --tsv --perfetto --markdown --html --report --report-json --report-html --junit --sarif "
+     "--csv --tsv --tsv_path --perfetto --markdown --html --report --report-json --report-html --junit "
+     "--sarif "
      "--coverage --results "
      "--save --times --dump-after"},
     {"Plugins",
@@ -43,12 +48,15 @@ constexpr Row kOptionGroups[] = {
      "--compile-spec --isolate --plugin-timeout-ms --sanitizer-host --strict --plugin --from"},
     {"Choice of nodes",
      "--only-op --skip-op --only-module --skip-module --only-node --skip-node --min-region"},
+    {"Test cases", "--bundle --testset --rtol --atol --case --expect --expect-from --list --extract"},
     {"Operators", "--custom-op --rules --decompose --allow-missing-kernels"},
     {"Limits",
      "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
      "--minimise-time --max-time"},
     {"Measurement",
-     "--repeat --skip --by --top --warmup --threads --cpu_threads --min-time --samples --against "
+     "--repeat --skip --by --top --metric --gap --each-node --borders-only --block --total-for "
+     "--compare_results --source_time_scale "
+     "--target_time_scale --warmup --threads --cpu_threads --min-time --samples --against "
      "--fail-if-slower "
      "--profile --parallel"},
     {"General", "--help --version --config --no-config --color --quiet --verbose"},
@@ -59,18 +67,29 @@ constexpr Row kExamples[] = {
     {"run", "etbackend run model.pte --input x.npy --output-dir out"},
     {"run", "etbackend run model.pte --random 7 --repeat 100 --threads 0"},
     {"run", "etbackend run model.pte --backend-pin XnnpackBackend=xnnpack --json"},
+    {"run", "etbackend run model.bpte --rtol 1e-3 --atol 1e-5   # test cases, written by etbackend bundle"},
     {"bench", "etbackend bench model.pte --threads 1,2"},
     {"bench", "etbackend bench new.pte --against old.pte"},
     {"compile", "etbackend compile model.pt2 -o model.pte      # portable kernels only"},
     {"compile", "etbackend compile model.pt2 -b xnnpack -o model.pte --report"},
     {"compile", "etbackend compile model.pt2 -b xnnpack --skip-op 'aten.softmax*' -o model.pte"},
+    {"bundle", "etbackend bundle model.pte --input x.npy --expect y.npy -o model.bpte"},
+    {"bundle",
+     "etbackend bundle model.pte --random 1 --case --random 2 --expect-from eager --model model.pt2 -o "
+     "model.bpte"},
+    {"bundle", "etbackend bundle model.bpte --list"},
     {"info", "etbackend info model.pte                       # methods, operators, memory"},
     {"info", "etbackend info xnnpack                         # a plugin's manifest and state"},
     {"info", "etbackend info model.pte --html memory.html"},
     {"inspect",
      "etbackend inspect run.etdp --top 10              # recorded by etbackend run --profile run.etdp"},
     {"inspect", "etbackend inspect run.etdp --by op --skip 1"},
+    {"inspect", "etbackend inspect run.etdp --etrecord model.etrecord --by line --top 10"},
+    {"inspect", "etbackend inspect new.etdp --against old.etdp"},
     {"inspect", "etbackend inspect run.etdp --perfetto trace.json"},
+    {"diff", "etbackend diff eager xnnpack --model model.pt2 --random 7 --save found"},
+    {"diff", "etbackend diff portable ./build/plugins.d/my_npu.json --model model.pt2"},
+    {"diff", "etbackend diff eager my_npu --model model.pt2 --each-node --tsv gap.tsv"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
     {"list", "etbackend list --places                        # and every folder searched"},

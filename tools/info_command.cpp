@@ -7,9 +7,11 @@
 #include <memory>
 
 #include "api/format/printable_text.hpp"
+#include "host/bundle/bundle_file.hpp"
 #include "host/registry/manifest_lines.hpp"
 #include "host/registry/reason.hpp"
 #include "partitioner_sdk/import/import.hpp"
+#include "tools/bundle/bundle_report.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/plugin_registry.hpp"
 #include "tools/program_info/archive_report.hpp"
@@ -86,13 +88,19 @@ Result<ExitCode> show_program(const Options& options, const std::string& path, S
                  {{"--html", options.html_path}, {"--json", options.json ? kStandardFile : ""}}, session));
   ETB_ASSIGN(ProgramFile file, read_program_file(path));
   file.path = with_input_named(file.path, session);
-  const nlohmann::ordered_json report = report_program(file);
+  nlohmann::ordered_json report = report_program(file);
+  std::string bundle_text;
+  if (find_file_kind(path) == FileKind::kBundle) {
+    ETB_ASSIGN(const host::BundleFile bundle, host::BundleFile::open(path));
+    report["bundle"] = report_bundle(bundle.view(), file.path);
+    bundle_text = format_bundle(report["bundle"]) + "\n";
+  }
   if (!options.html_path.empty())
     ETB_TRY(write_output(options.html_path, format_html(file, report), session));
   if (options.json)
     print_json(report, session.out);
   else
-    (has_output ? session.err : session.out) << format_report(report, options.digests);
+    (has_output ? session.err : session.out) << bundle_text << format_report(report, options.digests);
   return ExitCode::OK;
 }
 
@@ -143,7 +151,7 @@ Result<ExitCode> show_plugin(const Options& options, bool is_path, Session& sess
 // A name with a slash or the ending of a model is a path. Another one is a path if it is a model's file.
 bool is_path(const std::string& name, FileKind kind) {
   return name.find('/') != std::string::npos || name.ends_with(".pte") || name.ends_with(".pt2") ||
-         (kind != FileKind::kUnknown && kind != FileKind::kText);
+         name.ends_with(".bpte") || (kind != FileKind::kUnknown && kind != FileKind::kText);
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
@@ -153,8 +161,9 @@ Result<ExitCode> run(const Options& options, Session& session) {
   if (kind == FileKind::kArchive) return show_archive(options, path, session);
   if (kind == FileKind::kManifest || kind == FileKind::kLibrary || kind == FileKind::kJson)
     return show_plugin(options, true, session);
-  ETB_TRY(expect_kind(path, {FileKind::kProgram},
-                      "a program (.pte), an archive (.pt2), or the name or manifest of a plugin"));
+  ETB_TRY(expect_kind(
+      path, {FileKind::kProgram, FileKind::kBundle},
+      "a program (.pte), a bundled program (.bpte), an archive (.pt2), or the name or manifest of a plugin"));
   return show_program(options, path, session);
 }
 
@@ -165,10 +174,10 @@ void register_info(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "info", "Print a plugin's manifest and state on this machine, or the contents of a program or archive");
   command
-      ->add_option(
-          "NAME", options->name,
-          "Plugin id, delegate id, alias, manifest or library of a plugin; or a program (.pte) or archive "
-          "(.pt2), - for standard input")
+      ->add_option("NAME", options->name,
+                   "Plugin id, delegate id, alias, manifest or library of a plugin; or a program (.pte), "
+                   "bundled program "
+                   "(.bpte) or archive (.pt2), - for standard input")
       ->required();
   command->add_flag("--json", options->json, "Print the manifest, or the report on a file, as JSON");
   command->add_flag("--digests", options->digests, "Also print the keys of a program's named data");

@@ -33,9 +33,12 @@ host::RegistryOptions registry_options(const Session& session) {
   options.distribution_paths = distribution_paths();
   options.secure = options.secure || session.secure;
   if (session.verbose) {
-    const host::SearchPath path =
-        host::make_search_path({options.application_paths, options.distribution_paths, options.admin_path,
-                                options.secure, options.environment});
+    const host::SearchPath path = host::make_search_path({options.application_paths,
+                                                          options.distribution_paths,
+                                                          options.admin_path,
+                                                          {},
+                                                          options.secure,
+                                                          options.environment});
     for (const host::SearchFolder& place : path.places)
       session.err << "searches " << to_text(place.tier) << " folder " << place.path << '\n';
   }

@@ -10,8 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "api/format/etdump.hpp"
+#include "host/bundle/bundled_module.hpp"
+#include "api/format/etdump_program.hpp"
 #include "host/module/module.hpp"
 #include "host/profile/etdump_tracer.hpp"
+#include "tools/bundle/bundle_options.hpp"
+#include "tools/bundle/case_report.hpp"
+#include "tools/bundle/case_runs.hpp"
 #include "tools/command.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
@@ -53,6 +58,7 @@ struct Options {
   std::vector<std::string> layers;
   std::string load_mode;  // empty: mmap, or file with --serve
   LimitOptions limits;
+  BundleOptions bundle;
   std::string profile;  // ETDump of all runs
   bool json = false;
   bool serve = false;
@@ -181,10 +187,19 @@ Status open_inputs(Options& options, Session& session) {
   return {};
 }
 
-// Writes what the tracer recorded. A note says when some of it was dropped.
-Status write_profile(const Options& options, const host::EtdumpTracer& tracer, Session& session) {
+// Writes what the tracer recorded. A note says when some of it was dropped. `run_cases` has the test case of each run.
+Status write_profile(const Options& options, const host::EtdumpTracer& tracer,
+                     std::span<const int32_t> run_cases, Session& session) {
   if (options.profile.empty()) return {};
-  ETB_ASSIGN(const std::vector<std::byte> file, format::write_etdump(tracer.blocks()));
+  std::vector<format::EtdumpBlock> blocks = tracer.blocks();
+  size_t run = 0;
+  for (format::EtdumpBlock& block : blocks)
+    if (block.name == "Execute" && run < run_cases.size()) block.bundled_input_index = run_cases[run++];
+  // `inspect --etrecord` then recognises the record of another program.
+  ETB_ASSIGN(format::ProgramIdentity program, format::identify_program(options.file));
+  program.name = with_input_named(program.name, session);
+  format::set_program(blocks, program);
+  ETB_ASSIGN(const std::vector<std::byte> file, format::write_etdump(blocks));
   const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
   ETB_TRY(write_output(options.profile, bytes, session));
   if (tracer.dropped_count() != 0)
@@ -204,6 +219,49 @@ Status check_profile(const Options& options, const Session& session) {
   return format::expect_writable(options.profile);
 }
 
+// The inputs are in the bundle.
+Status check_bundle_options(const Options& options) {
+  const InputOptions& inputs = options.inputs;
+  const bool has_inputs = !inputs.inputs.empty() || !inputs.input_list.empty() || inputs.random_seed ||
+                          inputs.ones || !options.input_shapes.empty();
+  if (has_inputs)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "options of inputs for a bundled program, which has the inputs of its test cases\n"
+                      "hint: `etbackend bundle FILE --extract PROGRAM.pte` writes the program alone");
+  if (options.serve)
+    return make_error(Code::INVALID_ARGUMENT, "--serve runs programs (.pte), found a bundled program");
+  return {};
+}
+
+Result<ExitCode> run_bundle(const Options& options, host::BundledModule& bundled,
+                            const host::EtdumpTracer& tracer, const SearchedDelegates& delegates,
+                            Session& session) {
+  CaseOptions cases;
+  cases.method = options.method;
+  cases.index = options.bundle.index;
+  cases.tolerances = {options.bundle.rtol.value_or(kRunnerTolerance),
+                      options.bundle.atol.value_or(kRunnerTolerance)};
+  ETB_ASSIGN(cases.models, split_models(options.bundle.models, bundled.module().method_names()));
+  cases.repeat = options.repeat;
+  cases.warmup = options.warmup;
+  cases.timeout_ms = options.limits.timeout_ms;
+  cases.shows_all = options.print_output == "all";
+  cases.output_dir = options.output_dir;
+  cases.output_file = options.output_file;
+  ETB_ASSIGN(const CaseRuns runs, run_cases(bundled, cases));
+  ETB_TRY(write_profile(options, tracer, runs.run_cases, session));
+  if (options.json) {
+    Json report{{"file", with_input_named(options.file, session)}};
+    report.update(report_cases(runs, cases));
+    report["backends"] = to_json(delegates);
+    session.out << report.dump(2, ' ', true, Json::error_handler_t::replace) << '\n';
+  } else {
+    (options.profile == kStandardFile ? session.err : session.out)
+        << format_cases(runs, cases, options.print_output);
+  }
+  return runs.count(CaseVerdict::kFail) == 0 ? ExitCode::OK : ExitCode::NEGATIVE;
+}
+
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
   ETB_TRY(check_profile(options, session));
   host::EtdumpTracer tracer;
@@ -215,8 +273,16 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.secure = session.secure;
   module_options.limits = options.limits.limits;
   ETB_ASSIGN(options.file, input_path(options.file, session));
-  ETB_TRY(expect_kind(options.file, {FileKind::kProgram, FileKind::kArchive},
-                      "a program (.pte) or an archive (.pt2)"));
+  const bool is_bundle = find_file_kind(options.file) == FileKind::kBundle;
+  if (is_bundle) ETB_TRY(check_bundle_options(options));
+  if (!is_bundle && options.bundle.is_set()) {
+    ETB_TRY(expect_kind(options.file, {}, "a bundled program (.bpte)"));
+    return make_error(
+        Code::INVALID_DATA,
+        "'" + options.file + "': found a file of an unknown kind, expected a bundled program (.bpte)");
+  }
+  ETB_TRY(expect_kind(options.file, {FileKind::kProgram, FileKind::kArchive, FileKind::kBundle},
+                      "a program (.pte), an archive (.pt2) or a bundled program (.bpte)"));
   for (std::string& data : module_options.data_files) {
     ETB_ASSIGN(data, input_path(data, session));
     ETB_TRY(expect_kind(data, {FileKind::kExternalData}, "external weights (.ptd)"));
@@ -231,6 +297,11 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   registry.services.pool = &pool;
   SearchedDelegates delegates(std::move(registry), std::move(choices));
   module_options.delegates = &delegates;
+  if (is_bundle) {
+    ETB_ASSIGN(host::BundledModule bundled, host::BundledModule::open(options.file, module_options));
+    ETB_TRY(delegates.check_choices(bundled.module()));
+    return run_bundle(options, bundled, tracer, delegates, session);
+  }
   Times times;
   ETB_ASSIGN(host::Module module, open_module(options.file, module_options, times));
   ETB_TRY(delegates.check_choices(module));
@@ -249,7 +320,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   ETB_ASSIGN(const std::vector<host::EValue> outputs, module.get_outputs(options.method));
   if (!options.output_dir.empty()) ETB_TRY(write_npy_files(options.output_dir, outputs));
   if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
-  ETB_TRY(write_profile(options, tracer, session));
+  ETB_TRY(write_profile(options, tracer, {}, session));
   if (options.json) {
     session.out << to_json(options, times, delegates, outputs, inputs, session)
                        .dump(2, ' ', true, Json::error_handler_t::replace)
@@ -302,13 +373,15 @@ void add_repeat_options(CLI::App& command, Options& options) {
 
 void register_run(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "run", "Run a method of a program (.pte), or the graph of an archive (.pt2) on portable kernels");
+  CLI::App* command = app.add_subcommand("run",
+                                         "Run a method of a program (.pte), the graph of an archive (.pt2) "
+                                         "on portable kernels, or the test cases of a "
+                                         "bundled program (.bpte)");
   command
-      ->add_option(
-          "FILE,--model_path", options->file,
-          "Program, or archive of torch.export, whose graph runs node by node without plugins; - for "
-          "standard input")
+      ->add_option("FILE,--model_path,--bundled_program_path", options->file,
+                   "Program, archive of torch.export, whose graph runs node by node without plugins, or "
+                   "bundled program, "
+                   "whose test cases run and are compared; - for standard input")
       ->required();
   command
       ->add_option("--method,--method_name", options->method,
@@ -334,6 +407,7 @@ void register_run(CLI::App& app, Session& session) {
   add_layer_option(*command, options->layers);
   add_repeat_options(*command, *options);
   add_limit_options(*command, options->limits);
+  add_bundle_options(*command, options->bundle);
   command
       ->add_option(
           "--profile,--etdump_path", options->profile,

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "api/format/input_file.hpp"
+#include "conformance/outcome/measured_case.hpp"
 #include "conformance/process/confinement.hpp"
 #include "conformance/process/in_process.hpp"
 #include "conformance/process/replay.hpp"
@@ -286,6 +287,11 @@ std::string without_end(const std::string& name) {
 // Returns the items of a replay file in order: those that must run before, then the failure itself.
 Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Case>& out_small) {
   std::vector<Item> out;
+  if (repro.is_measured) {
+    out_small = make_measured_case(repro.name, *repro.small);
+    out.push_back({repro.name, out_small.get(), nullptr});
+    return out;
+  }
   std::vector<std::string> names = repro.sequence;
   names.push_back(repro.name);
   for (const std::string& name : names) {

@@ -41,6 +41,13 @@ etb_status check_identifier(Bytes head, const char* expected, const char* kind, 
     return fail(error, ETB_INVALID_PROGRAM, "%s: file of %zu bytes, expected at least 8", kind, head.size());
   }
   if (has_tag(head, 4, expected)) return ETB_OK;
+  if (has_tag(head, 4, "BP08")) {
+    return fail(error, ETB_INVALID_PROGRAM,
+                "%s: found a bundled program (.bpte), expected '%s' at byte 4\nhint: `etbackend run FILE` "
+                "runs its test "
+                "cases, `etbackend bundle FILE --extract PROGRAM.pte` writes its program",
+                kind, expected);
+  }
   return fail(error, ETB_INVALID_PROGRAM, "%s: identifier '%s' at byte 4, expected '%s'", kind,
               PrintableTag(head, 4).text, expected);
 }

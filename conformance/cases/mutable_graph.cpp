@@ -27,7 +27,8 @@ Result<SpecDesc> read_spec(const graph::View& view, const etb_graph_spec& spec) 
   return out;
 }
 
-Result<MutableGraph::Input> read_input(const graph::View& view, uint32_t index) {
+Result<MutableGraph::Input> read_input(const graph::View& view, uint32_t index,
+                                       const FindConstant& find_constant) {
   const graph::Graph method = view.method();
   const etb_graph_input input = method.input(index);
   const graph::Value value = method.value(index);
@@ -38,9 +39,14 @@ Result<MutableGraph::Input> read_input(const graph::View& view, uint32_t index) 
   ETB_ASSIGN(out.spec, read_spec(view, value.spec()));
   if (input.constant == graph::kNone) return out;
   const etb_graph_constant constant = view.constant(input.constant);
-  if (constant.data == nullptr && constant.nbytes != 0)
-    return make_error(Code::NOT_SUPPORTED, "case graph: a constant outside the image");
   const auto* data = static_cast<const uint8_t*>(constant.data);
+  if (data == nullptr && constant.nbytes != 0) {
+    const std::span<const std::byte> found =
+        find_constant ? find_constant(constant.key) : std::span<const std::byte>();
+    if (found.size() != constant.nbytes)
+      return make_error(Code::NOT_SUPPORTED, "case graph: a constant outside the image");
+    data = reinterpret_cast<const uint8_t*>(found.data());
+  }
   out.constant.emplace(data, data + (data != nullptr ? constant.nbytes : 0));
   return out;
 }
@@ -73,7 +79,7 @@ const SpecDesc& MutableGraph::spec_of(uint32_t value) const {
   return const_cast<MutableGraph*>(this)->spec_of(value);
 }
 
-Result<MutableGraph> read_mutable_graph(const graph::ImageBytes& image) {
+Result<MutableGraph> read_mutable_graph(const graph::ImageBytes& image, const FindConstant& find_constant) {
   ETB_ASSIGN(const graph::View view, graph::View::open(image.span()));
   if (view.graph_count() != 1) return make_error(Code::NOT_SUPPORTED, "case graph: control flow");
   const graph::Graph method = view.method();
@@ -84,7 +90,7 @@ Result<MutableGraph> read_mutable_graph(const graph::ImageBytes& image) {
                            symbol.has_hint != 0 ? std::optional<int64_t>(symbol.hint) : std::nullopt});
   }
   for (uint32_t i = 0; i < method.inputs().size(); ++i) {
-    ETB_ASSIGN(MutableGraph::Input input, read_input(view, i));
+    ETB_ASSIGN(MutableGraph::Input input, read_input(view, i, find_constant));
     out.inputs.push_back(std::move(input));
   }
   for (const graph::Node& node : method.nodes()) {

@@ -4,7 +4,9 @@
 // rejects any other.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,7 +40,12 @@ struct MutableGraph {
   graph::SpecDesc& spec_of(uint32_t value);
 };
 
-[[nodiscard]] Result<MutableGraph> read_mutable_graph(const graph::ImageBytes& image);
+// Returns the bytes of a constant outside the image.
+using FindConstant = std::function<std::span<const std::byte>(const char* key)>;
+
+// Without `find_constant`, constants outside the image are an error.
+[[nodiscard]] Result<MutableGraph> read_mutable_graph(const graph::ImageBytes& image,
+                                                      const FindConstant& find_constant = {});
 [[nodiscard]] Result<graph::ImageBytes> write_image(const MutableGraph& graph);
 
 // Returns nodes [first, last) alone. Values from outside become inputs, constants stay constants. Results

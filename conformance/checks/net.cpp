@@ -6,7 +6,8 @@
 #include <deque>
 
 #include "conformance/checks/groups.hpp"
-#include "conformance/networks/expected.hpp"
+#include "conformance/judge/expected.hpp"
+#include "conformance/networks/compile_network.hpp"
 #include "conformance/networks/networks.hpp"
 #include "conformance/networks/recording_delegates.hpp"
 #include "host/module/module.hpp"
@@ -59,8 +60,9 @@ class Trial {
         make_network_inputs(network_, fixed, size, fmt::format("{}@{}", run, round));
     ETB_ASSIGN(const NetworkGraph whole,
                make_network_graph(std::move(fixed.module), context_.spec().evaluate));
-    ETB_ASSIGN(const std::vector<ExpectedTensor> expected,
-               expect_results(whole, inputs, context_.contract(), network_.name));
+    ETB_ASSIGN(
+        const std::vector<ExpectedTensor> expected,
+        expect_results(whole.image.span(), whole.reader(), inputs, context_.contract(), network_.name));
     context_.progress().at(fmt::format("run {} with a batch of {}", run, size).c_str());
     std::vector<host::OwnedTensor> tensors;
     std::vector<host::EValue> values;
@@ -88,8 +90,9 @@ class Trial {
   Status compare_region(const RegionCall& call, size_t run) {
     if (call.region >= compiled_.regions.size())
       return make_error(Code::INTERNAL, "a call of an unknown region");
+    const NetworkGraph& region = compiled_.regions[call.region];
     const Result<std::vector<ExpectedTensor>> expected =
-        expect_results(compiled_.regions[call.region], call.inputs, context_.contract(), network_.name);
+        expect_results(region.image.span(), region.reader(), call.inputs, context_.contract(), network_.name);
     if (!expected) return {};  // an op that the portable kernels have only in parts; the whole was compared
     for (size_t i = 0; i < expected->size() && i < call.outputs.size(); ++i)
       compare((*expected)[i], call.outputs[i],

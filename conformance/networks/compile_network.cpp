@@ -21,6 +21,14 @@ void take_faults(const partition::Partition& partition, CompiledNetwork& out) {
 
 }  // namespace
 
+host::ConstantBytes NetworkGraph::reader() const {
+  return [this](const char* key) -> Result<std::span<const std::byte>> {
+    const partition::KeyedConstant* const found = constants->find(key);
+    if (found == nullptr) return make_error(Code::NOT_FOUND, std::string("no constant '") + key + "'");
+    return found->bytes;
+  };
+}
+
 Result<CompiledNetwork> compile_network(ir::Module module, Subject& subject,
                                         const passes::Evaluate& evaluate) {
   std::vector<std::unique_ptr<partition::Compiler>> compilers;

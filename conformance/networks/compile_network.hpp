@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/subject/subject.hpp"
+#include "host/portable_backend/graph_executor.hpp"
 #include "partitioner_sdk/emit/program_memory.hpp"
 #include "partitioner_sdk/partition/partition.hpp"
 #include "partitioner_sdk/passes/fold_constants.hpp"
@@ -19,6 +20,9 @@ namespace etb::conformance {
 struct NetworkGraph {
   graph::ImageBytes image;
   std::shared_ptr<const partition::ConstantKeys> constants;
+
+  // Valid as long as the graph.
+  host::ConstantBytes reader() const;
 };
 
 struct CompiledNetwork {

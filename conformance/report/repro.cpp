@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxSequence = 100000;
+constexpr const char* kMeasuredRule = "measured";
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out;
@@ -37,6 +38,7 @@ std::string to_json_text(const Repro& repro) {
                                 {"contract", repro.contract},
                                 {"plugin", repro.plugin_id},
                                 {"finding", repro.finding}};
+  if (repro.is_measured) out["rule"] = kMeasuredRule;
   if (repro.small) out["small"] = to_json(*repro.small);
   return out.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -59,6 +61,12 @@ Result<Repro> parse_repro(const std::string& text) {
   ETB_ASSIGN(out.finding, text_in(object, "finding"));
   if (const auto small = object.find("small"); small != object.end()) {
     ETB_ASSIGN(out.small, small_case_from_json(*small));
+  }
+  if (const auto rule = object.find("rule"); rule != object.end()) {
+    if (*rule != kMeasuredRule || !out.small)
+      return make_error(Code::INVALID_DATA, std::string("replay: a rule, expected '") + kMeasuredRule +
+                                                "' and a graph in 'small'");
+    out.is_measured = true;
   }
   if (sequence == object.end() || !sequence->is_array() || sequence->size() > kMaxSequence)
     return make_error(Code::INVALID_DATA, "replay: no sequence");

@@ -21,6 +21,7 @@ struct Repro {
   std::string plugin_id;
   std::string finding;             // text for the report
   std::optional<SmallCase> small;  // a smaller graph that fails like the case; judged by the same rule
+  bool is_measured = false;        // `small` is no part of a case: `etbackend diff` cut it from a model
 };
 
 std::string to_json_text(const Repro& repro);

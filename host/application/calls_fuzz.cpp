@@ -2,6 +2,9 @@
 // Fuzzes sequences of calls of the C API: the input selects functions and arguments, in any order, on open, ended and
 // foreign handles. The checked mode is on, as it is for an application that is under test. No call may crash, and
 // each failing call must say why.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -46,14 +49,16 @@ class Session {
 
   void step() {
     error_ = ETB_ERROR_INIT;
-    const uint32_t function = choices_.below(18);
+    const uint32_t function = choices_.below(22);
     etb_status status = ETB_OK;
     if (function < 4)
       status = open_or_close(function);
     else if (function < 11)
       status = describe(function);
-    else
+    else if (function < 18)
       status = run(function);
+    else
+      status = ask(function);
     if (status != ETB_OK && (error_.code != status || error_.text[0] == '\0')) std::abort();
   }
 
@@ -94,6 +99,11 @@ class Session {
       etb_registry_options options = toy_registry_options();
       options.thread_count = 1 + choices_.below(2);
       if (choices_.below(8) == 0) options.flags |= choices_.byte() & ~uint32_t{ETB_REGISTRY_SECURE};
+      options.choices = &choice_;
+      options.choice_count = choices_.below(4) == 0 ? 1 : 0;
+      static const char* const disabled[] = {"*", nullptr};
+      options.disabled = disabled;
+      options.disabled_count = choices_.below(8) == 0 ? choices_.below(3) : 0;
       return etb_registry_open(&options, &slot, &error_);
     }
     if (function == 1) {
@@ -193,12 +203,57 @@ class Session {
     }
   }
 
+  // Delegates, devices, memory of outputs, programs behind a descriptor.
+  etb_status ask(uint32_t function) {
+    etb_module*& module = any_of(modules_);
+    const uint32_t index = choices_.below(3);
+    switch (function) {
+      case 18: {
+        uint32_t count = 0;
+        const char* id = nullptr;
+        static_cast<void>(etb_module_delegate_count(module, method(), &count, nullptr));
+        const etb_status status =
+            etb_module_delegate_id(module, method(), index, choices_.below(8) == 0 ? nullptr : &id, &error_);
+        if (status == ETB_OK && std::strlen(id) == 0) std::abort();
+        return status;
+      }
+      case 19: {
+        etb_device_sink sink{};
+        sink.struct_size = ETB_INIT_SIZE(etb_device_sink);
+        sink.put = [](void*, const etb_device_info* info) -> etb_status {
+          return info->name == nullptr ? ETB_INTERNAL : ETB_OK;
+        };
+        constexpr const char* kNames[] = {"ToyBackend", "toy", "", nullptr};
+        return etb_registry_devices(any_of(registries_), kNames[choices_.below(4)], &sink, &error_);
+      }
+      case 20:
+        return etb_module_set_output(module, method(), index, choices_.below(8) == 0 ? nullptr : output_,
+                                     choices_.byte() % (sizeof output_ + 1), &error_);
+      default: {
+        static const AlignedBytes toy = toy_program();
+        static const int file = [] {
+          const int made = ::memfd_create("toy", 0);
+          if (::write(made, toy.view().data, toy.view().nbytes) < 0) std::abort();
+          return made;
+        }();
+        const etb_module_options options = module_options();
+        etb_module* made = nullptr;
+        const etb_status status = etb_module_open_descriptor(
+            choices_.below(8) == 0 ? -1 : file, choices_.below(4) == 0 ? choices_.byte() : 0,
+            choices_.below(4) == 0 ? choices_.byte() : 0, &options, &made, &error_);
+        if (made != nullptr) etb_module_close(module), module = made;
+        return status;
+      }
+    }
+  }
+
   Choices& choices_;
   etb_error error_ = ETB_ERROR_INIT;
   std::array<etb_registry*, 2> registries_{};
   std::array<etb_module*, 3> modules_{};
   int64_t sizes_[2] = {4, 1};
   float floats_[4] = {1, 2, 3, 4};
+  alignas(64) std::byte output_[64] = {};
   etb_setting setting_ = {ETB_INIT_SIZE(etb_setting), 0, "ToyBackend", "bias", "0.5"};
   etb_backend_choice choice_ = {ETB_INIT_SIZE(etb_backend_choice), 0, "ToyBackend", nullptr, "toy"};
 };

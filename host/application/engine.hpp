@@ -2,15 +2,22 @@
 // Engine: what modules of the C API share: threads, and the registry with its loaded plugins.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "host/layers/layer_kind.hpp"
 #include "host/registry/registry.hpp"
 #include "host/services/thread_pool.hpp"
 
 namespace etb::host {
+
+// Plugins and devices that the application chose, by delegate id.
+struct BackendChoices {
+  std::map<std::string, std::string> pins, devices;
+};
 
 class Engine {
  public:
@@ -22,6 +29,9 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   ThreadPool& pool() noexcept { return pool_; }
+
+  // Choices for all modules, set before the engine is shared.
+  BackendChoices choices;
 
   // Searches for plugins at the first call, because most programs need none.
   Registry& registry();

@@ -107,7 +107,16 @@ TEST_F(Misuse, OptionsAreChecked) {
 TEST_F(Misuse, ValuesAreChecked) {
   etb_value value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes_, x_, 20);
   EXPECT_EQ(etb_module_set_input(module_, "forward", 0, &value, &error_), ETB_INVALID_ARGUMENT);
-  EXPECT_STREQ(error_.text, "tensor memory of 20 bytes, its sizes need more");
+  EXPECT_STREQ(error_.text, "input 0: tensor memory of 20 bytes, its sizes need more");
+  int64_t negative[] = {-2, 3};
+  value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, negative, x_, sizeof x_);
+  EXPECT_EQ(etb_module_set_input(module_, "forward", 0, &value, &error_), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.text, "input 0: tensor of sizes [-2, 3]: a negative size, or too many elements");
+  const uint8_t twice[] = {1, 1};
+  value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes_, x_, sizeof x_);
+  value.tensor.dim_order = twice;
+  EXPECT_EQ(etb_module_set_input(module_, "forward", 0, &value, &error_), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.text, "input 0: tensor of dim order [1, 1], expected each of 2 dimensions once");
   const int64_t transposed[] = {1, 2};
   value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes_, x_, sizeof x_);
   value.tensor.strides = transposed;

@@ -144,6 +144,31 @@ etb_status ETB_CALL etb_module_io_count(etb_module* module, const char* method, 
   });
 }
 
+etb_status ETB_CALL etb_module_delegate_count(etb_module* module, const char* method, uint32_t* out_count,
+                                              etb_error* error) {
+  return use(module, error, [&](etb_module& used) -> Status {
+    ETB_TRY(check_pointer(out_count, "out_count"));
+    ETB_ASSIGN(const auto meta, used.module.method_meta(used.method_or_default(method)));
+    *out_count = meta.view().delegate_count();
+    return {};
+  });
+}
+
+etb_status ETB_CALL etb_module_delegate_id(etb_module* module, const char* method, uint32_t index,
+                                           const char** out_id, etb_error* error) {
+  return use(module, error, [&](etb_module& used) -> Status {
+    ETB_TRY(check_pointer(out_id, "out_id"));
+    ETB_ASSIGN(const auto meta, used.module.method_meta(used.method_or_default(method)));
+    const uint32_t count = meta.view().delegate_count();
+    if (index >= count)
+      return make_error(Code::INVALID_ARGUMENT,
+                        "delegate " + std::to_string(index) + ": the method has " + std::to_string(count));
+    used.delegate_id = meta.view().delegate(index).id();
+    *out_id = used.delegate_id.c_str();
+    return {};
+  });
+}
+
 etb_status ETB_CALL etb_module_input_spec(etb_module* module, const char* method, uint32_t index,
                                           etb_value* out, etb_error* error) {
   return get_spec(module, method, index, true, out, error);
@@ -159,7 +184,7 @@ etb_status ETB_CALL etb_module_set_input(etb_module* module, const char* method,
   return use(module, error, [&](etb_module& used) -> Status {
     ETB_TRY(check_pointer(value, "value"));
     etb::host::InputValue input;
-    ETB_TRY(input.read(*value));
+    ETB_TRY(input.read(*value, index));
     return used.module.set_input(used.method_or_default(method), index, input.get());
   });
 }

@@ -66,5 +66,70 @@ TEST(ModuleCpp, RunsDelegatesAndReportsThem) {
               ElementsAre(std::pair<std::string, std::string>("ToyBackend", toy_plugin_id())));
 }
 
+TEST(ModuleCpp, DescribesAProgramBeforeItIsLoaded) {
+  const AlignedBytes program = toy_program("NoSuchBackend");
+  const etb::Module module(span_of(program));
+  EXPECT_THAT(module.delegates(), ElementsAre("NoSuchBackend"));
+  ASSERT_EQ(module.inputs().size(), 1U);
+  EXPECT_EQ(module.inputs()[0].kind, ETB_VALUE_TENSOR);
+  EXPECT_EQ(module.inputs()[0].dtype, ETB_DTYPE_FLOAT32);
+  EXPECT_THAT(module.inputs()[0].sizes, ElementsAre(4));
+  EXPECT_FALSE(module.inputs()[0].is_dynamic);
+  EXPECT_EQ(module.outputs()[0].nbytes, 16U);
+  EXPECT_TRUE(etb::Module(fixture("dynamic.pte")).inputs()[0].is_dynamic);
+  EXPECT_THAT(etb::Module(fixture("add.pte")).delegates(), testing::IsEmpty());
+  EXPECT_THROW(module.inputs("backward"), etb::Failure);
+  EXPECT_THROW(module.delegates("backward"), etb::Failure);
+}
+
+TEST(ModuleCpp, RunsInSteps) {
+  etb::Module module(fixture("add.pte"));
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  EXPECT_THROW(module.run(), etb::Failure);
+  module.set_input(0, x);
+  module.set_input(1, x);
+  module.run();
+  EXPECT_THAT(module.output(0).data<float>(), ElementsAre(2, 4, 6, 8, 10, 12));
+  module.start();
+  EXPECT_TRUE(module.wait());
+  EXPECT_THAT(module.output(0).data<float>(), ElementsAre(2, 4, 6, 8, 10, 12));
+  etb::Module second = module.again();
+  EXPECT_THAT(second.forward(x, x)[0].data<float>(), ElementsAre(2, 4, 6, 8, 10, 12));
+  module.unload();
+  EXPECT_THROW(module.output(0), etb::Failure);
+}
+
+TEST(ModuleCpp, WaitsForARunAndCancelsIt) {
+  const AlignedBytes program = endless_program();
+  etb::Module module(span_of(program));
+  etb_run_limits limits = ETB_RUN_LIMITS_INIT;
+  limits.max_instructions = UINT64_MAX;
+  module.start({}, &limits);
+  EXPECT_FALSE(module.wait(1));
+  module.cancel();
+  try {
+    module.wait();
+    FAIL() << "ended";
+  } catch (const etb::Failure& failure) {
+    EXPECT_EQ(failure.code(), ETB_CANCELLED);
+  }
+}
+
+TEST(ModuleCpp, ListsDevicesAndReceivesTheLog) {
+  const etb::Registry registry(toy_registry_options());
+  const auto devices = registry.devices("ToyBackend");
+  ASSERT_EQ(devices.size(), 1U);
+  EXPECT_EQ(devices[0].name, "toy");
+  std::vector<std::string> lines;
+  {
+    const etb::Log log([&](uint32_t, const char* text) { lines.emplace_back(text); }, ETB_LOG_DEBUG);
+    etb::Module module(fixture("add.pte"));
+    module.load();
+  }
+  const size_t count = lines.size();
+  etb::Module(fixture("add.pte")).load();
+  EXPECT_EQ(lines.size(), count);
+}
+
 }  // namespace
 }  // namespace etb::host

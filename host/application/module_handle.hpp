@@ -27,6 +27,7 @@ struct etb_module {
   std::vector<std::string> names;
   std::string default_method;
   etb::host::SpecArrays spec;  // arrays of the latest etb_module_input_spec or etb_module_output_spec
+  std::string delegate_id;     // text of the latest etb_module_delegate_id
   // Texts of the latest etb_module_decision.
   std::vector<std::shared_ptr<const etb::host::Decision>> decisions;
   std::string decision_json;

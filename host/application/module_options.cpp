@@ -10,32 +10,6 @@ namespace {
 
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 
-Status read_choices(const etb_module_options& given, EngineDelegates::Choices& out) {
-  ETB_TRY(check_array(given.choices, given.choice_count, "options: choices"));
-  for (uint64_t i = 0; i < given.choice_count; ++i) {
-    const etb_backend_choice* const choice = ETB_AT(etb_backend_choice, given.choices, i);
-    ETB_TRY(ETB_ACCEPT(etb_backend_choice, choice, device));
-    const std::string id = text_of(choice->backend_id);
-    if (choice->plugin_id != nullptr && id.empty())
-      return make_error(Code::INVALID_ARGUMENT,
-                        "options: choice " + std::to_string(i) + ": a plugin without a delegate id");
-    if (choice->plugin_id != nullptr) out.pins[id] = choice->plugin_id;
-    if (choice->device != nullptr) out.devices[id] = choice->device;
-  }
-  return {};
-}
-
-Status read_texts(const char* const* texts, uint64_t count, const char* name, std::vector<std::string>& out) {
-  ETB_TRY(check_array(texts, count, name));
-  for (uint64_t i = 0; i < count; ++i) {
-    if (texts[i] == nullptr)
-      return make_error(Code::INVALID_ARGUMENT,
-                        std::string(name) + ": element " + std::to_string(i) + " is NULL");
-    out.emplace_back(texts[i]);
-  }
-  return {};
-}
-
 Status read_plain_fields(const etb_module_options& given, ModuleOptions& out) {
   if (given.load_mode > ETB_LOAD_MMAP_TRY_LOCK)
     return make_error(Code::INVALID_ARGUMENT,
@@ -77,8 +51,11 @@ etb_status EngineDelegates::create(const DelegateRequest& request, MethodDelegat
   const etb_status status = answer(error, [&]() -> Status {
     if (delegates_) return {};
     delegates_.emplace(engine_->registry());
-    for (const auto& [id, plugin] : choices.pins) delegates_->pin(id, plugin);
-    for (const auto& [id, device] : choices.devices) delegates_->set_device(id, device);
+    for (const BackendChoices* const each :
+         std::initializer_list<const BackendChoices*>{&engine_->choices, &choices}) {
+      for (const auto& [id, plugin] : each->pins) delegates_->pin(id, plugin);
+      for (const auto& [id, device] : each->devices) delegates_->set_device(id, device);
+    }
     for (const auto& [id, texts] : choices.options)
       for (const auto& [key, text] : texts) delegates_->set_option(id, key, text);
     return {};
@@ -104,6 +81,32 @@ Status read_settings(const etb_setting* settings, uint64_t count, std::map<std::
   return {};
 }
 
+Status read_choices(const etb_backend_choice* choices, uint64_t count, BackendChoices& out) {
+  ETB_TRY(check_array(choices, count, "options: choices"));
+  for (uint64_t i = 0; i < count; ++i) {
+    const etb_backend_choice* const choice = ETB_AT(etb_backend_choice, choices, i);
+    ETB_TRY(ETB_ACCEPT(etb_backend_choice, choice, device));
+    const std::string id = text_of(choice->backend_id);
+    if (choice->plugin_id != nullptr && id.empty())
+      return make_error(Code::INVALID_ARGUMENT,
+                        "options: choice " + std::to_string(i) + ": a plugin without a delegate id");
+    if (choice->plugin_id != nullptr) out.pins[id] = choice->plugin_id;
+    if (choice->device != nullptr) out.devices[id] = choice->device;
+  }
+  return {};
+}
+
+Status read_texts(const char* const* texts, uint64_t count, const char* name, std::vector<std::string>& out) {
+  ETB_TRY(check_array(texts, count, name));
+  for (uint64_t i = 0; i < count; ++i) {
+    if (texts[i] == nullptr)
+      return make_error(Code::INVALID_ARGUMENT,
+                        std::string(name) + ": element " + std::to_string(i) + " is NULL");
+    out.emplace_back(texts[i]);
+  }
+  return {};
+}
+
 Result<ModuleParts> read_module_options(const etb_module_options* given) {
   etb_module_options options = ETB_MODULE_OPTIONS_INIT;
   if (given != nullptr) {
@@ -118,7 +121,7 @@ Result<ModuleParts> read_module_options(const etb_module_options* given) {
   parts.options.platform = &logging_hooks();
   if ((options.flags & ETB_MODULE_NO_PLUGINS) == 0) {
     parts.delegates = std::make_unique<EngineDelegates>(parts.engine);
-    ETB_TRY(read_choices(options, parts.delegates->choices));
+    ETB_TRY(read_choices(options.choices, options.choice_count, parts.delegates->choices));
     ETB_TRY(read_settings(options.settings, options.setting_count, parts.delegates->choices.options));
     parts.options.delegates = parts.delegates.get();
   }

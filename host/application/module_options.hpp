@@ -23,8 +23,7 @@ class EngineDelegates final : public DelegateResolver {
   std::vector<std::shared_ptr<const Decision>> decisions() const;
 
   // Choices of the application, by delegate id. Filled before the first method is loaded.
-  struct Choices {
-    std::map<std::string, std::string> pins, devices;
+  struct Choices : BackendChoices {
     std::map<std::string, OptionTexts> options;
   };
   Choices choices;

@@ -52,6 +52,7 @@ Result<RegistryOptions> read_options(const etb_registry_options& given) {
   ETB_TRY(read_paths(given, options));
   ETB_TRY(etb::host::check_array(given.static_plugins, given.static_plugin_count, "options: static_plugins"));
   options.static_plugins = {given.static_plugins, static_cast<size_t>(given.static_plugin_count)};
+  ETB_TRY(etb::host::read_texts(given.disabled, given.disabled_count, "options: disabled", options.disabled));
   ETB_TRY(etb::host::read_settings(given.settings, given.setting_count, options.plugin_options));
   return options;
 }
@@ -67,6 +68,13 @@ etb::Result<etb::host::LayerSet> read_layers(const etb_registry_options& given) 
   Result<etb::host::LayerSet> layers = etb::host::make_layers(texts);
   if (!layers) return tl::make_unexpected(with_context(std::move(layers).error(), "options"));
   return layers;
+}
+
+etb::host::ResolveOptions choice_for(const etb_registry& registry, const char* name) {
+  etb::host::ResolveOptions options;
+  const auto& pins = registry.engine->choices.pins;
+  if (const auto found = pins.find(name); found != pins.end()) options.pin = found->second;
+  return options;
 }
 
 etb::host::PluginTexts texts_of(const PluginEntry& entry) {
@@ -122,6 +130,7 @@ etb_status ETB_CALL etb_registry_open(const etb_registry_options* options, etb_r
     ETB_ASSIGN(etb::host::LayerSet layers, read_layers(given));
     made->engine =
         std::make_shared<etb::host::Engine>(std::move(read), given.thread_count, std::move(layers));
+    ETB_TRY(etb::host::read_choices(given.choices, given.choice_count, made->engine->choices));
     for (const PluginEntry& entry : made->engine->registry().plugins())
       made->texts.push_back(texts_of(entry));
     add_handle(made.get(), HandleKind::kRegistry);
@@ -158,7 +167,7 @@ etb_status ETB_CALL etb_registry_explain(const etb_registry* registry, const cha
     ETB_TRY(check_handle(registry, HandleKind::kRegistry));
     ETB_TRY(etb::host::check_pointer(name, "name"));
     ETB_TRY(ETB_ACCEPT(etb_text_sink, sink, put));
-    const auto decision = registry->engine->registry().resolve(name);
+    const auto decision = registry->engine->registry().resolve(name, choice_for(*registry, name));
     return etb::from_host(sink->put(sink->ctx, to_json(*decision).c_str()), "sink");
   });
 }
@@ -169,7 +178,7 @@ etb_status ETB_CALL etb_registry_devices(etb_registry* registry, const char* nam
     ETB_TRY(check_handle(registry, HandleKind::kRegistry));
     ETB_TRY(etb::host::check_pointer(name, "name"));
     ETB_TRY(ETB_ACCEPT(etb_device_sink, sink, put));
-    ETB_ASSIGN(const auto selection, registry->engine->registry().open(name));
+    ETB_ASSIGN(const auto selection, registry->engine->registry().open(name, choice_for(*registry, name)));
     etb_status stopped = ETB_OK;
     ETB_TRY(selection.plugin->each_device([&](const etb_device_info& info) {
       if (stopped == ETB_OK) stopped = sink->put(sink->ctx, &info);

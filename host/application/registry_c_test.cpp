@@ -78,6 +78,76 @@ TEST_F(RegistryC, ListsDevices) {
   EXPECT_EQ(etb_registry_devices(registry_, "no_such_plugin", &sink, &error_), ETB_NOT_FOUND);
 }
 
+TEST_F(RegistryC, AChoiceIsPartOfTheExplanationAndReachesModules) {
+  const etb_backend_choice choice = {ETB_INIT_SIZE(etb_backend_choice), 0, "ToyBackend", toy_plugin_id(),
+                                     "toy"};
+  etb_registry_options options = toy_registry_options();
+  options.choices = &choice;
+  options.choice_count = 1;
+  ASSERT_EQ(etb_registry_open(&options, &registry_, &error_), ETB_OK) << error_.text;
+  EXPECT_THAT(explain("ToyBackend"), HasSubstr("\"pinned_by\": \"application\""));
+  const AlignedBytes program = toy_program();
+  etb_module_options module_options = ETB_MODULE_OPTIONS_INIT;
+  module_options.registry = registry_;
+  etb_module* module = nullptr;
+  ASSERT_EQ(etb_module_open_bytes(program.view(), &module_options, &module, &error_), ETB_OK) << error_.text;
+  ASSERT_EQ(etb_module_load_method(module, nullptr, &error_), ETB_OK) << error_.text;
+  etb_decision decision = ETB_DECISION_INIT;
+  ASSERT_EQ(etb_module_decision(module, 0, &decision, &error_), ETB_OK) << error_.text;
+  EXPECT_THAT(decision.json, HasSubstr("\"pinned_by\": \"application\""));
+  etb_module_close(module);
+  // A module's own choice replaces the registry's for the same id.
+  const etb_backend_choice other = {ETB_INIT_SIZE(etb_backend_choice), 0, "ToyBackend", nullptr,
+                                    "no such device"};
+  module_options.choices = &other;
+  module_options.choice_count = 1;
+  ASSERT_EQ(etb_module_open_bytes(program.view(), &module_options, &module, &error_), ETB_OK) << error_.text;
+  EXPECT_NE(etb_module_load_method(module, nullptr, &error_), ETB_OK);
+  EXPECT_THAT(etb_last_error(), HasSubstr("no such device"));
+  etb_module_close(module);
+}
+
+TEST_F(RegistryC, AnAliasIsAChoiceToo) {
+  const etb_backend_choice choice = {ETB_INIT_SIZE(etb_backend_choice), 0, "MyNpuBackend", "my_npu", nullptr};
+  const char* const folder = ETB_PLUGIN_DIR;
+  etb_registry_options options = ETB_REGISTRY_OPTIONS_INIT;
+  options.flags = ETB_REGISTRY_ONLY_PATHS;
+  options.search_paths = &folder;
+  options.search_path_count = 1;
+  options.choices = &choice;
+  options.choice_count = 1;
+  ASSERT_EQ(etb_registry_open(&options, &registry_, &error_), ETB_OK) << error_.text;
+  EXPECT_THAT(explain("MyNpuBackend"), HasSubstr("\"pinned_by\": \"application\""));
+}
+
+TEST_F(RegistryC, DisabledPluginsAreNotUsed) {
+  const char* const folder = ETB_PLUGIN_DIR;
+  const char* const disabled[] = {"com.example.*"};
+  etb_registry_options options = ETB_REGISTRY_OPTIONS_INIT;
+  options.flags = ETB_REGISTRY_ONLY_PATHS;
+  options.search_paths = &folder;
+  options.search_path_count = 1;
+  options.disabled = disabled;
+  options.disabled_count = 1;
+  ASSERT_EQ(etb_registry_open(&options, &registry_, &error_), ETB_OK) << error_.text;
+  for (uint32_t i = 0; i < etb_registry_plugin_count(registry_); ++i) {
+    etb_plugin_info info = ETB_PLUGIN_INFO_INIT;
+    ASSERT_EQ(etb_registry_plugin(registry_, i, &info, &error_), ETB_OK) << error_.text;
+    if (std::string(info.id) != "com.example.my-npu") continue;
+    EXPECT_EQ(info.is_usable, 0U);
+    EXPECT_STREQ(info.problem_reason, "policy.filtered");
+    EXPECT_THAT(info.problem, HasSubstr("disabled by the application: 'com.example.*'"));
+  }
+  EXPECT_THAT(explain("MyNpuBackend"), HasSubstr("\"winner\": null"));
+}
+
+TEST_F(RegistryC, OlderCallersHaveNoChoices) {
+  etb_registry_options options = toy_registry_options();
+  options.struct_size = ETB_SIZE_THROUGH(etb_registry_options, reserved);
+  options.choice_count = 7;  // after the end of the caller's struct
+  EXPECT_EQ(etb_registry_open(&options, &registry_, &error_), ETB_OK) << error_.text;
+}
+
 TEST_F(RegistryC, RefusesWrongFolders) {
   EXPECT_EQ(open("relative"), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(open("/nonexistent"), ETB_NOT_FOUND);

@@ -23,6 +23,13 @@ struct PluginTexts {
 [[nodiscard]] Status read_settings(const etb_setting* settings, uint64_t count,
                                    std::map<std::string, OptionTexts>& out);
 
+// Adds choices to `out`, by delegate id.
+[[nodiscard]] Status read_choices(const etb_backend_choice* choices, uint64_t count, BackendChoices& out);
+
+// Adds texts to `out`. `name` is for the error of a NULL among them.
+[[nodiscard]] Status read_texts(const char* const* texts, uint64_t count, const char* name,
+                                std::vector<std::string>& out);
+
 }  // namespace etb::host
 
 struct etb_registry {

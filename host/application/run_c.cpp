@@ -35,7 +35,7 @@ Status set_inputs(LoadedMethod& method, const etb_value* inputs, uint32_t count)
   ETB_TRY(etb::host::check_array(inputs, count, "inputs"));
   for (uint32_t i = 0; i < count; ++i) {
     etb::host::InputValue input;
-    ETB_TRY(input.read(*ETB_AT(etb_value, inputs, i)));
+    ETB_TRY(input.read(*ETB_AT(etb_value, inputs, i), i));
     ETB_TRY(method.set_input(i, input.get()));
   }
   return {};

@@ -7,8 +7,24 @@
 #include "etb/cpp/guard.hpp"
 
 namespace etb::host {
+namespace {
 
-Status InputValue::read(const etb_value& given) {
+template <class T>
+std::string format_numbers(std::span<const T> numbers) {
+  std::string text = "[";
+  for (const T number : numbers) text += (text.size() == 1 ? "" : ", ") + std::to_string(number);
+  return text + "]";
+}
+
+}  // namespace
+
+Status InputValue::read(const etb_value& given, uint32_t index) {
+  Status status = read_value(given);
+  if (status) return status;
+  return tl::make_unexpected(with_context(std::move(status).error(), "input " + std::to_string(index)));
+}
+
+Status InputValue::read_value(const etb_value& given) {
   ETB_TRY(ETB_ACCEPT(etb_value, &given, tensor));
   switch (given.kind) {
     case ETB_VALUE_NONE:
@@ -46,9 +62,14 @@ Status InputValue::read_tensor(const etb_tensor& from) {
   uint32_t seen = 0;
   for (const uint8_t dim : order) seen |= dim < from.rank ? 1U << dim : 0;
   int64_t numel = 0;
-  if (!count_elements(sizes, &numel) || (!order.empty() && seen != (1U << from.rank) - 1)) {
+  if (!count_elements(sizes, &numel)) {
     return make_error(Code::INVALID_ARGUMENT,
-                      "tensor with a negative size, too many elements or a wrong dim order");
+                      "tensor of sizes " + format_numbers(sizes) + ": a negative size, or too many elements");
+  }
+  if (!order.empty() && seen != (1U << from.rank) - 1) {
+    return make_error(Code::INVALID_ARGUMENT, "tensor of dim order " + format_numbers(order) +
+                                                  ", expected each of " + std::to_string(from.rank) +
+                                                  " dimensions once");
   }
   const auto dtype = static_cast<Dtype>(from.dtype);
   uint64_t nbytes = 0;

@@ -23,11 +23,12 @@ class InputValue {
   InputValue(const InputValue&) = delete;
   InputValue& operator=(const InputValue&) = delete;
 
-  // Checks and converts a value. Allocates nothing from the heap unless it fails.
-  [[nodiscard]] Status read(const etb_value& given);
+  // Checks and converts the value of input `index`. Allocates nothing from the heap unless it fails.
+  [[nodiscard]] Status read(const etb_value& given, uint32_t index);
   const EValue& get() const noexcept { return value_; }
 
  private:
+  Status read_value(const etb_value& given);
   Status read_tensor(const etb_tensor& from);
 
   TensorStorage storage_;

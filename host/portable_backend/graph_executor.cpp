@@ -313,13 +313,15 @@ Status GraphExecutor::set_input(uint32_t index, std::span<const int64_t> sizes, 
   return {};
 }
 
-Status GraphExecutor::run(const StopCheck& check) {
+Status GraphExecutor::run(const StopCheck& check, const NodeHook& after_node) {
   StopCheck left = check;
-  for (Impl::Step& step : impl_->steps) {
+  for (size_t n = 0; n < impl_->steps.size(); ++n) {
+    Impl::Step& step = impl_->steps[n];
     ETB_TRY(impl_->run_step(step, left));
+    if (after_node) ETB_TRY(after_node(static_cast<uint32_t>(n), step.op));
     if (!impl_->on_result) continue;
     for (uint32_t i = 0; i < step.output_count; ++i)
-      impl_->on_result(step.op, impl_->values[step.first_output + i].tensor);
+      impl_->on_result(step.op, step.node_id, impl_->values[step.first_output + i].tensor);
   }
   return {};
 }

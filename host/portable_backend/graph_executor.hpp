@@ -27,9 +27,12 @@ enum class Precision {
 // Returns the bytes of a constant outside the image by its key. Not set: there are none.
 using ConstantBytes = std::function<Result<std::span<const std::byte>>(const char* key)>;
 
-// Called with each tensor that a node wrote, before another node reads it. It may change the elements: the
-// suite measures how far small changes spread.
-using ResultHook = std::function<void(std::string_view op, Tensor& result)>;
+// Called with each tensor that a node wrote, before another node reads it; `node` is its id in the image. It may
+// change the elements: the suite measures how far small changes spread.
+using ResultHook = std::function<void(std::string_view op, uint32_t node, Tensor& result)>;
+
+// Called after each node, in the order of the image. An error ends the run.
+using NodeHook = std::function<Status(uint32_t node, std::string_view op)>;
 
 struct ExecutorOptions {
   Precision precision = Precision::kAsStored;
@@ -68,8 +71,8 @@ class GraphExecutor {
   // Sets an input's data and sizes. The data must be valid during run.
   [[nodiscard]] Status set_input(uint32_t index, std::span<const int64_t> sizes, const void* data,
                                  uint64_t nbytes);
-  // Returns the reason of `check` when it stops the run.
-  [[nodiscard]] Status run(const StopCheck& check = {});
+  // Returns the reason of `check` when it stops the run. `after_node` may be empty.
+  [[nodiscard]] Status run(const StopCheck& check = {}, const NodeHook& after_node = {});
   // Returns the tensor of an output, valid until the next run.
   const Tensor& output(uint32_t index) const noexcept;
 

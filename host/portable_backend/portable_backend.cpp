@@ -18,6 +18,13 @@
 #include "host/portable_backend/graph_executor.hpp"
 
 namespace etb::host {
+
+#ifdef ETB_PORTABLE_RESULT_HOOK  // a library of tests that computes wrong results
+ResultHook make_result_hook(std::span<const uint8_t> image);
+#else
+static ResultHook make_result_hook(std::span<const uint8_t> /*image*/) { return {}; }
+#endif
+
 namespace {
 
 constexpr etb_dtype kDtypes[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16,
@@ -106,7 +113,10 @@ class PortableDelegate {
       return held->back().bytes();
     };
     return GraphExecutor::make(image_->span(), portable_kernels(),
-                               {.precision = Precision::kAsStored, .absolute = false, .read_constant = read});
+                               {.precision = Precision::kAsStored,
+                                .absolute = false,
+                                .read_constant = read,
+                                .on_result = make_result_hook(image_->span())});
   }
 
   class Context {
@@ -114,12 +124,11 @@ class PortableDelegate {
     explicit Context(const PortableDelegate& delegate) : executor_(delegate.make_executor()) {}
     Status execute(const Run& run) {
       if (!executor_) return tl::make_unexpected(executor_.error());
-      return run.timed("portable", [&] { return run_once(run); });
+      return run_once(run);
     }
 
    private:
     Status run_once(const Run& run);
-    Status bind(uint32_t index, const Tensor& tensor);
     Result<GraphExecutor> executor_;
   };
 
@@ -158,6 +167,30 @@ Status verify_tensor(const etb::Tensor& tensor, const etb_graph_spec& spec, cons
   return {};
 }
 
+// Name of a node's event, as in the debug map.
+std::string event_name(std::string_view op, uint32_t node) {
+  return std::string(op) + " #" + std::to_string(node);
+}
+
+// Reports an event for each node; empty if the host wants none.
+NodeHook node_events(const Run& run) {
+  if (run.raw().events == nullptr) return {};
+  return [&run, begin_ns = run.host().now_ns()](uint32_t node, std::string_view op) mutable -> Status {
+    const std::string name = event_name(op, node);
+    etb_event event{};
+    event.struct_size = ETB_INIT_SIZE(etb_event);
+    event.name = name.c_str();
+    event.debug_id = -1;
+    event.begin_ticks = begin_ns;
+    event.end_ticks = run.host().now_ns();
+    event.timebase = ETB_TIMEBASE_HOST;
+    event.ns_numerator = event.ns_denominator = 1;
+    ETB_TRY(from_host(run.raw().events->put(run.raw().events->ctx, &event), "event sink"));
+    begin_ns = run.host().now_ns();
+    return {};
+  };
+}
+
 Status PortableDelegate::Context::run_once(const Run& run) {
   if (run.input_count() != executor_->input_count() || run.output_count() != executor_->output_count())
     return make_error(Code::INVALID_ARGUMENT, std::to_string(run.input_count()) + " inputs and " +
@@ -172,7 +205,7 @@ Status PortableDelegate::Context::run_once(const Run& run) {
   const host::PlatformHooks clock = {const_cast<etb::Host*>(&run.host()),
                                      [](void* self) { return static_cast<etb::Host*>(self)->now_ns(); },
                                      nullptr};
-  ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock)));
+  ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock), node_events(run)));
   for (uint32_t i = 0; i < run.output_count(); ++i) {
     OutputTensor output = run.output(i);
     const host::Tensor& result = executor_->output(i);
@@ -232,7 +265,9 @@ struct Portable {
       if (constant.data == nullptr && constant.nbytes != 0)
         artifact.named_blobs.push_back({.key = constant.key, .constant_key = constant.key});
     }
-    artifact.debug_map.push_back({.name = "portable", .handles = handles(graph)});
+    for (uint32_t i = 0; i < graph.node_count(); ++i)
+      if (const uint32_t handle = graph.node(i).debug_handle(); handle != 0)
+        artifact.debug_map.push_back({.name = event_name(graph.node(i).op_name(), i), .handles = {handle}});
     return artifact;
   }
 
@@ -245,13 +280,6 @@ struct Portable {
   }
 
  private:
-  static std::vector<uint32_t> handles(const Graph& graph) {
-    std::vector<uint32_t> out;
-    for (uint32_t i = 0; i < graph.node_count(); ++i)
-      if (const uint32_t handle = graph.node(i).debug_handle(); handle != 0) out.push_back(handle);
-    return out;
-  }
-
   // Only the kernel knows if it can run a node. So a claim runs it, on tensors with the sizes of the
   // image. First on ones, which every formula accepts. If that fails, on zeros, because an index of
   // one may be out of range.

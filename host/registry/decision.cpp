@@ -93,7 +93,8 @@ bool matches(const PluginEntry& entry, std::string_view name, MatchKind kind) {
 }
 
 std::string pinned_by(const PluginEntry& entry, std::string_view name, const ResolveOptions& options) {
-  if (!options.pin.empty() && entry.id == options.pin) return "application";
+  const bool is_pinned = entry.id == options.pin || entry.has_alias(options.pin);
+  if (!options.pin.empty() && is_pinned) return "application";
   const bool is_in_overlay = std::find(entry.pins.begin(), entry.pins.end(), name) != entry.pins.end();
   return is_in_overlay ? "overlay" : "";
 }

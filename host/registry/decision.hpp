@@ -24,9 +24,9 @@ struct PayloadVerdict {
 const char* to_text_of_verdict(etb_verdict_kind kind);
 
 struct ResolveOptions {
-  std::string pin;            // plugin id that the application prefers, used when it is a candidate
-  bool allow_aliases = true;  // off for ids from a program: aliases are for users
-  uint32_t profiles = 0;      // ETB_PROFILE_* that the plugin must have
+  std::string pin;  // id or alias of the plugin that the application prefers, used when it is a candidate
+  bool allow_aliases = true;                // off for ids from a program: aliases are for users
+  uint32_t profiles = 0;                    // ETB_PROFILE_* that the plugin must have
   std::optional<uint32_t> payload_version;  // format of the payload, when the program contains it
   // Asks the plugin about the payload; may load the plugin. An error refuses the candidate.
   std::function<Result<PayloadVerdict>(const PluginEntry& entry)> judge_payload;

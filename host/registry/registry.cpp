@@ -16,6 +16,7 @@ ScanOptions to_scan_options(const RegistryOptions& options, const LoadOptions& l
   out.search.application_paths = options.application_paths;
   out.search.distribution_paths = options.distribution_paths;
   out.search.admin_path = options.admin_path;
+  out.search.disabled = options.disabled;
   out.search.secure = load.secure;
   out.search.environment = options.environment;
   out.trust = load.trust;

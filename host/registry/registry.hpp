@@ -27,6 +27,7 @@ struct RegistryOptions {
   std::vector<std::string> application_paths;   // absolute folders, searched first
   std::vector<std::string> distribution_paths;  // absolute folders, searched last
   std::string admin_path = "/etc/etbackend/plugins.d";
+  std::vector<std::string> disabled;  // globs on ids and aliases: these plugins are not used
   // Reads an environment variable. Tests replace it; an empty function means no environment.
   std::function<std::optional<std::string>(const char* name)> environment = read_environment;
   bool secure = is_process_secure();  // may be set, never cleared: a process with more rights stays secure

@@ -83,7 +83,7 @@ SearchPath make_search_path(const SearchOptions& options) {
 
 IdFilter make_id_filter(const SearchOptions& options) {
   return {split(variable(options, "ETBACKEND_SELECT").value_or(""), ','),
-          split(variable(options, "ETBACKEND_DISABLE").value_or(""), ',')};
+          split(variable(options, "ETBACKEND_DISABLE").value_or(""), ','), options.disabled};
 }
 
 std::string IdFilter::refusal(std::string_view id, std::span<const std::string> aliases) const {
@@ -92,6 +92,8 @@ std::string IdFilter::refusal(std::string_view id, std::span<const std::string> 
            std::any_of(aliases.begin(), aliases.end(),
                        [&](const std::string& alias) { return glob_matches(glob, alias); });
   };
+  for (const std::string& glob : disabled_by_application)
+    if (names_it(glob)) return "disabled by the application: " + in_quotes(glob);
   for (const std::string& glob : disable)
     if (names_it(glob)) return "disabled by ETBACKEND_DISABLE=" + in_quotes(glob);
   for (const std::string& glob : select)

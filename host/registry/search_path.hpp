@@ -28,6 +28,7 @@ struct SearchOptions {
   std::vector<std::string> application_paths;
   std::vector<std::string> distribution_paths;
   std::string admin_path = "/etc/etbackend/plugins.d";
+  std::vector<std::string> disabled;  // globs of the application on ids and aliases
   bool secure = false;
   // Reads one variable. Not set: there is no environment.
   std::function<std::optional<std::string>(const char* name)> environment;
@@ -41,10 +42,11 @@ struct SearchPath {
 SearchPath make_search_path(const SearchOptions& options);
 
 // ETBACKEND_SELECT and ETBACKEND_DISABLE: globs on ids and aliases, separated by commas. They only
-// narrow, and disable wins.
+// narrow, and disable wins. So do the globs of the application.
 struct IdFilter {
   std::vector<std::string> select;
   std::vector<std::string> disable;
+  std::vector<std::string> disabled_by_application = {};
 
   // Returns the reason why a plugin of these names is excluded, or "".
   std::string refusal(std::string_view id, std::span<const std::string> aliases = {}) const;

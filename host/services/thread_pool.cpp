@@ -18,7 +18,7 @@ constexpr uint64_t kPiecesPerWorker = 4;
 // Number of checks before a worker that waits for a job, or a caller that waits for its last worker, blocks:
 // some tens of microseconds. Waking a blocked thread costs as much, and more in a virtual machine. The ops
 // and delegates of a model follow each other sooner.
-constexpr int kLooksBeforeSleep = 2000;
+constexpr int kLooksBeforeBlock = 2000;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -30,7 +30,8 @@ void relax() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(uint32_t worker_count) {
+ThreadPool::ThreadPool(uint32_t worker_count, Waiting waiting)
+    : looks_before_block_(waiting == Waiting::kSpin ? kLooksBeforeBlock : 0) {
   if (worker_count == 0) worker_count = std::max(1u, std::thread::hardware_concurrency());
   service_.struct_size = sizeof(service_);
   service_.ctx = this;
@@ -115,7 +116,7 @@ void ThreadPool::close() {
     const std::lock_guard lock(mutex_);
     is_open_ = false;
   }
-  for (int look = 0; look < kLooksBeforeSleep; ++look) {
+  for (int look = 0; look < looks_before_block_; ++look) {
     if (inside_.load(std::memory_order_acquire) == 0) return;
     relax();
   }
@@ -143,7 +144,8 @@ void ThreadPool::work() {
 
 // Waits for a job after number `seen`. Returns false when the pool ends.
 bool ThreadPool::wait_for_job(uint64_t& seen) {
-  for (int look = 0; look < kLooksBeforeSleep && generation_.load(std::memory_order_acquire) == seen; ++look)
+  for (int look = 0; look < looks_before_block_ && generation_.load(std::memory_order_acquire) == seen;
+       ++look)
     relax();
   std::unique_lock lock(mutex_);
   opened_.wait(lock, [&] { return generation_.load(std::memory_order_relaxed) != seen; });

@@ -285,7 +285,8 @@ void MethodEmitter::emit_delegate_call(Frame& frame, const ir::Node& node) {
   for (const ir::ValueId id : operands->ids) args.push_back(frame.indices[id]);
   for (const ir::ValueId id : node.outputs) args.push_back(define(frame, id));
   for (const ValueIndex arg : args) use(arg);
-  delegate_calls_.push_back({delegate, static_cast<uint32_t>(method_.instructions.size())});
+  delegate_calls_.push_back({delegate, static_cast<uint32_t>(method_.instructions.size()),
+                             static_cast<uint32_t>(node.outputs.size())});
   add_instruction(kDelegateCall, static_cast<int32_t>(method_.delegates.size()), 0, std::move(args));
   method_.delegates.push_back({data_.delegates[delegate].id, 0, 0, data_.delegates[delegate].specs});
 }

@@ -37,6 +37,7 @@ struct Delegate {
   std::span<const std::byte> payload;
   std::vector<std::pair<std::string, std::string>> specs;
   std::vector<DebugName> debug_names = {};
+  std::vector<uint32_t> debug_handles = {};  // of all nodes of the region
 };
 
 // Data shared by the methods of a program.
@@ -64,6 +65,7 @@ class MethodEmitter {
   struct DelegateCall {
     uint32_t delegate = 0;           // index of the Delegate
     uint32_t instruction_index = 0;  // position of the call
+    uint32_t output_count = 0;
   };
   const std::vector<DelegateCall>& delegate_calls() const { return delegate_calls_; }
   // Kernels of custom ops that the application must provide: "my::scale.out".

@@ -7,9 +7,17 @@
 #include <span>
 #include <string>
 
+#include "partitioner_sdk/import/pickle.hpp"
+#include "partitioner_sdk/import/zip_archive.hpp"
 #include "partitioner_sdk/ir/module.hpp"
 
 namespace etb::pt2 {
+
+// The object of a torch.save file. Views of `file`.
+struct SavedObject {
+  [[nodiscard]] static Result<SavedObject> open(std::span<const std::byte> file);
+  Pickle pickle;
+};
 
 // Returns views of `file`, not checked against the size of their storage. The caller sets their names and
 // owner.

@@ -86,6 +86,8 @@ class Folder {
                         is_constant(norm.running_var()) && norm.running_mean().has_value() &&
                         norm.running_var().has_value();
     if (!is_fit) return false;
+    // Its time is that of the convolution, so profiles show the convolution's source.
+    b_.set_origin(found->second);
     b_.replace(node.outputs[0], rewrite(norm, conv, *weight));
     return true;
   }

@@ -238,7 +238,7 @@ Status VulkanContext::execute(const Run& run) {
     if (Status fits = tensor.resize({sizes.data(), shape.rank}); !fits)
       return tl::make_unexpected(with_context(std::move(fits).error(), "output " + std::to_string(i)));
   }
-  ETB_TRY(run.timed("vulkan.run", [&] { return state_.device->run(commands_, fence_.get()); }));
+  ETB_TRY(run.timed(gpu::kRunEvent, [&] { return state_.device->run(commands_, fence_.get()); }));
   return read_outputs(run);
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The official XNNPACK backend of ExecuTorch as a plugin: what a vendor writes to port a backend. The ahead-of-time
 // part is that of our own XNNPACK plugin, which writes the same payloads, so that verify can run all of its cases on
-// the official backend.
+// the official backend. With ETB_BRIDGE_DEFECT, a defect is built around the backend (faulty_backend.hpp).
 #include "etb/bridge/executorch.hpp"
 #include "plugins/xnnpack/compile/graph_lowering.hpp"
 #include "plugins/xnnpack/compile/op.hpp"
 #include "plugins/xnnpack/payload/payload.hpp"
+#ifdef ETB_BRIDGE_DEFECT
+#include "tests/bridge/faulty_backend.hpp"
+#endif
 
 namespace {
 
@@ -13,14 +16,25 @@ struct OfficialXnnpack {
   static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;
 
   static executorch::runtime::BackendInterface* find() {
-    return executorch::runtime::get_backend_class("XnnpackBackend");
+    executorch::runtime::BackendInterface* const official =
+        executorch::runtime::get_backend_class("XnnpackBackend");
+#ifdef ETB_BRIDGE_DEFECT
+    static etb::bridge_test::FaultyBackend faulty(official, etb::bridge_test::Defect::ETB_BRIDGE_DEFECT);
+    if (official != nullptr) return &faulty;
+#endif
+    return official;
   }
 
   static etb::Result<etb::bridge::ArgumentCounts> count_arguments(std::span<const std::byte> payload,
                                                                   const etb::CompileSpecs&) {
     ETB_ASSIGN(const etb::xnnpack::XnnPayload read, etb::xnnpack::read_xnnpack_payload(payload));
-    return etb::bridge::ArgumentCounts{read.input_argument_count(),
+    etb::bridge::ArgumentCounts counts{read.input_argument_count(),
                                        static_cast<uint32_t>(read.output_ids.size())};
+#ifdef ETB_BRIDGE_DEFECT
+    if (etb::bridge_test::Defect::ETB_BRIDGE_DEFECT == etb::bridge_test::Defect::kOtherCount)
+      ++counts.output_count;
+#endif
+    return counts;
   }
 
   static etb::Verdict check_payload(const etb_payload_check& check) {

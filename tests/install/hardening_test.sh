@@ -7,7 +7,7 @@
 # ARCHIVE: archives that are linked into plugins but not installed
 # environment: CMAKE CC CXX
 set -euo pipefail
-build=$1 source=$2
+build=$(realpath "$1") source=$(realpath "$2")
 shift 2
 here=$source/tests/install
 work=$build/tests/install/hardening

@@ -156,6 +156,20 @@ void Delegation::add_rule_error(const std::string& plugin, const Error& error) {
   rule_errors_.push_back({plugin, error.message});
 }
 
+// Sorted; a handle that several nodes share occurs once. Node indices end with partition::lower().
+static std::vector<std::vector<uint32_t>> handles_of_regions(std::span<const ir::Module> modules,
+                                                             std::span<const partition::Region> regions) {
+  std::vector<std::vector<uint32_t>> out;
+  for (const partition::Region& region : regions) {
+    std::set<uint32_t> handles;
+    for (const uint32_t node : region.nodes)
+      handles.insert(modules[region.method].graphs[region.graph].nodes[node].debug_handle);
+    handles.erase(0);
+    out.emplace_back(handles.begin(), handles.end());
+  }
+  return out;
+}
+
 Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& text,
                                  Session& session) const {
   const bool has_files = !options_->report_json.empty() || !options_->report_html.empty();
@@ -182,6 +196,7 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   for (const ir::Module& module : modules)
     for (const ir::Graph& graph : module.graphs) node_count_ += graph.nodes.size();
   ETB_TRY(write_reports(modules, text, session));
+  region_handles_ = handles_of_regions(modules, partition_.regions);
   ETB_TRY(partition::lower(modules, partition_));
   // Rewrite rules were applied before; those for remaining nodes come later.
   passes::PipelineOptions once_more = pipeline;
@@ -203,6 +218,7 @@ DelegateData Delegation::data() const {
       const std::string name = entry.name.empty() ? std::to_string(entry.debug_id) : entry.name;
       delegate.debug_names.push_back({name, entry.handles});
     }
+    delegate.debug_handles = region_handles_[out.delegates.size() - 1];
   }
   for (const partition::NamedBlob& blob : partition_.blobs) {
     const bool is_constant = !blob.constant_key.empty();

@@ -77,7 +77,8 @@ class Delegation {
   std::vector<partition::PluginError> rule_errors_;    // faults of plugins that still take part
   partition::ConstantKeys keys_;
   partition::Partition partition_;
-  size_t node_count_ = 0;  // before lowering
+  std::vector<std::vector<uint32_t>> region_handles_;  // by region: debug handles of its nodes
+  size_t node_count_ = 0;                              // before lowering
 };
 
 }  // namespace etb::tools

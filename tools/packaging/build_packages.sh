@@ -57,7 +57,7 @@ cp "$build"/cpack/*.deb "$build"/cpack/*.tar.gz "$build/package/sbom.spdx.json" 
 if [ -n "$test" ]; then
   say "lintian"
   # As root, lintian only warns that it is root.
-  lintian --fail-on error,warning --no-tag-display-limit "$output"/*.deb
+  lintian --fail-on error,warning --tag-display-limit 0 "$output"/*.deb
   say "protections of the installed files"
   CMAKE=cmake CC=cc CXX=c++ "$root/tests/install/hardening_test.sh" "$build" "$root" >"$build/hardening.log" || { tail -n 20 "$build/hardening.log"; exit 1; }
   grep 'files hardened' "$build/hardening.log"

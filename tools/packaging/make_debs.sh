@@ -95,6 +95,9 @@ add_completions
 # The licence is named in copyright, and Debian has its text once for all packages.
 rm "$work/etbackend/usr/share/doc/etbackend/LICENSE"
 ln -s ../../common-licenses/Apache-2.0 "$work/etbackend/usr/share/doc/etbackend/LICENSE"
+# Debian's name of a changelog from upstream.
+gzip -9n <"$work/etbackend/usr/share/doc/etbackend/CHANGELOG.md" >"$work/etbackend/usr/share/doc/etbackend/changelog.gz"
+rm "$work/etbackend/usr/share/doc/etbackend/CHANGELOG.md"
 find "$work/etbackend/usr/share/doc" -type f -exec chmod 644 {} +
 
 while read -r package; do

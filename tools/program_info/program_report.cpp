@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/format/bundled_program_view.hpp"
 #include "api/format/printable_text.hpp"
 #include "api/format/tensor_layout.hpp"
 #include "host/runtime/program.hpp"
@@ -283,6 +284,12 @@ Result<ProgramFile> read_program_file(const std::string& path) {
   etb_error error = ETB_ERROR_INIT;
   ETB_TRY(check(file.loader->open(path.c_str(), host::MmapLoader::Lock::kNone, &error), error));
   file.bytes = file.loader->bytes();
+  if (format::is_bundled_program(file.bytes)) {
+    format::BundledProgramView bundle;
+    const Status read = check(format::read_bundled_program(file.bytes, &bundle, &error), error);
+    if (!read) return tl::make_unexpected(with_context(read.error(), path));
+    file.bytes = bundle.program();
+  }
   const Status status = check(format::read_program(file.bytes, &file.view, &error), error);
   if (!status) return tl::make_unexpected(with_context(status.error(), path));
   return file;

@@ -22,6 +22,7 @@ struct ProgramFile {
   format::ProgramView view;  // into bytes
 };
 
+// Reads a program file, or the program in a bundled program (.bpte).
 [[nodiscard]] Result<ProgramFile> read_program_file(const std::string& path);
 
 // Returns methods with inputs, outputs, operators, delegates and memory plan; segments, constants and named

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "host/runtime/float16.hpp"
+
 namespace etb::tools {
 
 namespace {
@@ -63,6 +65,17 @@ Array reorder(const Array& from, const std::vector<uint8_t>& dim_order) {
   if (from.bytes.empty()) return to;
   copy_elements(from.sizes, from.bytes.data(), strides_of(from.sizes, from.dim_order), to.bytes.data(),
                 strides_of(to.sizes, to.dim_order), host::element_nbytes(from.dtype));
+  return to;
+}
+
+Array round_to_bfloat16(const Array& from) {
+  Array to{Dtype::BFLOAT16, from.sizes, from.dim_order, std::vector<std::byte>(from.bytes.size() / 2)};
+  for (size_t i = 0; i < to.bytes.size() / 2; ++i) {
+    float value;
+    std::memcpy(&value, from.bytes.data() + 4 * i, sizeof(value));
+    const host::BFloat16 narrow = host::to_bfloat16(value);
+    std::memcpy(to.bytes.data() + 2 * i, &narrow, sizeof(narrow));
+  }
   return to;
 }
 

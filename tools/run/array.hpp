@@ -25,6 +25,9 @@ struct Array {
 Array reorder(const Array& from, const std::vector<uint8_t>& dim_order);
 std::vector<uint8_t> row_major(size_t rank);
 
+// Rounds float32 elements: NumPy has no bfloat16, so that float32 is accepted for it.
+Array round_to_bfloat16(const Array& from);
+
 // Copies a method's tensor into row-major order.
 Array to_row_major(const host::Tensor& tensor);
 

@@ -28,34 +28,6 @@ std::vector<uint8_t> order_of(const format::TensorRecord& record) {
   return {record.dim_order.begin(), record.dim_order.end()};
 }
 
-// NumPy has no bfloat16, so float32 is accepted for it.
-Array round_to_bfloat16(const Array& from) {
-  Array to{Dtype::BFLOAT16, from.sizes, from.dim_order, std::vector<std::byte>(from.bytes.size() / 2)};
-  for (size_t i = 0; i < to.bytes.size() / 2; ++i) {
-    float value;
-    std::memcpy(&value, from.bytes.data() + 4 * i, sizeof(value));
-    const host::BFloat16 narrow = host::to_bfloat16(value);
-    std::memcpy(to.bytes.data() + 2 * i, &narrow, sizeof(narrow));
-  }
-  return to;
-}
-
-std::optional<EValue> parse_number(const std::string& text) {
-  if (text == "true" || text == "false") return EValue(text == "true");
-  const char* end = text.data() + text.size();
-  int64_t whole = 0;
-  if (const auto [next, error] = std::from_chars(text.data(), end, whole);
-      error == std::errc() && next == end) {
-    return EValue(whole);
-  }
-  double real = 0;
-  if (const auto [next, error] = std::from_chars(text.data(), end, real);
-      error == std::errc() && next == end) {
-    return EValue(real);
-  }
-  return std::nullopt;
-}
-
 // Rounds towards zero, clamps to int64, and returns 0 for NaN.
 int64_t to_whole(double real) {
   if (std::isnan(real)) return 0;
@@ -105,6 +77,22 @@ Result<std::vector<int64_t>> parse_shape(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<EValue> parse_number(const std::string& text) {
+  if (text == "true" || text == "false") return EValue(text == "true");
+  const char* end = text.data() + text.size();
+  int64_t whole = 0;
+  if (const auto [next, error] = std::from_chars(text.data(), end, whole);
+      error == std::errc() && next == end) {
+    return EValue(whole);
+  }
+  double real = 0;
+  if (const auto [next, error] = std::from_chars(text.data(), end, real);
+      error == std::errc() && next == end) {
+    return EValue(real);
+  }
+  return std::nullopt;
+}
 
 std::vector<std::string> split_commas(const std::string& text) {
   std::vector<std::string> parts(1);

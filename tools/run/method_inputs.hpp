@@ -15,6 +15,9 @@ namespace etb::tools {
 // Splits "a,,b" into "a", "", "b".
 std::vector<std::string> split_commas(const std::string& text);
 
+// Parses "3", "0.5", "true" or "false".
+std::optional<host::EValue> parse_number(const std::string& text);
+
 class MethodInputs {
  public:
   explicit MethodInputs(const host::MethodMeta& meta) : meta_(meta), values_(meta.input_count()) {}

@@ -106,16 +106,6 @@ static inline etb_value etb_value_tensor(etb_dtype dtype, uint32_t rank, int64_t
   0x2u                          // all methods use one set of arenas; they must not depend on each other's
 #define ETB_MODULE_SECURE 0x4u  // kernel libraries need a digest and belong to root
 
-// Choice of a plugin, a device, or both, for the delegates of one id.
-typedef struct etb_backend_choice {
-  uint32_t struct_size;
-  uint32_t flags;  // must be zero
-  const char*
-      backend_id;  // delegate id in the program, such as "XnnpackBackend"; "" for the device of all ids
-  const char* plugin_id;  // the plugin that is preferred when it is a candidate; NULL: by the usual rules
-  const char* device;     // uuid or name of the plugin's device; NULL: the plugin's default
-} etb_backend_choice;
-
 // Kind of a trace event.
 #define ETB_TRACE_LOAD_METHOD 0u
 #define ETB_TRACE_EXECUTE 1u
@@ -171,7 +161,7 @@ typedef struct etb_module_options {
   // The registry that finds plugins, and whose threads the module uses. NULL: the installed plugins. Modules
   // without a registry and with equal thread_count share threads and plugins.
   etb_registry* registry;
-  const etb_backend_choice* choices;  // choice_count of them
+  const etb_backend_choice* choices;  // choice_count of them; each replaces the registry's for the same id
   uint64_t choice_count;
   const etb_setting* settings;  // setting_count options for devices, delegates, contexts and runs
   uint64_t setting_count;
@@ -314,14 +304,32 @@ ETB_EXPORT etb_status ETB_CALL etb_module_io_count(etb_module* module, const cha
                                                    uint32_t* out_input_count, uint32_t* out_output_count,
                                                    etb_error* error);
 
-// Describes an input: kind, dtype, rank, sizes (upper bounds of a dynamic tensor), dim order, but no data.
-// Loads the method.
+// Returns the number of delegates of a method. The method need not be loaded, nor its plugins be installed.
+//
+// method   [borrowed-for-call] its name.
+// returns  ETB_OK; ETB_NOT_FOUND (method).
+// threads  [serial:module]
+// since    1.0
+ETB_EXPORT etb_status ETB_CALL etb_module_delegate_count(etb_module* module, const char* method,
+                                                         uint32_t* out_count, etb_error* error);
+
+// Returns the id of a delegate of a method, such as "XnnpackBackend". Several delegates may have one id.
+//
+// method   [borrowed-for-call] its name.
+// out_id   receives a text that is valid until the next call on the module.
+// returns  ETB_OK; ETB_NOT_FOUND (method); ETB_INVALID_ARGUMENT (index).
+// threads  [serial:module]
+// since    1.0     mirrors  ExecuTorch runtime/executor/method_meta.h, MethodMeta::get_backend_name
+ETB_EXPORT etb_status ETB_CALL etb_module_delegate_id(etb_module* module, const char* method, uint32_t index,
+                                                      const char** out_id, etb_error* error);
+
+// Describes an input: kind, dtype, rank, sizes (upper bounds of a dynamic tensor), dim order, but no data. The
+// method need not be loaded.
 //
 // method   [borrowed-for-call] its name.
 // out      the caller initialises it with ETB_VALUE_INIT; its arrays are valid until the next call on the
 //          module.
-// returns  ETB_OK; ETB_NOT_FOUND (method); ETB_INVALID_ARGUMENT (index); the errors of
-//          etb_module_load_method.
+// returns  ETB_OK; ETB_NOT_FOUND (method); ETB_INVALID_ARGUMENT (index).
 // threads  [serial:module]
 // since    1.0
 ETB_EXPORT etb_status ETB_CALL etb_module_input_spec(etb_module* module, const char* method, uint32_t index,

@@ -55,6 +55,17 @@ typedef struct etb_setting {
   const char* text;  // its value
 } etb_setting;
 
+// Choice of a plugin, a device, or both, for the delegates of one id.
+typedef struct etb_backend_choice {
+  uint32_t struct_size;
+  uint32_t flags;  // must be zero
+  const char*
+      backend_id;  // delegate id in the program, such as "XnnpackBackend"; "" for the device of all ids
+  const char*
+      plugin_id;  // id or alias of the plugin that is preferred when it is a candidate; NULL: by the usual rules
+  const char* device;  // uuid or name of the plugin's device; NULL: the plugin's default
+} etb_backend_choice;
+
 // Options of etb_registry_open. All pointers are borrowed-for-call.
 typedef struct etb_registry_options {
   uint32_t struct_size;
@@ -65,9 +76,14 @@ typedef struct etb_registry_options {
   uint64_t static_plugin_count;
   const etb_setting* settings;  // setting_count options for the init call of plugins
   uint64_t setting_count;
-  uint64_t max_plugin_bytes;  // limit of alloc/1 for each plugin; 0: none
-  uint32_t thread_count;      // threads that modules and plugins share; 0: one for each processor
-  uint32_t reserved;          // must be zero
+  uint64_t max_plugin_bytes;          // limit of alloc/1 for each plugin; 0: none
+  uint32_t thread_count;              // threads that modules and plugins share; 0: one for each processor
+  uint32_t reserved;                  // must be zero
+  const etb_backend_choice* choices;  // choice_count of them, for all modules that use the registry
+  uint64_t choice_count;
+  const char* const*
+      disabled;  // disabled_count patterns ('*', '?') on ids and aliases of plugins that are not used
+  uint64_t disabled_count;
 
   // layer_count layers between the library and each plugin, outermost first, as the command line names them:
   // "fault=device-lost,nth=3" makes calls fail, "trace=FILE" records them for `etbackend replay`. docs/layers.md has the
@@ -78,7 +94,7 @@ typedef struct etb_registry_options {
 
 // Initialiser of an etb_registry_options: the whole search, one thread for each processor.
 #define ETB_REGISTRY_OPTIONS_INIT \
-  { ETB_INIT_SIZE(etb_registry_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { ETB_INIT_SIZE(etb_registry_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 // One plugin that the search found. Its texts are borrowed from the registry.
 typedef struct etb_plugin_info {
@@ -143,7 +159,7 @@ ETB_EXPORT etb_status ETB_CALL etb_registry_plugin(const etb_registry* registry,
 // Explains which plugin a name selects, and why: all candidates, the rule that decided, the reasons against
 // the others, and every place searched. No plugin code runs.
 //
-// name     [borrowed-for-call] plugin id, delegate id or alias.
+// name     [borrowed-for-call] plugin id, delegate id or alias. A choice of etb_registry_options for it counts.
 // sink     [borrowed-for-call] receives one text: the decision as JSON, as `etbackend explain --json` prints it.
 // returns  ETB_OK, also when no plugin is selected; the sink's status when it stopped.
 // threads  [any]

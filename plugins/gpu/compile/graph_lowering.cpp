@@ -2,6 +2,7 @@
 #include "plugins/gpu/compile/graph_lowering.hpp"
 
 #include <map>
+#include <set>
 
 #include "api/format/content_name.hpp"
 #include "plugins/gpu/graph/payload.hpp"
@@ -89,6 +90,15 @@ Status GraphLowering::add_outputs() {
   return {};
 }
 
+// Returns the debug handles of all nodes, ascending.
+std::vector<uint32_t> GraphLowering::debug_handles() const {
+  std::set<uint32_t> handles;
+  for (uint32_t i = 0; i < state_.image.node_count(); ++i)
+    handles.insert(state_.image.node(i).debug_handle());
+  handles.erase(0);
+  return {handles.begin(), handles.end()};
+}
+
 Result<Artifact> GraphLowering::finish() {
   Artifact artifact;
   std::map<std::string, bool> named;
@@ -112,6 +122,9 @@ Result<Artifact> GraphLowering::finish() {
   ETB_ASSIGN(const ExecutionPlan plan, make_execution_plan(std::move(read)));
   ETB_TRY(check_ranges(plan, kLeastRangeBytes));
   artifact.resident_bytes = plan.memory.constant_bytes;
+  // A run is one event, as the commands of all nodes are submitted together.
+  if (std::vector<uint32_t> handles = debug_handles(); !handles.empty())
+    artifact.debug_map.push_back({.name = kRunEvent, .handles = std::move(handles)});
   return artifact;
 }
 

@@ -22,6 +22,8 @@ class GraphLowering {
   [[nodiscard]] Result<Artifact> finish();
 
  private:
+  std::vector<uint32_t> debug_handles() const;
+
   LoweringState state_;
 };
 

@@ -14,6 +14,9 @@ inline constexpr uint32_t kMaxRank = 6;
 inline constexpr uint64_t kMaxNumel = uint64_t{1} << 29;  // elements of a value: byte offsets fit 32 bits
 inline constexpr uint32_t kNoValue = UINT32_MAX;
 
+// Name of the profiling event of a run, in the debug map and at run time.
+inline constexpr const char* kRunEvent = "gpu.run";
+
 enum class DataType : uint8_t { kFloat32 = 0, kInt32 = 1, kInt64 = 2 };
 constexpr uint32_t nbytes_of(DataType type) { return type == DataType::kInt64 ? 8 : 4; }
 

@@ -33,6 +33,7 @@ static etb_status fail(etb_error* error, etb_status code, const char* text) {
 
 #define MAGIC 0x504e594du /* "MYNP" */
 #define VERSION 1u
+#define EVENT_NAME "my_npu_c.add" /* of the profiling event */
 
 typedef struct payload {
   uint32_t magic;
@@ -400,16 +401,9 @@ static etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* ar
   status = add(delegate, args, error);
   if (status != ETB_OK || args->events == NULL || clock == NULL) return status;
   {
-    const etb_event event = {ETB_INIT_SIZE(etb_event),
-                             0,
-                             "my_npu_c.add",
-                             -1,
-                             begin_ns,
-                             clock->now_ns(clock->ctx),
-                             ETB_TIMEBASE_HOST,
-                             1,
-                             1,
-                             {NULL, 0}};
+    const etb_event event = {
+        ETB_INIT_SIZE(etb_event), 0, EVENT_NAME, -1,       begin_ns, clock->now_ns(clock->ctx),
+        ETB_TIMEBASE_HOST,        1, 1,          {NULL, 0}};
     return args->events->put(args->events->ctx, &event);
   }
 }
@@ -549,6 +543,7 @@ static etb_status compile_region(const etb_graph_image* image, uint32_t index, c
   etb_graph_node node;
   const etb_blob_writer* writer = NULL;
   etb_artifact artifact;
+  etb_debug_entry event = {ETB_INIT_SIZE(etb_debug_entry), 0, -1, EVENT_NAME, NULL, 1};
   etb_status status = etb_graph_open(image, &view);
   if (status != ETB_OK) return fail(error, status, "graph image cannot be read");
   body = etb_graph_get_body(&view, 0);
@@ -557,6 +552,7 @@ static etb_status compile_region(const etb_graph_image* image, uint32_t index, c
   node = etb_graph_get_node(&view, &body, 0);
   if (check_node(&view, &body, &node).reason != NULL)
     return fail(error, ETB_NOT_SUPPORTED, "node 0 of the region is none that partition claims");
+  event.handles = &node.debug_handle;
   program.input_count = body.inputs.count;
   program.left = etb_graph_get_argument(&view, &node, 0).value;
   program.right = etb_graph_get_argument(&view, &node, 1).value;
@@ -568,6 +564,9 @@ static etb_status compile_region(const etb_graph_image* image, uint32_t index, c
   artifact.struct_size = ETB_INIT_SIZE(etb_artifact);
   artifact.graph_index = index;
   artifact.format_version = VERSION;
+  /* Joins the event of execute with the node, so that profiles show its line in the model's source. */
+  artifact.debug_map = &event;
+  artifact.debug_entry_count = 1;
   return sink->end_payload(sink->ctx, &artifact);
 }
 

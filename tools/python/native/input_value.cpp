@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -39,6 +40,17 @@ std::string python_type_name(nb::handle object) {
   reject(index, "a tensor of type '" + python_type_name(given) + "' " + problem + ": " +
                     nb::cast<std::string>(nb::str(cause.value())) +
                     "\nhint: pass a dense tensor in host memory, as .detach().cpu() returns");
+}
+
+// False for a tensor that the method rejects: it is not packed, because its sizes may be of any magnitude (an array that
+// repeats one element has as many as it likes). The library compares them first, and its error has them.
+bool may_fit(const Spec* spec, etb_dtype dtype, std::span<const int64_t> sizes) {
+  if (spec == nullptr || spec->kind != ETB_VALUE_TENSOR || spec->dtype != dtype ||
+      spec->sizes.size() != sizes.size())
+    return false;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] < 0 || sizes[i] > spec->sizes[i]) return false;
+  return true;
 }
 
 }  // namespace
@@ -136,13 +148,17 @@ void InputValue::read_dlpack(nb::handle given, uint32_t index, const Spec* spec)
            "python.dtype");
   const auto rank = static_cast<size_t>(tensor.ndim);
   if (rank > ETB_MAX_RANK)
-    reject(index, "a tensor of rank " + std::to_string(rank) + ", expected at most 16");
-  const int64_t item = element_nbytes(dtype);
+    reject(index, "a tensor of rank " + std::to_string(tensor.ndim) + ", expected at most 16");
+  if (rank != 0 && tensor.shape == nullptr) reject(index, "a DLPack tensor without sizes");
+  // Unsigned: another library's numbers may overflow, and such sizes fit no method.
+  const uint64_t item = element_nbytes(dtype);
   std::array<int64_t, ETB_MAX_RANK> strides{};
-  int64_t packed = item;
-  for (size_t i = rank; i-- > 0; packed *= tensor.shape[i])
-    strides[i] = tensor.strides == nullptr ? packed : tensor.strides[i] * item;
-  set_tensor(static_cast<const std::byte*>(tensor.data) + tensor.byte_offset, dtype, {tensor.shape, rank},
+  uint64_t packed = item;
+  for (size_t i = rank; i-- > 0; packed *= static_cast<uint64_t>(tensor.shape[i]))
+    strides[i] = static_cast<int64_t>(
+        tensor.strides == nullptr ? packed : static_cast<uint64_t>(tensor.strides[i]) * item);
+  const auto* const data = static_cast<const std::byte*>(tensor.data);
+  set_tensor(data == nullptr ? nullptr : data + tensor.byte_offset, dtype, {tensor.shape, rank},
              {strides.data(), rank}, spec);
 }
 
@@ -152,6 +168,10 @@ void InputValue::set_tensor(const void* data, etb_dtype dtype, std::span<const i
   const uint32_t item = element_nbytes(dtype);
   const bool has_order = spec != nullptr && spec->dim_order.size() == rank;
   std::copy(sizes.begin(), sizes.end(), sizes_.begin());
+  if (!may_fit(spec, dtype, sizes)) {
+    value_ = etb_value_tensor(dtype, rank, sizes_.data(), const_cast<void*>(data), UINT64_MAX);
+    return;
+  }
   std::array<int64_t, ETB_MAX_RANK> packed{};
   int64_t nbytes = item;
   bool is_packed = true;
@@ -164,7 +184,7 @@ void InputValue::set_tensor(const void* data, etb_dtype dtype, std::span<const i
   value_ =
       etb_value_tensor(dtype, rank, sizes_.data(), const_cast<void*>(data), static_cast<uint64_t>(nbytes));
   if (has_order) value_.tensor.dim_order = spec->dim_order.data();
-  if (is_packed || nbytes == 0) return;
+  if (is_packed || nbytes == 0 || data == nullptr) return;
   pack(static_cast<const std::byte*>(data), byte_strides, {packed.data(), rank}, static_cast<size_t>(nbytes),
        item);
   value_.tensor.data = packed_.get();

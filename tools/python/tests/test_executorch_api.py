@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +84,20 @@ def test_lowering_takes_an_archive_for_an_exported_program(tmp_path: Path) -> No
 def test_lowering_takes_methods_and_constants() -> None:
     made = to_edge_transform_and_lower({"a": archive("add"), "b": archive("mlp")}, constant_methods={"n": 4}).to_executorch()
     loaded = Runtime.get().load_program(made.buffer)
-    assert loaded.method_names == {"a", "b", "n"} and loaded.load_method("n").execute([]) == [4]
+    assert made.methods == {"a", "b"} and loaded.method_names == {"a", "b", "n"}
+    assert loaded.load_method("n").execute([]) == [4]
+
+
+def test_a_record_of_the_compilation_is_written_on_request(tmp_path: Path) -> None:
+    made = to_edge_transform_and_lower(archive("add"), generate_etrecord=True).to_executorch()
+    made.get_etrecord().save(tmp_path / "etrecord.bin")
+    with zipfile.ZipFile(tmp_path / "etrecord.bin") as record:
+        assert record.testzip() is None and record.namelist()
+    with pytest.raises(Error, match="etrecord.bin"):
+        made.get_etrecord().save(tmp_path / "missing" / "etrecord.bin")
+    with pytest.raises(Error) as caught:
+        to_edge_transform_and_lower(archive("add")).to_executorch().get_etrecord()
+    assert caught.value.reason == "executorch.unsupported" and caught.value.hint
 
 
 class XnnpackPartitioner:
@@ -97,7 +111,6 @@ class XnnpackPartitioner:
         ({"partitioner": {"a": [EtbackendPartitioner("a")], "b": [EtbackendPartitioner("b")]}}, "executorch.partitioner"),
         ({"transform_passes": [1]}, "executorch.unsupported"),
         ({"compile_config": object()}, "executorch.unsupported"),
-        ({"generate_etrecord": True}, "executorch.unsupported"),
     ],
 )
 def test_what_has_no_counterpart_is_an_error(options: dict[str, object], reason: str) -> None:

@@ -72,6 +72,23 @@ def test_weights_that_vanish_are_an_error(tmp_path: Path) -> None:
         Runtime.load(program("external"), data=[tmp_path / "gone.ptd"]).method().load()
 
 
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_weights_that_are_cut_are_an_error_before_they_are_read_and_nothing_after(tmp_path: Path, is_loaded: bool) -> None:
+    stem = FIXTURES / "programs" / "external.forward.0"
+    path = tmp_path / "weights.ptd"
+    path.write_bytes((FIXTURES / "programs" / "external.ptd").read_bytes())
+    method = Runtime.load(program("external"), data=[path]).method()
+    if is_loaded:
+        method.load()
+    os.truncate(path, 0)
+    path.unlink()
+    if is_loaded:
+        assert_near(method.run(arrays(stem, "in")), arrays(stem, "out"))
+    else:
+        with pytest.raises(Error, match="shorter"):
+            method.load()
+
+
 def test_errors_cross_processes() -> None:
     error = Error("what", reason="python.test", hint="do", code=3)
     copy = pickle.loads(pickle.dumps(error))

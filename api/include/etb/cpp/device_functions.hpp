@@ -5,10 +5,24 @@
 
 #include <cstring>
 #include <memory>
+#if defined(__unix__)
+#include <unistd.h>
+#endif
 
 #include "etb/cpp/plugin_objects.hpp"
 
 namespace etb::detail {
+
+// Fills in the machine's memory, and what of it holds nothing at present; 0 where the system does not report it.
+inline void set_machine_memory(etb_device_info& info) {
+#if defined(_SC_PHYS_PAGES) && defined(_SC_AVPHYS_PAGES)
+  const long page = ::sysconf(_SC_PAGESIZE), total = ::sysconf(_SC_PHYS_PAGES),
+             free = ::sysconf(_SC_AVPHYS_PAGES);
+  if (page <= 0 || total <= 0 || free < 0) return;
+  info.memory_total_bytes = static_cast<uint64_t>(total) * static_cast<uint64_t>(page);
+  info.memory_free_bytes = static_cast<uint64_t>(free) * static_cast<uint64_t>(page);
+#endif
+}
 
 // Devices of a plugin without P::enumerate: the processor that runs it, the same on every machine.
 template <class P>
@@ -24,6 +38,7 @@ Status enumerate_devices(const PluginObject<P>& plugin, const DeviceSink& sink) 
     info.kind = "cpu";
     info.name = "this processor";
     info.driver_version = "";
+    set_machine_memory(info);
     return sink.put(info);
   }
 }

@@ -13,240 +13,31 @@
 // A Module is used by one thread at a time.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
-#include <type_traits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "etb/cpp/failure.hpp"
+#include "etb/cpp/registry.hpp"
+#include "etb/cpp/value.hpp"
 #include "etb/etbackend.h"
 
 namespace etb {
-
-// A failed call of the library.
-class Failure : public std::runtime_error {
- public:
-  explicit Failure(const etb_error& error)
-      : std::runtime_error(error.text),
-        code_(error.code),
-        reason_(error.reason),
-        hint_(etb_error_hint(&error)) {}
-
-  etb_status code() const noexcept { return code_; }              // ETB_NOT_FOUND and the like
-  const std::string& reason() const noexcept { return reason_; }  // stable id for programs, or ""
-  const std::string& hint() const noexcept { return hint_; }      // advice for the user, or ""
-
- private:
-  etb_status code_;
-  std::string reason_, hint_;
-};
-
-namespace detail {
-
-// Calls `call(&error)` and throws unless it returns ETB_OK. Clears only the begin of each text: zeroing all of an
-// error would take longer than a small call.
-template <class Call>
-void must(Call call) {
-  etb_error error;
-  error.struct_size = sizeof error;
-  error.flags = 0;
-  error.vendor_code = 0;
-  error.reason[0] = error.text[0] = '\0';
-  if (const etb_status status = call(&error); status != ETB_OK) {
-    error.code = status;
-    throw Failure(error);
-  }
-}
-
-}  // namespace detail
-
-// The dtype of a C++ type.
-template <class T>
-constexpr etb_dtype dtype_of() noexcept {
-  if constexpr (std::is_same_v<T, bool>)
-    return ETB_DTYPE_BOOL;
-  else if constexpr (std::is_same_v<T, uint8_t>)
-    return ETB_DTYPE_UINT8;
-  else if constexpr (std::is_same_v<T, int8_t>)
-    return ETB_DTYPE_INT8;
-  else if constexpr (std::is_same_v<T, int16_t>)
-    return ETB_DTYPE_INT16;
-  else if constexpr (std::is_same_v<T, int32_t>)
-    return ETB_DTYPE_INT32;
-  else if constexpr (std::is_same_v<T, int64_t>)
-    return ETB_DTYPE_INT64;
-  else if constexpr (std::is_same_v<T, float>)
-    return ETB_DTYPE_FLOAT32;
-  else if constexpr (std::is_same_v<T, double>)
-    return ETB_DTYPE_FLOAT64;
-  else
-    static_assert(!sizeof(T), "no dtype for this type; use Value::view");
-}
-
-// An input or output: a tensor, a number, a bool, or none. It owns its elements, or borrows them (view(), outputs).
-class Value {
- public:
-  Value() = default;  // none
-  Value(int64_t integer) { raw_.kind = ETB_VALUE_INT, raw_.integer = integer; }
-  Value(int integer) : Value(int64_t{integer}) {}
-  Value(double real) { raw_.kind = ETB_VALUE_DOUBLE, raw_.real = real; }
-  Value(const char*) = delete;  // would become a bool
-  Value(bool boolean) { raw_.kind = ETB_VALUE_BOOL, raw_.boolean = boolean ? 1 : 0; }
-
-  // Copies the elements, in row-major order. Throws std::invalid_argument when their number is not that of the
-  // sizes.
-  template <class T>
-  Value(std::span<const int64_t> sizes, std::span<const T> elements) {
-    check_count(sizes, elements.size());
-    const auto* const first = reinterpret_cast<const std::byte*>(elements.data());
-    bytes_ = std::make_shared<std::vector<std::byte>>(first, first + elements.size_bytes());
-    set_tensor(dtype_of<T>(), sizes, bytes_->data(), elements.size_bytes());
-  }
-  template <class T>
-  Value(std::initializer_list<int64_t> sizes, std::initializer_list<T> elements)
-      : Value(std::span(sizes.begin(), sizes.size()), std::span<const T>(elements.begin(), elements.size())) {
-  }
-  template <class T>
-  Value(std::initializer_list<int64_t> sizes, const std::vector<T>& elements)
-      : Value(std::span(sizes.begin(), sizes.size()), std::span<const T>(elements)) {}
-
-  // Borrows row-major elements, which live as long as the value. The library only reads inputs.
-  template <class T>
-  static Value view(std::span<const int64_t> sizes, std::span<const T> elements) {
-    check_count(sizes, elements.size());
-    return view(dtype_of<T>(), sizes, elements.data(), elements.size_bytes());
-  }
-  static Value view(etb_dtype dtype, std::span<const int64_t> sizes, const void* data, uint64_t nbytes) {
-    Value value;
-    value.set_tensor(dtype, sizes, const_cast<void*>(data), nbytes);
-    return value;
-  }
-
-  uint32_t kind() const noexcept { return raw_.kind; }  // ETB_VALUE_*
-  bool is_tensor() const noexcept { return raw_.kind == ETB_VALUE_TENSOR; }
-  etb_dtype dtype() const { return tensor().dtype; }
-  std::span<const int64_t> sizes() const { return {tensor().sizes, tensor().rank}; }
-
-  // Number of elements.
-  size_t size() const {
-    size_t count = 1;
-    for (const int64_t size : sizes()) count *= static_cast<size_t>(size);
-    return count;
-  }
-
-  // The elements in the order in which they lie: row-major, unless the tensor has another dim order (raw()). Throws
-  // std::invalid_argument for another dtype.
-  template <class T>
-  std::span<const T> data() const {
-    if (tensor().dtype != dtype_of<T>())
-      throw std::invalid_argument("etb::Value: the tensor has another dtype");
-    return {static_cast<const T*>(tensor().data), size()};
-  }
-
-  int64_t to_int() const { return expect(ETB_VALUE_INT).integer; }
-  double to_double() const { return expect(ETB_VALUE_DOUBLE).real; }
-  bool to_bool() const { return expect(ETB_VALUE_BOOL).boolean != 0; }
-
-  // The value as the C API has it; valid as long as this object is, and not moved.
-  const etb_value& raw() const {
-    if (is_tensor()) raw_.tensor.sizes = const_cast<int64_t*>(sizes_.data());
-    return raw_;
-  }
-
-  // Borrows an output of a module; its sizes are copied. Only Module makes the tag.
-  class Output {
-    friend class Module;
-    Output() = default;
-  };
-  Value(Output, const etb_value& output) : raw_(output) {
-    if (is_tensor()) copy_sizes({output.tensor.sizes, output.tensor.rank});
-  }
-
- private:
-  const etb_value& expect(uint32_t kind) const {
-    if (raw_.kind != kind) throw std::invalid_argument("etb::Value: the value is of another kind");
-    return raw_;
-  }
-  const etb_tensor& tensor() const {
-    expect(ETB_VALUE_TENSOR);
-    return raw().tensor;
-  }
-
-  static void check_count(std::span<const int64_t> sizes, size_t count) {
-    size_t expected = 1;
-    for (const int64_t size : sizes) expected *= static_cast<size_t>(size);
-    if (expected != count)
-      throw std::invalid_argument("etb::Value: " + std::to_string(count) + " elements, the sizes need " +
-                                  std::to_string(expected));
-  }
-
-  void copy_sizes(std::span<const int64_t> sizes) { std::copy(sizes.begin(), sizes.end(), sizes_.begin()); }
-
-  void set_tensor(etb_dtype dtype, std::span<const int64_t> sizes, void* data, uint64_t nbytes) {
-    if (sizes.size() > sizes_.size())
-      throw std::invalid_argument("etb::Value: rank " + std::to_string(sizes.size()) + ", expected at most " +
-                                  std::to_string(sizes_.size()));
-    copy_sizes(sizes);
-    raw_ = etb_value_tensor(dtype, static_cast<uint32_t>(sizes.size()), sizes_.data(), data, nbytes);
-  }
-
-  mutable etb_value raw_ = ETB_VALUE_INIT;
-  std::array<int64_t, ETB_MAX_RANK> sizes_{};  // of a tensor; inside, so that outputs need no allocations
-  std::shared_ptr<std::vector<std::byte>> bytes_;
-};
-
-// A search for plugins (etb/registry.h). Modules opened with it keep what they need of it.
-class Registry {
- public:
-  explicit Registry(const etb_registry_options& options = ETB_REGISTRY_OPTIONS_INIT) {
-    etb_registry* made = nullptr;
-    detail::must([&](etb_error* error) { return etb_registry_open(&options, &made, error); });
-    handle_.reset(made);
-  }
-
-  etb_registry* get() const noexcept { return handle_.get(); }
-
-  // All plugins found, usable or not. The texts are borrowed from this object.
-  std::vector<etb_plugin_info> plugins() const {
-    std::vector<etb_plugin_info> out(etb_registry_plugin_count(get()), etb_plugin_info(ETB_PLUGIN_INFO_INIT));
-    for (uint32_t i = 0; i < out.size(); ++i)
-      detail::must([&](etb_error* error) { return etb_registry_plugin(get(), i, &out[i], error); });
-    return out;
-  }
-
-  // The decision for a name as JSON.
-  std::string explain(const std::string& name) const {
-    std::string text;
-    etb_text_sink sink{};
-    sink.struct_size = ETB_INIT_SIZE(etb_text_sink);
-    sink.ctx = &text;
-    sink.put = [](void* ctx, const char* part) -> etb_status {
-      static_cast<std::string*>(ctx)->append(part);
-      return ETB_OK;
-    };
-    detail::must([&](etb_error* error) { return etb_registry_explain(get(), name.c_str(), &sink, error); });
-    return text;
-  }
-
- private:
-  struct Close {
-    void operator()(etb_registry* registry) const noexcept { etb_registry_close(registry); }
-  };
-  std::unique_ptr<etb_registry, Close> handle_;
-};
 
 // Options of a module. Texts are copied when the module is opened.
 struct ModuleOptions {
   uint32_t thread_count = 0;           // for kernels and plugins; 0: one for each processor
   uint32_t load_mode = ETB_LOAD_MMAP;  // ETB_LOAD_*
   uint64_t max_memory_bytes = 0;       // 0: 16 GiB, or less
+  uint64_t random_seed = 0;            // of operators that draw random numbers
   bool allows_plugins = true;
+  bool shares_arenas = false;  // all methods use one set of arenas; they must not depend on each other's
+  bool is_secure = false;      // kernel libraries need a digest and belong to root
   const Registry* registry = nullptr;        // whose plugins and threads to use; NULL: the installed plugins
   std::vector<std::string> data_files = {};  // external weights (.ptd)
   std::vector<std::string> kernel_libraries = {};  // PATH or PATH@sha256:HEX
@@ -267,6 +58,15 @@ struct ModuleOptions {
   const etb_trace_sink* trace = nullptr;         // lives as long as the module
 };
 
+// Description of an input or output. The sizes of a dynamic tensor are its largest.
+struct Spec {
+  uint32_t kind = ETB_VALUE_NONE;  // ETB_VALUE_*
+  etb_dtype dtype = 0;             // of a tensor
+  std::vector<int64_t> sizes = {};
+  bool is_dynamic = false;
+  uint64_t nbytes = 0;  // at the largest sizes
+};
+
 // A program with its methods. Where a function takes the name of a method, "" means "forward", or the first method.
 class Module {
  public:
@@ -282,6 +82,24 @@ class Module {
     });
   }
 
+  // Opens a part of a plain file, such as an asset in a package; nbytes 0: to its end.
+  static Module from_descriptor(int descriptor, uint64_t offset = 0, uint64_t nbytes = 0,
+                                const ModuleOptions& options = {}) {
+    Module made;
+    made.open(options, [&](const etb_module_options* raw, etb_module** out, etb_error* error) {
+      return etb_module_open_descriptor(descriptor, offset, nbytes, raw, out, error);
+    });
+    return made;
+  }
+  // Opens a second module on the same program, with methods, memory and state of its own: for a second thread.
+  Module again(const ModuleOptions& options = {}) const {
+    Module made;
+    made.open(options, [&](const etb_module_options* raw, etb_module** out, etb_error* error) {
+      return etb_module_open_again(get(), raw, out, error);
+    });
+    return made;
+  }
+
   etb_module* get() const noexcept { return handle_.get(); }
 
   std::vector<std::string> method_names() const {
@@ -291,10 +109,30 @@ class Module {
     return names;
   }
 
+  // Inputs and outputs of a method, and the ids of its delegates. The method need not be loaded.
+  std::vector<Spec> inputs(const std::string& method = {}) const { return specs(method, true); }
+  std::vector<Spec> outputs(const std::string& method = {}) const { return specs(method, false); }
+  std::vector<std::string> delegates(const std::string& method = {}) const {
+    uint32_t count = 0;
+    detail::must(
+        [&](etb_error* error) { return etb_module_delegate_count(get(), name_of(method), &count, error); });
+    std::vector<std::string> ids;
+    for (uint32_t i = 0; i < count; ++i) {
+      const char* id = nullptr;
+      detail::must(
+          [&](etb_error* error) { return etb_module_delegate_id(get(), name_of(method), i, &id, error); });
+      ids.emplace_back(id);
+    }
+    return ids;
+  }
+
   // Loads a method before its first run, which would load it otherwise.
   void load(const std::string& method = {}) {
     detail::must([&](etb_error* error) { return etb_module_load_method(get(), name_of(method), error); });
   }
+
+  // Ends a method and its state; the next run starts from initial values.
+  void unload(const std::string& method = {}) noexcept { etb_module_unload_method(get(), name_of(method)); }
 
   // Runs a method on one value for each input. Tensors of the result belong to the module and are valid until the
   // method runs again.
@@ -325,6 +163,41 @@ class Module {
     return execute({}, std::span(given, sizeof...(Inputs)));
   }
 
+  // The steps of a run, for an application that sets some inputs only once, or waits for the result later.
+  void set_input(uint32_t index, const Value& value, const std::string& method = {}) {
+    detail::must([&](etb_error* error) {
+      return etb_module_set_input(get(), name_of(method), index, &value.raw(), error);
+    });
+  }
+  void run(const std::string& method = {}, const etb_run_limits* limits = nullptr) {
+    detail::must([&](etb_error* error) { return etb_module_execute(get(), name_of(method), limits, error); });
+  }
+  // Returns an output of the last run; it belongs to the module and is valid until the method runs again.
+  Value output(uint32_t index, const std::string& method = {}) {
+    etb_value value = ETB_VALUE_INIT;
+    detail::must([&](etb_error* error) {
+      return etb_module_get_output(get(), name_of(method), index, &value, error);
+    });
+    return Value(Value::Output(), value);
+  }
+  // Starts a run on a thread of the module. Until wait() has returned true, only wait() and cancel() are allowed.
+  void start(const std::string& method = {}, const etb_run_limits* limits = nullptr) {
+    detail::must([&](etb_error* error) {
+      return etb_module_start(get(), name_of(method), limits, nullptr, nullptr, error);
+    });
+  }
+  // Returns false if the run has not ended in time. Throws the error of the run.
+  bool wait(uint64_t timeout_ns = UINT64_MAX) {
+    etb_error error = ETB_ERROR_INIT;
+    const etb_status status = etb_module_wait(get(), timeout_ns, &error);
+    if (status == ETB_OK) return true;
+    if (status == ETB_DEADLINE_EXCEEDED && std::string_view(error.reason) == "module.running") return false;
+    error.code = status;
+    throw Failure(error);
+  }
+  // Asks the present run to stop; its wait() throws ETB_CANCELLED. From any thread.
+  void cancel() noexcept { etb_module_cancel(get()); }
+
   // The plugins that serve the delegates of the loaded methods: pairs of delegate id and plugin id.
   std::vector<std::pair<std::string, std::string>> decisions() const {
     std::vector<std::pair<std::string, std::string>> out;
@@ -337,6 +210,8 @@ class Module {
   }
 
  private:
+  Module() = default;
+
   struct Close {
     void operator()(etb_module* module) const noexcept { etb_module_close(module); }
   };
@@ -353,6 +228,24 @@ class Module {
     std::array<etb_value, 8> few_;
     std::vector<etb_value> many_;
   };
+
+  std::vector<Spec> specs(const std::string& method, bool is_input) const {
+    uint32_t input_count = 0, output_count = 0;
+    detail::must([&](etb_error* error) {
+      return etb_module_io_count(get(), name_of(method), &input_count, &output_count, error);
+    });
+    const auto describe = is_input ? &etb_module_input_spec : &etb_module_output_spec;
+    std::vector<Spec> found;
+    for (uint32_t i = 0; i < (is_input ? input_count : output_count); ++i) {
+      etb_value value = ETB_VALUE_INIT;
+      detail::must([&](etb_error* error) { return describe(get(), name_of(method), i, &value, error); });
+      const etb_tensor& tensor = value.tensor;
+      found.push_back({value.kind, tensor.dtype,
+                       std::vector<int64_t>(tensor.sizes, tensor.sizes + tensor.rank),
+                       tensor.upper_sizes != nullptr, tensor.capacity_bytes});
+    }
+    return found;
+  }
 
   // Keeps the answer for the latest method: a program's counts do not change.
   uint32_t output_count(const std::string& method) {
@@ -382,7 +275,10 @@ class Module {
       settings.push_back({ETB_INIT_SIZE(etb_setting), 0, setting.backend_id.c_str(), setting.key.c_str(),
                           setting.text.c_str()});
     etb_module_options raw = ETB_MODULE_OPTIONS_INIT;
-    raw.flags = options.allows_plugins ? 0 : ETB_MODULE_NO_PLUGINS;
+    raw.flags = (options.allows_plugins ? 0 : ETB_MODULE_NO_PLUGINS) |
+                (options.shares_arenas ? ETB_MODULE_SHARED_ARENAS : 0) |
+                (options.is_secure ? ETB_MODULE_SECURE : 0);
+    raw.random_seed = options.random_seed;
     raw.load_mode = options.load_mode;
     raw.thread_count = options.thread_count;
     raw.max_memory_bytes = options.max_memory_bytes;

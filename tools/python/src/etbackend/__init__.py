@@ -15,6 +15,7 @@ from __future__ import annotations
 from . import _native
 from .compiler import compile
 from .errors import Error
+from .inspector import Event, EventBlock, Inspector, PerfData, TimeScale, compare_results
 from .registry import Candidate, Device, Explanation, Plugin, devices, explain, plugins
 from .program import Program
 from .reports import CompileReport, Fault, MethodReport, Node, OpCount, Refusal, Region
@@ -28,20 +29,26 @@ __all__ = [
     "Decision",
     "Device",
     "Error",
+    "Event",
+    "EventBlock",
     "Explanation",
     "Fault",
+    "Inspector",
     "Method",
     "MethodInfo",
     "MethodReport",
     "Node",
     "OpCount",
+    "PerfData",
     "Plugin",
     "Program",
     "Refusal",
     "Region",
     "Runtime",
+    "TimeScale",
     "ValueInfo",
     "__version__",
+    "compare_results",
     "compile",
     "devices",
     "explain",

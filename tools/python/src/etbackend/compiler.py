@@ -182,26 +182,27 @@ def _run(
     except OSError as cause:
         raise Error(f"cannot start '{command[0]}': {cause.strerror}", reason="python.installation") from cause
     if done.returncode not in (0, 1) or not output.exists():
-        raise _error(done)
+        raise error_of(done)
     result = CompileReport._of(json.loads(done.stdout), json.loads(report.read_text()) if report.exists() else None)
     if done.returncode == 1 and not (allow_faults and result.faults):
-        raise _error(done)
+        raise error_of(done)
     return output.read_bytes(), result
 
 
-def _error(done: subprocess.CompletedProcess[bytes]) -> Error:
+def error_of(done: subprocess.CompletedProcess[bytes], command: str = "compile") -> Error:
+    """What the program printed before it ended with a failure."""
     text = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
         return Error(
-            f"the compiler was ended by {name}" + (f": {text}" if text else ""),
-            reason="compile.crashed",
-            hint="isolate=True skips a plugin that crashes, and names it",
+            f"`etbackend {command}` was ended by {name}" + (f": {text}" if text else ""),
+            reason=f"{command}.crashed",
+            hint="isolate=True skips a plugin that crashes, and names it" if command == "compile" else "",
         )
-    lines = [line.removeprefix("etbackend compile: ") for line in text.splitlines()]
+    lines = [line.removeprefix(f"etbackend {command}: ") for line in text.splitlines()]
     hints = [line.strip().removeprefix("hint: ") for line in lines if line.lstrip().startswith("hint: ")]
     message = "\n".join(line for line in lines if not line.lstrip().startswith("hint: "))
-    reason = _REASONS.get(done.returncode, f"compile.exit-{done.returncode}")
+    reason = _REASONS.get(done.returncode, f"compile.exit-{done.returncode}").replace("compile", command, 1)
     return Error(message or f"exit code {done.returncode}", reason=reason, hint="\n".join(hints))
 
 

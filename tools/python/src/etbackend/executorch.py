@@ -15,7 +15,9 @@ import enum
 import functools
 import os
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from . import compiler, program, registry, runtime
@@ -31,11 +33,35 @@ class EtbackendPartitioner:
         self.compile_specs = dict(compile_specs or {})
 
 
+class ETRecord:
+    """The record of a compilation: what tools need to relate a run to the exported model."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        program.write_file(path, self._content, "ETRecord")
+
+
 class ExecutorchProgramManager:
     """A compiled program, as `to_executorch()` returns it."""
 
-    def __init__(self, made: program.Program) -> None:
+    def __init__(self, made: program.Program, record: bytes | None = None) -> None:
         self._program = made
+        self._record = record
+
+    @property
+    def methods(self) -> set[str]:
+        return {method.name for method in self._program.report.methods}
+
+    def get_etrecord(self) -> ETRecord:
+        if self._record is None:
+            raise Error(
+                "the program has no ETRecord",
+                reason="executorch.unsupported",
+                hint="to_edge_transform_and_lower(..., generate_etrecord=True)",
+            )
+        return ETRecord(self._record)
 
     @property
     def buffer(self) -> bytes:
@@ -55,9 +81,10 @@ class ExecutorchProgramManager:
 class EdgeProgramManager:
     """Models and partitioners. They are compiled by to_executorch(), in one step."""
 
-    def __init__(self, methods: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    def __init__(self, methods: Mapping[str, Any], options: Mapping[str, Any], with_record: bool) -> None:
         self._methods = dict(methods)
         self._options = dict(options)
+        self._with_record = with_record
 
     @property
     def methods(self) -> set[str]:
@@ -68,7 +95,12 @@ class EdgeProgramManager:
 
     def to_executorch(self, config: object | None = None) -> ExecutorchProgramManager:
         _must_be_default(config, "to_executorch(config)", "etbackend.compile has options for the memory plan")
-        return ExecutorchProgramManager(compiler.compile(methods=self._methods, **self._options))
+        if not self._with_record:
+            return ExecutorchProgramManager(compiler.compile(methods=self._methods, **self._options))
+        with tempfile.TemporaryDirectory(prefix="etbackend-") as folder:
+            record = Path(folder) / "etrecord.bin"
+            made = compiler.compile(methods=self._methods, etrecord=record, **self._options)
+            return ExecutorchProgramManager(made, record.read_bytes())
 
 
 def to_edge_transform_and_lower(
@@ -82,12 +114,11 @@ def to_edge_transform_and_lower(
     """Takes what ExecuTorch's function of this name takes, with EtbackendPartitioner for its partitioners."""
     _must_be_default(transform_passes, "transform_passes", "the compiler has its own passes; rules= of etbackend.compile adds some")
     _must_be_default(compile_config, "compile_config", "etbackend.compile has options of its own")
-    _must_be_default(generate_etrecord or None, "generate_etrecord", "etbackend.compile(etrecord=path)")
     methods = dict(programs) if isinstance(programs, Mapping) else {"forward": programs}
     chosen = _partitioners(partitioner)
     specs = {key: value for one in chosen for key, value in one.compile_specs.items()}
     options = {"backends": [one.backend for one in chosen], "compile_specs": specs, "constants": constant_methods}
-    return EdgeProgramManager(methods, options)
+    return EdgeProgramManager(methods, options, bool(generate_etrecord))
 
 
 def _partitioners(given: Any) -> list[EtbackendPartitioner]:

@@ -24,24 +24,29 @@ class Program:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the program file and returns its path. The file gets its name when it is complete."""
-        target = Path(path)
-        try:
-            descriptor, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(self.buffer)
-                    os.fchmod(file.fileno(), 0o666 & ~_umask())
-                os.replace(part, target)
-            except BaseException:
-                os.unlink(part)
-                raise
-        except OSError as cause:
-            raise Error(f"cannot write program '{target}': {cause.strerror}", reason="python.file") from cause
-        return target
+        return write_file(path, self.buffer, "program")
 
     def load(self, **options: Any) -> Runtime:
         """Loads the program; `options` are those of Runtime.load."""
         return Runtime.load(self, **options)
+
+
+def write_file(path: str | os.PathLike[str], content: bytes, what: str) -> Path:
+    """Writes a file, which gets its name when it is complete."""
+    target = Path(path)
+    try:
+        descriptor, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                os.fchmod(file.fileno(), 0o666 & ~_umask())
+            os.replace(part, target)
+        except BaseException:
+            os.unlink(part)
+            raise
+    except OSError as cause:
+        raise Error(f"cannot write {what} '{target}': {cause.strerror}", reason="python.file") from cause
+    return target
 
 
 def _umask() -> int:

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole comparison of two sides: every block, and the first node that diverges.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tools/diff/locate.hpp"
+
+namespace etb::diff {
+
+struct SearchOptions {
+  BlockOptions blocks;
+  bool has_borders_only = false;  // no search inside of blocks whose results are right
+  bool finds_all = false;         // a location for each block that is wrong, not only for the first node
+};
+
+struct SearchResult {
+  // Regions and runs of nodes, the whole method, then single nodes that are wrong inside of right blocks.
+  std::vector<NodesComparison> blocks;
+  std::vector<bool> is_region;      // by block
+  std::vector<Location> locations;  // in order of execution
+  // Where a side knows only outputs: the node-by-node run in its place, which located the nodes.
+  std::unique_ptr<Side> substitute;
+  std::unique_ptr<Comparison> substituted;
+
+  size_t node_count = 0;  // nodes that were compared alone, because all blocks were right
+
+  bool has_divergence() const;
+};
+
+// `on_block` is called before each block, with the numbers of blocks done and of all.
+[[nodiscard]] Result<SearchResult> search(
+    const Comparison& comparison, const SearchOptions& options,
+    const std::function<void(size_t done, size_t count)>& on_block = {});
+
+}  // namespace etb::diff
