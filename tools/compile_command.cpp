@@ -34,6 +34,7 @@
 #include "tools/portable_target.hpp"
 #include "tools/progress.hpp"
 #include "tools/quantity.hpp"
+#include "tools/session_layers.hpp"
 #include "tools/standard_files.hpp"
 
 namespace etb::tools {
@@ -54,6 +55,7 @@ struct Options {
   std::vector<std::string> dump_after;
   ExtensionOptions extensions;
   DelegationOptions delegation;
+  std::vector<std::string> layers;
   bool ignores_missing_kernels = false;
   bool leaves_inputs = false, leaves_outputs = false;  // to the caller
   bool times = false;
@@ -413,7 +415,7 @@ pages::CompileResult result_for_page(const std::string& output, const Job& job,
   return result;
 }
 
-Result<ExitCode> run(const Options& options, Session& session) {
+Result<ExitCode> compile_program(const Options& options, const SessionLayers& layers, Session& session) {
   keep_freed_memory();
   ETB_TRY(check_dumps(options.dump_after));
   for (const auto& [option, path] :
@@ -428,7 +430,9 @@ Result<ExitCode> run(const Options& options, Session& session) {
   Job job{options, has_output ? session.err : session.out, session.err, Progress(session.quiet)};
   ETB_ASSIGN(const auto methods, open_methods(options, session));
   ETB_ASSIGN(const std::string output, output_of(options));
-  host::Registry registry(registry_options(session));
+  host::RegistryOptions with_layers = registry_options(session);
+  with_layers.layers = layers.layers();
+  host::Registry registry(with_layers);
   ETB_ASSIGN(job.extensions, Extensions::open(options.extensions));
   ETB_ASSIGN(job.delegation, Delegation::open(registry, options.delegation, job.extensions));
   job.watch.lap("plugins");
@@ -448,6 +452,16 @@ Result<ExitCode> run(const Options& options, Session& session) {
     if (options.times) job.watch.print(job.out);
   }
   return job.delegation->finish(session.err);
+}
+
+Result<ExitCode> run(const Options& options, Session& session) {
+  // A child process would have layers of its own, which end with it.
+  if (!options.layers.empty() && options.delegation.backends.isolate)
+    return make_error(Code::INVALID_ARGUMENT, "--layer and --isolate exclude each other");
+  ETB_ASSIGN(const std::unique_ptr<SessionLayers> layers, SessionLayers::make(options.layers, session));
+  const Result<ExitCode> code = compile_program(options, *layers, session);
+  const ExitCode found = layers->finish(ExitCode::OK);  // also if the compilation failed
+  return code && *code == ExitCode::OK ? found : code;
 }
 
 }  // namespace
@@ -483,6 +497,7 @@ void register_compile(CLI::App& app, Session& session) {
                          {"--dump-after", "PASS"}});
   add_extension_options(*command, options->extensions);
   add_delegation_options(*command, options->delegation);
+  add_layer_option(*command, options->layers);
   command->add_flag("--allow-missing-kernels", options->ignores_missing_kernels,
                     "Accept ops without a kernel in this build, for another runtime that has one");
   command->add_flag("--unplanned-inputs", options->leaves_inputs,

@@ -44,6 +44,8 @@ constexpr Row kRows[] = {
      "compilation is the .pte file"},
     {FileKind::kExternalData, "external weights (.ptd)", "`etbackend run PROGRAM --data FILE` reads them"},
     {FileKind::kEtdump, "a record of runs (.etdp)", "`etbackend inspect FILE` prints it"},
+    {FileKind::kCallTrace, "a call trace (.etbt)",
+     "`etbackend replay FILE` repeats its calls on a plugin, `etbackend replay FILE --list` prints them"},
     {FileKind::kManifest, "the manifest of a plugin",
      "`etbackend info FILE` prints it, `etbackend verify FILE` tests the plugin"},
     {FileKind::kJson, "a JSON file", ""},
@@ -154,6 +156,7 @@ FileKind kind_of(const Sample& sample, uint64_t nbytes) {
   if (sample.has(4, "ETG1")) return FileKind::kGraphImage;
   if (sample.has(4, "FT01")) return FileKind::kExternalData;
   if (sample.has(8, "ED00")) return FileKind::kEtdump;
+  if (sample.has(0, "ETBCALLS")) return FileKind::kCallTrace;
   if (sample.has(4, "TFL3")) return FileKind::kTflite;
   if (sample.has(0,
                  "\x7f"

@@ -20,6 +20,7 @@ enum class FileKind {
   kRecord,        // .etrecord
   kExternalData,  // .ptd
   kEtdump,        // .etdp
+  kCallTrace,     // .etbt
   kManifest,      // of a plugin
   kJson,
   kLibrary,  // ELF

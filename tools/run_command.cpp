@@ -303,9 +303,9 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
-  ETB_ASSIGN(const std::unique_ptr<SessionLayers> layers, SessionLayers::make(options.layers, session.err));
+  ETB_ASSIGN(const std::unique_ptr<SessionLayers> layers, SessionLayers::make(options.layers, session));
   const Result<ExitCode> code = run_program(options, session, *layers);
-  const ExitCode found = layers->finish(ExitCode::OK, session.err);  // also if the run failed
+  const ExitCode found = layers->finish(ExitCode::OK);  // also if the run failed
   return code && *code == ExitCode::OK ? found : code;
 }
 

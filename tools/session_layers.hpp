@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/layers/layer.hpp"
-#include "host/layers/trace/trace.hpp"
-#include "host/layers/validate/validation.hpp"
+#include "host/layers/layer_kind.hpp"
 #include "tools/command.hpp"
 
 namespace etb::tools {
@@ -19,23 +17,19 @@ void add_layer_option(CLI::App& command, std::vector<std::string>& out_layers);
 // Must outlive every plugin that it wraps.
 class SessionLayers {
  public:
-  // `texts` are the --layer arguments, outermost first: trace, validate, validate:strict:guard-pages. Trace
-  // lines go to `err`.
+  // `texts` are the --layer arguments, outermost first: trace, trace=FILE, validate:strict, fault=delay,ms=5. Lines go
+  // to the session's err.
   [[nodiscard]] static Result<std::unique_ptr<SessionLayers>> make(const std::vector<std::string>& texts,
-                                                                   std::ostream& err);
+                                                                   Session& session);
 
-  const std::vector<host::Layer>& layers() const noexcept { return layers_; }
+  const std::vector<host::Layer>& layers() const noexcept { return set_.layers(); }
 
   // Call after the plugins are closed. Prints the findings; returns NEGATIVE instead of OK if there are any.
-  ExitCode finish(ExitCode code, std::ostream& err);
+  ExitCode finish(ExitCode code);
 
  private:
   SessionLayers() = default;
-  [[nodiscard]] Status add(const std::string& text, std::ostream& err);
-
-  std::vector<std::unique_ptr<host::Trace>> traces_;
-  std::vector<std::unique_ptr<host::Validation>> validations_;
-  std::vector<host::Layer> layers_;
+  host::LayerSet set_;
 };
 
 }  // namespace etb::tools

@@ -8,6 +8,7 @@
 
 #include "etb/library.h"
 #include "host/application/process_log.hpp"
+#include "host/layers/layer_kinds.hpp"
 
 namespace etb::host {
 namespace {
@@ -42,10 +43,25 @@ RegistryOptions installed_plugins() {
   return options;
 }
 
-Engine::Engine(RegistryOptions options, uint32_t thread_count)
-    : pool_(thread_count), options_(std::move(options)) {
+Result<LayerSet> make_layers(std::span<const std::string> texts) {
+  // The only list of layers of the C API. Those that check plugins are in the program `etbackend`, to keep this library
+  // small.
+  const LayerKind kinds[] = {kFaultKind, kTraceKind};
+  LayerHost host;
+  host.print = [](const std::string& line) { log_warning(line); };
+  return LayerSet::make(texts, kinds, host);
+}
+
+Engine::Engine(RegistryOptions options, uint32_t thread_count, LayerSet layers)
+    : pool_(thread_count), layers_(std::move(layers)), options_(std::move(options)) {
+  options_.layers = layers_.layers();
   options_.services.log = &process_log();
   options_.services.pool = &pool_;
+}
+
+Engine::~Engine() {
+  registry_.reset();
+  layers_.finish();
 }
 
 Registry& Engine::registry() {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "host/layers/layer_kind.hpp"
 #include "host/registry/registry.hpp"
 #include "host/services/thread_pool.hpp"
 
@@ -22,7 +23,8 @@ class Engine {
  public:
   // `options` without services: the engine adds its threads and the log of the process. thread_count 0: one for
   // each processor.
-  Engine(RegistryOptions options, uint32_t thread_count);
+  Engine(RegistryOptions options, uint32_t thread_count, LayerSet layers = {});
+  ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -36,6 +38,7 @@ class Engine {
 
  private:
   ThreadPool pool_;
+  LayerSet layers_;
   RegistryOptions options_;
   std::once_flag searched_;
   std::optional<Registry> registry_;
@@ -44,6 +47,9 @@ class Engine {
 // The engine of all modules that name no registry and ask for this number of threads. It lives as long as one
 // of them.
 std::shared_ptr<Engine> default_engine(uint32_t thread_count);
+
+// Makes layers from their texts. Their lines go to the log of the process.
+[[nodiscard]] Result<LayerSet> make_layers(std::span<const std::string> texts);
 
 // Registry options with the folders of plugins that were installed with this library.
 RegistryOptions installed_plugins();

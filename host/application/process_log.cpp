@@ -50,6 +50,8 @@ LogSink& process_log() {
   return *sink;
 }
 
+void log_warning(const std::string& line) { write_own_line(nullptr, LogLevel::kWarning, line.c_str()); }
+
 const PlatformHooks& logging_hooks() {
   static const PlatformHooks hooks{nullptr, kDefaultPlatformHooks.now_ns, &write_own_line};
   return hooks;

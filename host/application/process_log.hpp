@@ -14,6 +14,9 @@ namespace etb::host {
 // The sink that plugins log to.
 LogSink& process_log();
 
+// Writes a line of the library itself.
+void log_warning(const std::string& line);
+
 // The hooks of modules: the system's clock, and this log.
 const PlatformHooks& logging_hooks();
 

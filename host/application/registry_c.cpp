@@ -57,6 +57,19 @@ Result<RegistryOptions> read_options(const etb_registry_options& given) {
   return options;
 }
 
+etb::Result<etb::host::LayerSet> read_layers(const etb_registry_options& given) {
+  ETB_TRY(etb::host::check_array(given.layers, given.layer_count, "options: layers"));
+  std::vector<std::string> texts;
+  for (uint64_t i = 0; i < given.layer_count; ++i) {
+    if (given.layers[i] == nullptr)
+      return make_error(Code::INVALID_ARGUMENT, "options: layer " + std::to_string(i) + " is NULL");
+    texts.emplace_back(given.layers[i]);
+  }
+  Result<etb::host::LayerSet> layers = etb::host::make_layers(texts);
+  if (!layers) return tl::make_unexpected(with_context(std::move(layers).error(), "options"));
+  return layers;
+}
+
 etb::host::ResolveOptions choice_for(const etb_registry& registry, const char* name) {
   etb::host::ResolveOptions options;
   const auto& pins = registry.engine->choices.pins;
@@ -114,7 +127,9 @@ etb_status ETB_CALL etb_registry_open(const etb_registry_options* options, etb_r
                                                     std::to_string(etb::host::ThreadPool::kMaxWorkers));
     ETB_ASSIGN(RegistryOptions read, read_options(given));
     auto made = std::make_unique<etb_registry>();
-    made->engine = std::make_shared<etb::host::Engine>(std::move(read), given.thread_count);
+    ETB_ASSIGN(etb::host::LayerSet layers, read_layers(given));
+    made->engine =
+        std::make_shared<etb::host::Engine>(std::move(read), given.thread_count, std::move(layers));
     ETB_TRY(etb::host::read_choices(given.choices, given.choice_count, made->engine->choices));
     for (const PluginEntry& entry : made->engine->registry().plugins())
       made->texts.push_back(texts_of(entry));

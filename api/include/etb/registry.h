@@ -84,11 +84,17 @@ typedef struct etb_registry_options {
   const char* const*
       disabled;  // disabled_count patterns ('*', '?') on ids and aliases of plugins that are not used
   uint64_t disabled_count;
+
+  // layer_count layers between the library and each plugin, outermost first, as the command line names them:
+  // "fault=device-lost,nth=3" makes calls fail, "trace=FILE" records them for `etbackend replay`. docs/layers.md has the
+  // texts. Reports of layers go to the log (etb_set_log) as warnings.
+  const char* const* layers;
+  uint64_t layer_count;
 } etb_registry_options;
 
 // Initialiser of an etb_registry_options: the whole search, one thread for each processor.
 #define ETB_REGISTRY_OPTIONS_INIT \
-  { ETB_INIT_SIZE(etb_registry_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { ETB_INIT_SIZE(etb_registry_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 // One plugin that the search found. Its texts are borrowed from the registry.
 typedef struct etb_plugin_info {
@@ -121,7 +127,8 @@ typedef struct etb_plugin_info {
 // options  [borrowed-for-call] NULL: those of ETB_REGISTRY_OPTIONS_INIT.
 // out      [transferred-handle] ended by etb_registry_close; unchanged on error.
 // returns  ETB_OK, also when there is no plugin; ETB_INVALID_ARGUMENT (a path that is not absolute, an unknown
-//          flag); ETB_NOT_FOUND (a folder of search_paths).
+//          flag, an unknown layer or rule); ETB_NOT_FOUND (a folder of search_paths); ETB_ACCESS_FAILED (a file of a
+//          layer).
 // threads  [any]   may block: yes
 // since    1.0
 ETB_EXPORT etb_status ETB_CALL etb_registry_open(const etb_registry_options* options, etb_registry** out,

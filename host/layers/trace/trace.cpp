@@ -6,12 +6,10 @@
 #include <utility>
 
 #include "etb/cpp/result.hpp"
-#include "host/layers/trace/functions.hpp"
+#include "host/services/clock.hpp"
 
 namespace etb::host {
 namespace {
-
-constexpr char kService[] = "etbackend.trace/1";
 
 std::string format_duration(uint64_t ns) {
   if (ns < 10'000) return fmt::format("{} ns", ns);
@@ -35,18 +33,15 @@ std::string format_traced_call(const TracedCall& call) {
                      format_duration(call.duration_ns));
 }
 
-Trace::Trace(Write write) : write_(std::move(write)), service_{sizeof(Service), 0, this} {}
+Trace::Trace(Write write) : write_(std::move(write)), service_{sizeof(LayerService), 0, this} {}
 
-Layer Trace::layer() const noexcept { return {"trace", &trace::trace_table(), kService, &service_}; }
+Layer Trace::layer() const noexcept { return {kName, &Wrapping<Trace>::table(), kServiceId, &service_}; }
+
+uint64_t Trace::now() noexcept { return now_ns(); }
 
 void Trace::write(const TracedCall& call) {
   const std::lock_guard lock(mutex_);
   write_(call);
-}
-
-Trace* find_trace(const etb_host& host) noexcept {
-  const auto* const service = static_cast<const Trace::Service*>(host.get_service(&host, kService));
-  return service == nullptr ? nullptr : service->trace;
 }
 
 }  // namespace etb::host

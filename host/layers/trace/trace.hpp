@@ -5,17 +5,16 @@
 //   start_plugin(library, table, {.layers = {trace.layer()}, ...});
 //
 // An application enables it by naming it in a chain, never by an environment variable or a search
-// (ABI-LAYER-01).
+// (ABI-LAYER-01). host/layers/record records the arguments too.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 
-#include "host/layers/layer.hpp"
+#include "host/layers/wrapping.hpp"
 
 namespace etb::host {
 
@@ -48,23 +47,65 @@ class Trace {
   // "trace"
   Layer layer() const noexcept;
 
-  // Called by the layer's functions.
-  void write(const TracedCall& call);
-  enum class Kind { PLUGIN, DEVICE, DELEGATE, CONTEXT };
-  uint64_t next_number(Kind kind) noexcept { return ++made_counts_[static_cast<size_t>(kind)]; }
+  // ---- for the layer's functions (wrapping.hpp)
+
+  static constexpr const char *kName = "trace", *kServiceId = "etbackend.trace/1";
+  struct Data {};
+  ObjectNumbers& numbers() noexcept { return numbers_; }
+
+  template <class Call, class Run>
+  etb_status on_call(const WrappedObject<Trace>& object, Call& call, etb_error* error, Run&& run) {
+    TracedCall traced = begun(to_text(call.function), &object);
+    return measure(traced, error, run);
+  }
+  template <class Call, class Run>
+  etb_status on_end(WrappedObject<Trace>& object, Call& call, etb_error* error, Run&& run) {
+    return on_call(object, call, error, run);
+  }
+  template <class Call, class Run>
+  etb_status on_make(const WrappedObject<Trace>* object, Call& call, MadeObject<Trace>& made,
+                     etb_error* error, Run&& run) {
+    TracedCall traced = begun(to_text(call.function), object);
+    return measure(traced, error, [&](etb_error* inner) {
+      const etb_status status = run(inner);
+      if (status != ETB_OK) return status;
+      traced.made_kind = to_text(made.kind);
+      traced.made_number = made.number;
+      return status;
+    });
+  }
 
  private:
-  struct Service {
-    uint32_t struct_size;
-    uint32_t flags;
-    Trace* trace;
-  };
-  friend Trace* find_trace(const etb_host& host) noexcept;
+  static TracedCall begun(const char* function, const WrappedObject<Trace>* object) {
+    TracedCall traced;
+    traced.function = function;
+    if (object == nullptr) return traced;
+    traced.object_kind = to_text(object->kind);
+    traced.object_number = object->number;
+    return traced;
+  }
+
+  // Measures `run(etb_error*)` and writes the call. Passes the plugin an error even when the host passes none, to
+  // get its text.
+  template <class Run>
+  etb_status measure(TracedCall& traced, etb_error* host_error, Run&& run) {
+    etb_error own = ETB_ERROR_INIT;
+    etb_error* const error = etb::detail::can_write(host_error) ? host_error : &own;
+    traced.thread = std::this_thread::get_id();
+    traced.begin_ns = now();
+    traced.status = run(error);
+    traced.duration_ns = now() - traced.begin_ns;
+    if (traced.status != ETB_OK) traced.error_text = error->text;
+    write(traced);
+    return traced.status;
+  }
+  static uint64_t now() noexcept;
+  void write(const TracedCall& call);
 
   Write write_;
   std::mutex mutex_;
-  std::atomic<uint64_t> made_counts_[4] = {};
-  Service service_;
+  ObjectNumbers numbers_;
+  LayerService service_;
 };
 
 }  // namespace etb::host
