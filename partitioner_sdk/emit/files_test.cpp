@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests shared state of methods, constant methods, external data, records.
+// Tests shared state of methods, constant methods, external data, debug handles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "partitioner_sdk/emit/emit.hpp"
-#include "partitioner_sdk/emit/etrecord.hpp"
-#include "partitioner_sdk/import/zip_archive.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 
 namespace etb::emit {
 namespace {
 
 using ::testing::HasSubstr;
-namespace fs = std::filesystem;
 
 ir::Module parsed(const std::string& text) {
   auto module = ir::parse(text);
@@ -182,36 +174,13 @@ TEST(ExternalData, WhatDelegatesReadLiesOutsideToo) {
   EXPECT_EQ(program->parts.named_data[0].first, "wide");
 }
 
-TEST(EtRecord, JoinsInstructionsWithNodesAndDelegatesWithTheirNames) {
+TEST(Emit, InstructionsHaveTheHandlesOfTheirNodes) {
   ir::Module module = parsed(kScale);
   module.main().nodes[0].debug_handle = 7;
   module.main().nodes[1].debug_handle = 9;
-  const std::string edge = edge_program_json(module);
   const auto program = emit({&module, 1});
   ASSERT_TRUE(program) << program.error().message;
   EXPECT_EQ(program->methods[0].debug_handles, (std::vector<uint32_t>{7, 9}));
-  RecordedMethod method{"forward", edge, program->methods[0].debug_handles, {{1, "Npu", {{"conv", {9}}}}}};
-  const fs::path path = fs::temp_directory_path() / ("etb_record_" + std::to_string(::getpid()));
-  ASSERT_TRUE(write_etrecord({method}, path));
-  std::ifstream in(path, std::ios::binary);
-  const std::string file{std::istreambuf_iterator<char>(in), {}};
-  fs::remove(path);
-  const auto zip = pt2::ZipArchive::open(std::as_bytes(std::span(file)));
-  ASSERT_TRUE(zip) << zip.error().message;
-  const auto json_of = [&](std::string_view name) {
-    const auto found = zip->find(name);
-    EXPECT_TRUE(found) << name;
-    return found ? nlohmann::json::parse(
-                       std::string(reinterpret_cast<const char*>(found->data()), found->size()))
-                 : nlohmann::json();
-  };
-  EXPECT_TRUE(zip->find("ETRECORD_V0"));
-  EXPECT_EQ(json_of("debug_handle_map"), R"({"forward": {"0": 7, "1": 9}})"_json);
-  EXPECT_EQ(json_of("delegate_map"),
-            R"({"forward": {"1": {"name": "Npu", "delegate_map": {"conv": [9]}}}})"_json);
-  const auto graph = json_of("edge_dialect_exported_program/forward")["graph_module"]["graph"];
-  ASSERT_EQ(graph["nodes"].size(), 2u);
-  EXPECT_THAT(graph["nodes"][0]["target"].get<std::string>(), HasSubstr("aten.mul.Tensor"));
 }
 
 }  // namespace
