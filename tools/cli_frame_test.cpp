@@ -128,7 +128,7 @@ std::string completed(const std::string& script, const std::string& words, int i
 TEST(CliFrame, CompletesInBash) {
   const ScratchDir dir;
   const std::string script = dir.write("completion.bash", cli({"completion", "bash"}).out);
-  EXPECT_EQ(completed(script, "etbackend co", 1), "compile completion\n");
+  EXPECT_EQ(completed(script, "etbackend co", 1), "compare compile completion\n");
   EXPECT_EQ(completed(script, "etbackend run --load-mode m", 3), "mmap mlock\n");
   EXPECT_THAT(completed(script, "etbackend run --inp", 2),
               AllOf(HasSubstr("--input "), HasSubstr("--input-shapes")));

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <vector>
 
 #include "etb/library.h"
 #include "host/application/process_log.hpp"
@@ -54,7 +55,8 @@ Result<LayerSet> make_layers(std::span<const std::string> texts) {
 
 Engine::Engine(RegistryOptions options, uint32_t thread_count, LayerSet layers)
     : pool_(thread_count), layers_(std::move(layers)), options_(std::move(options)) {
-  options_.layers = layers_.layers();
+  const std::vector<Layer>& named = layers_.layers();
+  options_.layers.insert(options_.layers.end(), named.begin(), named.end());
   options_.services.log = &process_log();
   options_.services.pool = &pool_;
 }

@@ -221,24 +221,28 @@ uint64_t now_ns(const MethodState& state) noexcept {
   return platform.now_ns(platform.self);
 }
 
-// Passes the values that a kernel wrote. For a row without the mark `!` these are the returned values, which a program
-// has after the arguments. The core's own ops compute only sizes and numbers, or views.
-void trace_kernel_values(EventTracer& tracer, const Event& event, const Instruction& instruction) noexcept {
-  if (event.is_core_op) return;
-  const Kernel& kernel = *instruction.kernel;
-  const bool is_marked = std::strchr(kernel.signature, '!') != nullptr;
-  const uint32_t count = std::min(kernel.argument_count, instruction.argument_count);
-  const uint32_t first = is_marked ? 0 : count, end = is_marked ? count : instruction.argument_count;
-  for (uint32_t i = first; i < end; ++i) {
-    if (is_marked && !kernel.operands.is_written(i)) continue;
-    if (instruction.arguments[i] != nullptr) tracer.on_value(event, *instruction.arguments[i]);
-  }
-}
-
+// Passes the arguments of a delegate, or the values that a kernel wrote: the marked ones, or for a row without the mark
+// `!` the returned values, which a program has after the arguments. The core's own ops compute only sizes and numbers,
+// or views.
 void trace_values(EventTracer& tracer, const Event& event, const Instruction& instruction) noexcept {
-  if (event.kind == EventKind::kKernel) return trace_kernel_values(tracer, event, instruction);
-  if (event.kind != EventKind::kDelegate) return;
-  for (uint32_t i = 0; i < instruction.argument_count; ++i) {
+  uint32_t first = 0;
+  uint32_t end = instruction.argument_count;
+  const Kernel* marked = nullptr;
+  if (event.kind == EventKind::kKernel) {
+    if (event.is_core_op) return;
+    const Kernel& kernel = *instruction.kernel;
+    const uint32_t count = std::min(kernel.argument_count, end);
+    if (std::strchr(kernel.signature, '!') != nullptr) {
+      marked = &kernel;
+      end = count;
+    } else {
+      first = count;
+    }
+  } else if (event.kind != EventKind::kDelegate) {
+    return;
+  }
+  for (uint32_t i = first; i < end; ++i) {
+    if (marked != nullptr && !marked->operands.is_written(i)) continue;
     if (instruction.arguments[i] != nullptr) tracer.on_value(event, *instruction.arguments[i]);
   }
 }
