@@ -58,7 +58,8 @@ function countGroups(group) {
       group.count += 1;
       const plugin = child.node.plugin ?? -1;
       group.plugins.set(plugin, (group.plugins.get(plugin) || 0) + 1);
-      if (!group.type && child.node.type) group.type = child.node.type;
+      // A leaf with a prefix is the only node of a module inside of the group, and the type is that module's.
+      if (!group.type && child.node.type && !child.prefix) group.type = child.node.type;
     }
   }
 }
