@@ -88,9 +88,12 @@ TEST_F(LayersC, EachFaultIsACleanError) {
        {"fault=out-of-memory,at=plugin.init", "fault=out-of-memory,at=delegate.create",
         "fault=out-of-memory,at=delegate.query", "fault=out-of-memory,at=delegate.query_io",
         "fault=out-of-memory,at=delegate.context_create", "fault=out-of-memory,at=delegate.context_reserve",
-        "fault=out-of-memory,at=delegate.execute", "fault=status,status=busy,at=delegate.context_destroy",
-        "fault=status,status=busy,at=delegate.destroy", "fault=cut-payload,bytes=15",
-        "fault=status,status=cancelled", "fault=status,status=internal,chance=0.5,at=*+seed=4"}) {
+        "fault=out-of-memory,at=delegate.execute", "fault=cut-payload,bytes=15", "fault=status,status=cancelled",
+#ifndef __SANITIZE_ADDRESS__  // an object whose plugin refuses to destroy it stays, which LeakSanitizer reports
+        "fault=status,status=busy,at=delegate.context_destroy", "fault=status,status=busy,at=delegate.destroy",
+        "fault=status,status=internal,chance=0.5,at=*+seed=4"
+#endif
+       }) {
     const etb_status opened = open({rules});
     ASSERT_EQ(opened, ETB_OK) << rules << ": " << error_.text;
     for (int i = 0; i < 3; ++i) {

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 SavedValue tensor_of(std::vector<float> numbers, std::vector<int64_t> sizes) {
   SavedTensor tensor{ir::Dtype::FLOAT32, std::move(sizes),
                      std::vector<std::byte>(numbers.size() * sizeof(float))};
-  std::memcpy(tensor.bytes.data(), numbers.data(), tensor.bytes.size());
+  if (!numbers.empty()) std::memcpy(tensor.bytes.data(), numbers.data(), tensor.bytes.size());
   return {std::move(tensor)};
 }
 
