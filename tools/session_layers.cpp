@@ -40,6 +40,33 @@ void add_layer_option(CLI::App& command, std::vector<std::string>& out_layers) {
       ->allow_extra_args(false);
 }
 
+namespace {
+
+// Layers in processes that end without finish() cannot write a file for people.
+Status expect_no_file(const std::string& text) {
+  const bool is_recording = text.rfind("trace=", 0) == 0 && text != "trace=/dev/null";
+  if (!is_recording && text.find(",json=") == std::string::npos) return {};
+  return make_error(Code::INVALID_ARGUMENT,
+                    "layer '" + text + "' writes a file, but each check opens the plugin in its own process\n"
+                    "hint: trace=/dev/null records without a file; `etbackend run --layer " +
+                        text + "` writes one");
+}
+
+}  // namespace
+
+Result<host::LayerSet> make_silent_layers(const std::vector<std::string>& texts, const Session& session) {
+  host::LayerHost host;
+  host.print = [](const std::string&) {};
+  host.open_plugin = [&session](const std::string& name) { return open_alternative(name, session); };
+  host.command = session.command_line;
+  for (const std::string& text : texts)
+    if (Status status = expect_no_file(text); !status)
+      return tl::make_unexpected(with_context(std::move(status).error(), "--layer"));
+  Result<host::LayerSet> set = host::LayerSet::make(texts, kinds(), host);
+  if (!set) return tl::make_unexpected(with_context(std::move(set).error(), "--layer"));
+  return set;
+}
+
 Result<std::unique_ptr<SessionLayers>> SessionLayers::make(const std::vector<std::string>& texts,
                                                            Session& session) {
   host::LayerHost host;

@@ -14,6 +14,10 @@ namespace etb::tools {
 // Adds --layer to a command that calls plugins.
 void add_layer_option(CLI::App& command, std::vector<std::string>& out_layers);
 
+// Makes layers that print nothing and write no file, for a plugin in a process of its own (`verify`).
+[[nodiscard]] Result<host::LayerSet> make_silent_layers(const std::vector<std::string>& texts,
+                                                        const Session& session);
+
 // Must outlive every plugin that it wraps.
 class SessionLayers {
  public:

@@ -29,6 +29,7 @@
 #include "tools/page_facts.hpp"
 #include "tools/pages/page.hpp"
 #include "tools/pages/reports.hpp"
+#include "tools/session_layers.hpp"
 #include "tools/standard_files.hpp"
 #include "tools/verify/collector.hpp"
 #include "tools/verify/find_subject.hpp"
@@ -75,6 +76,7 @@ Invocation invocation_of(const VerifyOptions& options, const Session& session) {
   if (!options.backend.empty()) out.command += " --backend " + quoted(options.backend);
   if (options.contract != "f32") out.command += " --contract " + quoted(options.contract);
   if (options.has_network) out.command += " --network";
+  for (const std::string& layer : options.layers) out.command += " --layer " + quoted(layer);
   if (!options.sanitizer_host.empty()) out.command += " --sanitizer-host " + quoted(options.sanitizer_host);
   out.saved_in = options.save_folder;
   return out;
@@ -135,6 +137,15 @@ Result<ExitCode> finish(const VerifyOptions& options, Results results, Session& 
   const bool is_pass = add_up(results).is_pass();
   if (was_interrupted().load()) return ExitCode::UNAVAILABLE;
   return is_pass && !is_worse ? ExitCode::OK : ExitCode::NEGATIVE;
+}
+
+// Finds the plugin, with the layers of the command line before it.
+Result<SubjectSpec> open_subject(const VerifyOptions& options, const Session& session) {
+  ETB_ASSIGN(SubjectSpec subject, find_subject(options.target, options.backend, session));
+  if (options.layers.empty()) return subject;
+  ETB_TRY(as_status(make_silent_layers(options.layers, session)));
+  subject.make_layers = [&options, &session] { return make_silent_layers(options.layers, session); };
+  return subject;
 }
 
 Result<ExitCode> run_merge(const VerifyOptions& options, Session& session) {
@@ -327,7 +338,7 @@ Result<ExitCode> run_replay(VerifyOptions options, Session& session) {
   ETB_ASSIGN(plan.items, items_of(repro, small));
   if (options.target.empty()) options.target = repro.plugin_id;
   options.patterns = {repro.name};
-  ETB_ASSIGN(plan.subject, find_subject(options.target, options.backend, session));
+  ETB_ASSIGN(plan.subject, open_subject(options, session));
   ETB_TRY(enter_sanitizer_host(runtime_of(options, plan.subject)));
   ETB_ASSIGN(plan.contract, parse_contract(repro.contract.substr(0, repro.contract.find(';'))));
   ETB_ASSIGN(plan.contract.rows, read_precision_rows(plan.subject.entry.manifest_path));
@@ -363,7 +374,7 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   if (options.target.empty())
     return make_error(Code::INVALID_ARGUMENT,
                       "no plugin is named\nhint: give a name, a manifest or a library");
-  ETB_ASSIGN(plan.subject, find_subject(options.target, options.backend, session));
+  ETB_ASSIGN(plan.subject, open_subject(options, session));
   ETB_TRY(enter_sanitizer_host(runtime_of(options, plan.subject)));
   ETB_ASSIGN(plan.contract, parse_contract(options.contract));
   ETB_ASSIGN(plan.contract.rows, read_precision_rows(plan.subject.entry.manifest_path));

@@ -31,6 +31,10 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
   ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, spec.load_options));
   std::vector<host::Layer> layers;
   if (subject->validation_) layers.push_back(subject->validation_->layer());
+  if (spec.make_layers) {
+    ETB_ASSIGN(subject->layers_, spec.make_layers());
+    layers.insert(layers.end(), subject->layers_.layers().begin(), subject->layers_.layers().end());
+  }
   host::StartArgs args;
   args.layers = layers;
   args.services = {subject->log_.get(), subject->pool_.get(), nullptr};

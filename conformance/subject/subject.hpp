@@ -2,11 +2,13 @@
 // The plugin under test, opened in this process: loaded, wrapped by the validate layer, initialised.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "host/layers/layer_kind.hpp"
 #include "host/layers/start_plugin.hpp"
 #include "host/layers/validate/validation.hpp"
 #include "host/registry/loaded_plugin.hpp"
@@ -18,8 +20,11 @@ namespace etb::conformance {
 struct SubjectSpec {
   host::PluginEntry entry;
   host::LoadOptions load_options;
-  std::string backend_id;  // one of its delegate ids
+  std::string backend_id;          // one of its delegate ids
   passes::Evaluate evaluate = {};  // folds constants of networks that the suite compiles
+
+  // Makes layers between the validate layer and the plugin, in each process that opens it. Not set: none.
+  std::function<Result<host::LayerSet>()> make_layers = {};
 };
 
 struct SubjectOptions {
@@ -62,6 +67,7 @@ class Subject {
   // In order of life.
   std::string backend_id_;
   std::unique_ptr<host::Validation> validation_;
+  host::LayerSet layers_;
   std::unique_ptr<host::ThreadPool> pool_;
   std::unique_ptr<host::LogSink> log_;
   std::shared_ptr<host::LoadedPlugin> library_;

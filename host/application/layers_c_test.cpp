@@ -10,9 +10,22 @@
 #include "etb/etbackend.h"
 #include "host/testing/scratch_dir.hpp"
 #include "host/testing/toy_application.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
 namespace {
+
+constexpr char kSecondId[] = "org.example.second";
+
+// Another plugin for the delegates of the toy, with the same results.
+const etb_plugin_table* ETB_CALL query_second(const etb_host*, uint32_t, uint32_t) {
+  static const ToyPlugin* const toy = [] {
+    auto* const made = new ToyPlugin;
+    std::snprintf(made->ident.id, sizeof made->ident.id, "%s", kSecondId);
+    return made;
+  }();
+  return &toy->plugin;
+}
 
 using testing::Contains;
 using testing::HasSubstr;
@@ -40,6 +53,12 @@ class LayersC : public testing::Test {
     etb_registry_options options = toy_registry_options();
     options.layers = layers.data();
     options.layer_count = layers.size();
+    const etb_static_plugin both[] = {*options.static_plugins,
+                                      {ETB_INIT_SIZE(etb_static_plugin), 0, &query_second, kToyBackend}};
+    if (has_second_) {
+      options.static_plugins = both;
+      options.static_plugin_count = std::size(both);
+    }
     const etb_status status = etb_registry_open(&options, &registry_, &error_);
     if (status != ETB_OK) return status;
     etb_module_options module = ETB_MODULE_OPTIONS_INIT;
@@ -52,14 +71,44 @@ class LayersC : public testing::Test {
     module_ = nullptr;
     registry_ = nullptr;
   }
-  etb_status call() {
+  etb_status call(uint64_t timeout_ns = 0) {
+    etb_run_limits limits = ETB_RUN_LIMITS_INIT;
+    limits.timeout_ns = timeout_ns;
     const etb_value input = etb_value_tensor(ETB_DTYPE_FLOAT32, 1, &count_, x_, sizeof x_);
     output_ = ETB_VALUE_INIT;
     error_ = ETB_ERROR_INIT;
-    return etb_module_call(module_, nullptr, &input, 1, nullptr, &output_, 1, &error_);
+    return etb_module_call(module_, nullptr, &input, 1, &limits, &output_, 1, &error_);
   }
   float first() const { return static_cast<const float*>(output_.tensor.data)[0]; }
 
+  // Plugin that runs the delegate of the module, "" before the first call.
+  std::string plugin_id() {
+    etb_decision decision = ETB_DECISION_INIT;
+    return etb_module_decision(module_, 0, &decision, nullptr) == ETB_OK ? decision.plugin_id : "";
+  }
+  // The outcome of `count` calls: "." for a result, else the number of the status.
+  std::string outcomes(int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) {
+      const etb_status status = call();
+      text += status == ETB_OK ? "." : std::to_string(status);
+    }
+    return text;
+  }
+  // Opens the module behind faults and calls it: the call must fail with `expected`. Then the same without faults.
+  void expect_fallback(const char* rules, etb_status expected, uint64_t timeout_ns = 0) {
+    SCOPED_TRACE(rules);
+    for (int repeat = 0; repeat < 2; ++repeat) {  // the same rules and seed, the same fault
+      ASSERT_EQ(open({rules}), ETB_OK) << error_.text;
+      EXPECT_EQ(call(timeout_ns), expected) << error_.text;
+      EXPECT_STRNE(error_.text, "");
+    }
+    ASSERT_EQ(open({}), ETB_OK) << error_.text;  // the fallback
+    ASSERT_EQ(call(), ETB_OK) << error_.text;
+    EXPECT_EQ(first(), 2);
+  }
+
+  bool has_second_ = false;
   AlignedBytes bytes_;
   std::vector<std::string> lines_;
   etb_error error_ = ETB_ERROR_INIT;
@@ -80,6 +129,57 @@ TEST_F(LayersC, AnApplicationFallsBackWhenADeviceIsLost) {
   ASSERT_EQ(open({}), ETB_OK) << error_.text;  // the fallback
   ASSERT_EQ(call(), ETB_OK) << error_.text;
   EXPECT_EQ(first(), right);
+}
+
+TEST_F(LayersC, AnApplicationFallsBackWhenMemoryIsShort) {
+  expect_fallback("fault=out-of-memory,at=delegate.create,nth=1+seed=1", ETB_OUT_OF_MEMORY);
+  expect_fallback("fault=out-of-memory,at=delegate.execute,nth=1+seed=1", ETB_OUT_OF_MEMORY);
+}
+
+TEST_F(LayersC, AnApplicationFallsBackWhenAPluginIsSlow) {
+  constexpr uint64_t kTimeoutNs = 20'000'000;
+  expect_fallback("fault=delay,ms=200,nth=1+seed=1", ETB_DEADLINE_EXCEEDED, kTimeoutNs);
+}
+
+TEST_F(LayersC, AnApplicationFallsBackWhenAPayloadIsCorrupt) {
+  expect_fallback("fault=cut-payload,bytes=15+seed=1", ETB_INVALID_DATA);
+  // 200 of the 128 bits of a payload of 16 bytes, some of them twice: its first bytes cannot stay.
+  expect_fallback("fault=flip-payload,bits=200+seed=1", ETB_INVALID_DATA);
+}
+
+TEST_F(LayersC, FaultsByChanceRepeatByTheirSeed) {
+  const char* const rules = "fault=status,status=busy,chance=0.5+seed=3";
+  ASSERT_EQ(open({rules}), ETB_OK) << error_.text;
+  const std::string once = outcomes(40);
+  ASSERT_EQ(open({rules}), ETB_OK) << error_.text;
+  EXPECT_EQ(outcomes(40), once);
+  EXPECT_THAT(once, HasSubstr("."));
+  EXPECT_THAT(once, HasSubstr(std::to_string(ETB_BUSY)));
+  ASSERT_EQ(open({"fault=status,status=busy,chance=0.5+seed=4"}), ETB_OK) << error_.text;
+  EXPECT_NE(outcomes(40), once);
+}
+
+// The host itself falls back, where another plugin serves the same delegates.
+TEST_F(LayersC, TheHostTriesTheNextCandidateWhenTheFirstDoesNotStart) {
+  has_second_ = true;
+  ASSERT_EQ(open({}), ETB_OK) << error_.text;
+  ASSERT_EQ(call(), ETB_OK) << error_.text;
+  const std::string best = plugin_id();
+  const std::string other = best == kSecondId ? toy_plugin_id() : kSecondId;
+  for (const char* rules : {"fault=out-of-memory,at=plugin.init,nth=1+seed=1", "fault=delay,ms=1+seed=1",
+                            "fault=device-lost,at=plugin.init,nth=1+seed=1"}) {
+    const bool is_init_fault = std::string(rules).find("plugin.init") != std::string::npos;
+    ASSERT_EQ(open({rules}), ETB_OK) << error_.text;
+    ASSERT_EQ(call(), ETB_OK) << rules << ": " << error_.text;
+    EXPECT_EQ(first(), 2) << rules;
+    EXPECT_EQ(plugin_id(), is_init_fault ? other : best) << rules;
+    etb_decision decision = ETB_DECISION_INIT;
+    ASSERT_EQ(etb_module_decision(module_, 0, &decision, &error_), ETB_OK) << error_.text;
+    EXPECT_EQ(std::string(decision.json).find("a fault of the fault layer") != std::string::npos, is_init_fault)
+        << decision.json;
+  }
+  ASSERT_EQ(open({"fault=out-of-memory,at=plugin.init+seed=1"}), ETB_OK);
+  EXPECT_EQ(call(), ETB_OUT_OF_MEMORY) << "when no candidate starts";
 }
 
 // Each fault is an error that names its cause, or a result; never a crash, and everything can be closed.

@@ -3,6 +3,7 @@
 
 #include "tools/command.hpp"
 #include "tools/option_values.hpp"
+#include "tools/session_layers.hpp"
 
 namespace etb::tools {
 
@@ -58,6 +59,7 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
       "--sanitizer-host", options.sanitizer_host,
       "Run-time library of the sanitizer that the plugin was built with (default: the one that "
       "its library names)");
+  add_layer_option(command, options.layers);
   command.add_option("--results", options.results_file,
                      "Write each result as a JSON line as soon as it is known");
   command.add_flag("--resume", options.resume,

@@ -32,6 +32,7 @@ struct VerifyOptions {
   std::string minimise_time = "2m";
   bool has_network = false;
   std::string sanitizer_host;
+  std::vector<std::string> layers;
   uint32_t seed = 0;
 };
 

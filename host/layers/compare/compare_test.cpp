@@ -114,6 +114,34 @@ TEST(Compare, AnAlternativeThatFailsIsReportedAndHarmless) {
   EXPECT_FALSE(comparison.has_differences());
 }
 
+// The host plans memory by the answers of query.
+TEST(Compare, MemoryOfTheAlternativeIsInTheAnswersOfQuery) {
+  static constexpr uint64_t kResident = 1000, kContext = 70;
+  ToyPlugin other;
+  other.delegate.query = [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) -> etb_status {
+    const etb_status status = toy_tables().delegate.query(delegate, info, error);
+    info->resident_bytes = kResident;
+    info->context_bytes = kContext;
+    return status;
+  };
+  const auto query = [](LayerFixture& fixture) {
+    EXPECT_EQ(fixture.start(), ETB_OK);
+    EXPECT_EQ(fixture.execute(), ETB_OK);
+    etb_delegate_info info{};
+    info.struct_size = sizeof(info);
+    EXPECT_EQ(fixture.delegates().query(fixture.delegate(), &info, nullptr), ETB_OK);
+    return info;
+  };
+  LayerFixture alone(std::vector<Layer>{});
+  const etb_delegate_info own = query(alone);
+  Comparison comparison(with(other));
+  LayerFixture fixture(std::vector<Layer>{comparison.layer()});
+  const etb_delegate_info both = query(fixture);
+  EXPECT_EQ(both.context_bytes, own.context_bytes + kContext);
+  EXPECT_GT(both.resident_bytes, own.resident_bytes + kResident) << "and the copied payload";
+  EXPECT_EQ(both.scratch_bytes, own.scratch_bytes);
+}
+
 TEST(Compare, OtherStatusesAndSizesAreDifferences) {
   ToyPlugin other;
   other.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error* error) -> etb_status {

@@ -82,6 +82,11 @@ etb_status Comparison::on_call(WrappedObject<Comparison>& object, Call& call, et
     const etb_status status = run(error);
     other->finish(*call.args, status);
     return status;
+  } else if constexpr (std::is_same_v<Call, calls::QueryDelegate>) {
+    // The host plans memory by this answer, so the alternative's memory belongs to it.
+    const etb_status status = run(error);
+    if (status == ETB_OK && object.data.delegate != nullptr) object.data.delegate->add_memory(*call.info);
+    return status;
   } else {
     if constexpr (std::is_same_v<Call, calls::ExecuteAsync>)
       note("asynchronous runs are not compared", false);

@@ -100,6 +100,7 @@ Status OtherDelegate::create(uint64_t number) {
     specs_.clear();
   }
   given_.emplace(bytes.size(), 0, kAlignment);
+  given_nbytes_ = bytes.size();
   std::copy(bytes.begin(), bytes.end(), given_->data());
   etb_payload_view view{};
   view.struct_size = sizeof(view);
@@ -141,6 +142,14 @@ Status OtherDelegate::read_needs() {
   return check(table().delegate->query_io(handle_, &sink, &error), error);
 }
 
+void OtherDelegate::add_memory(etb_delegate_info& out) const {
+  const auto add = [](uint64_t& to, uint64_t nbytes) { to = nbytes > UINT64_MAX - to ? UINT64_MAX : to + nbytes; };
+  add(out.resident_bytes, info_.resident_bytes);
+  add(out.resident_bytes, payload_.size());
+  add(out.resident_bytes, given_nbytes_);
+  add(out.context_bytes, info_.context_bytes);
+}
+
 void OtherDelegate::destroy() {
   if (handle_ != nullptr) table().delegate->destroy(handle_, nullptr);
   handle_ = nullptr;
@@ -162,9 +171,7 @@ void OtherContext::destroy() {
 
 void OtherContext::begin(const etb_exec_args& args) {
   if (handle_ == nullptr) return;
-  inputs_.clear();
-  input_sizes_.clear();
-  input_memory_.clear();
+  forget_inputs();
   const auto copy = [&](uint32_t i) -> Status {
     etb_tensor tensor = copy_struct(*ETB_AT(etb_tensor, args.inputs, i));
     tensor.struct_size = sizeof(tensor);
@@ -186,6 +193,12 @@ void OtherContext::begin(const etb_exec_args& args) {
   for (uint32_t i = 0; i < args.input_count && copied_; ++i) copied_ = copy(i);
 }
 
+void OtherContext::forget_inputs() {
+  inputs_.clear();
+  input_sizes_.clear();
+  input_memory_.clear();
+}
+
 void OtherContext::finish(const etb_exec_args& args, etb_status status) {
   if (handle_ == nullptr) return;
   ++run_count_;
@@ -194,6 +207,7 @@ void OtherContext::finish(const etb_exec_args& args, etb_status status) {
     const std::lock_guard lock(delegate_->run_mutex());
     done = run(args, status);
   }
+  forget_inputs();
   if (!done)
     comparison_.note("delegate " + std::to_string(delegate_->number()) + ": " + done.error().message,
                      done.error().reason == "compare.difference");

@@ -32,13 +32,13 @@ class OtherDelegate {
   uint64_t number() const { return number_; }
   const std::string& method() const { return method_; }
   const etb_delegate_info& info() const { return info_; }
+  void add_memory(etb_delegate_info& out) const;  // of the alternative and of the copied payload
   const OutputNode& node(uint32_t output) const;
   std::mutex& run_mutex() { return run_mutex_; }  // the alternative may allow one context at a time
   std::vector<replay::MemoryNeed> inputs, outputs;
 
  private:
   Status read_needs();
-  std::span<const std::byte> payload_bytes() const;
   etb_status get_named(const char* key, etb_payload_view* out, etb_error* error);
 
   Comparison& comparison_;
@@ -52,6 +52,7 @@ class OtherDelegate {
   std::vector<etb_compile_spec> specs_;
   std::vector<std::pair<std::string, std::vector<std::byte>>> spec_bytes_;
   std::optional<replay::AlignedBytes> given_;
+  uint64_t given_nbytes_ = 0;
   etb_delegate* handle_ = nullptr;
   etb_delegate_info info_{};
   std::mutex run_mutex_;
@@ -71,10 +72,11 @@ class OtherContext {
 
   // Copies the inputs of a run, which a state tensor changes.
   void begin(const etb_exec_args& args);
-  // Runs the alternative and compares its outputs with those of `args`. `status` is the plugin's.
+  // Runs the alternative, compares its outputs with those of `args`, and frees the copies. `status` is the plugin's.
   void finish(const etb_exec_args& args, etb_status status);
 
  private:
+  void forget_inputs();
   Status run(const etb_exec_args& args, etb_status status);
   Status check_status(etb_status plugin_status, etb_status own_status, const etb_error& error) const;
   Status compare(const etb_exec_args& args, std::span<const etb_tensor> found);
