@@ -288,9 +288,11 @@ struct TraceSignal {
   uint64_t end_ns = 0;
   int32_t status = 0;
   std::vector<TraceTensor> outputs;
+  std::vector<TraceEvent> events;
+  std::vector<TraceTensor> inputs;  // after a run that waited for fences: they were written after its begin
   template <class A>
   void fields(A& a) {
-    a(number, end_ns, status, outputs);
+    a(number, end_ns, status, outputs, events, inputs);
   }
 };
 

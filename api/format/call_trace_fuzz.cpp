@@ -43,7 +43,7 @@ uint64_t touch(const CallTrace& trace) {
     for (const auto& artifact : call.end.artifacts) sum += trace.blob(artifact.payload).size();
     for (const auto& named : call.end.named_blobs) sum += trace.blob(named.value).size();
     for (const auto& read : call.reads) sum += trace.blob(read.data).size();
-    for (const auto& signal : call.signals) sum += touch(trace, signal.outputs);
+    for (const auto& signal : call.signals) sum += touch(trace, signal.outputs) + touch(trace, signal.inputs);
   }
   return sum;
 }

@@ -200,6 +200,7 @@ class TraceReader {
         TraceSignal record;
         ETB_TRY(parse(body, record));
         ETB_TRY(check_tensors(record.outputs));
+        ETB_TRY(check_tensors(record.inputs));
         ETB_ASSIGN(TracedCallRecord* const call, find(record.number, "signal"));
         if (call->signals.empty()) call->signals.push_back(std::move(record));
         return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous runs of one context: their ends are recorded when the plugin signals a fence of kind "callback". Ends of
-// other kinds, which reach the host without the layer, are not recorded.
+// other kinds, which reach the host without the layer, are not recorded. Inputs of a run that waits for fences are
+// recorded at its end, as they are complete only then.
 #pragma once
 
 #include <atomic>
@@ -12,12 +13,23 @@
 
 namespace etb::host::record {
 
+// True if the run writes an output over an input.
+inline bool shares_memory(const etb_exec_args& args) {
+  for (uint32_t o = 0; o < args.output_count; ++o)
+    for (uint32_t i = 0; i < args.input_count; ++i) {
+      const void* const data = ETB_AT(etb_tensor, args.outputs, o)->data;
+      if (data != nullptr && data == ETB_AT(etb_tensor, args.inputs, i)->data) return true;
+    }
+  return false;
+}
+
 class AsyncRun {
  public:
   AsyncRun(const etb_exec_args& args, uint64_t number, CallTraceWriter& writer)
       : args_(copy_struct(args)),
         number_(number),
         writer_(writer),
+        tee_(args.events, [this](const auto* item) { events_.push_back(to_trace(*item)); }),
         fences_(args.signal_count),
         own_(args.signal_count) {
     for (uint32_t i = 0; i < args.signal_count; ++i) {
@@ -38,7 +50,11 @@ class AsyncRun {
   AsyncRun(const AsyncRun&) = delete;
   AsyncRun& operator=(const AsyncRun&) = delete;
 
-  const etb_fence* fences() const { return own_.data(); }
+  // Replaces what the plugin reports to by this run's own.
+  void attach(etb_exec_args& args) const {
+    args.signal = own_.data();
+    if (args.events != nullptr) args.events = tee_.get();
+  }
 
  private:
   struct Fence {
@@ -53,6 +69,9 @@ class AsyncRun {
     signal.end_ns = now_ns();
     signal.status = status;
     if (status == ETB_OK) signal.outputs = to_trace(args_.outputs, args_.output_count, true, writer_);
+    signal.events = std::move(events_);
+    if (args_.wait_count != 0 && !shares_memory(args_))
+      signal.inputs = to_trace(args_.inputs, args_.input_count, true, writer_);
     writer_.add(TraceRecordKind::SIGNAL, signal);
   }
 
@@ -60,6 +79,8 @@ class AsyncRun {
   uint64_t number_;
   CallTraceWriter& writer_;
   std::atomic<bool> is_noted_{false};
+  std::vector<format::TraceEvent> events_;
+  TeeSink<etb_event_sink> tee_;
   std::vector<Fence> fences_;
   std::vector<etb_fence> own_;
 };
@@ -85,7 +106,7 @@ struct Capture<calls::ExecuteAsync> {
   }
   // The plugin's fences are the run's, whose owner is the context.
   void start(AsyncRuns& runs, Recorder& recorder, const TraceBegin& begin) {
-    args.signal = runs.begin(args, begin.number, recorder.writer()).fences();
+    runs.begin(args, begin.number, recorder.writer()).attach(args);
   }
   void finish(TraceEnd&, etb_status) {}
   etb_exec_args args;

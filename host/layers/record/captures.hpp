@@ -257,9 +257,9 @@ struct Capture<calls::ContextReserve> {
   void finish(TraceEnd&, etb_status) {}
 };
 
-// Notes the arguments of execute and execute_async. Inputs only with their bytes.
+// Notes the arguments of execute and execute_async. Inputs have their bytes, unless the run must wait for them.
 inline void note_run(const etb_exec_args& args, CallTraceWriter& writer, TraceBegin& begin) {
-  begin.inputs = to_trace(args.inputs, args.input_count, true, writer);
+  begin.inputs = to_trace(args.inputs, args.input_count, args.wait_count == 0, writer);
   begin.outputs = to_trace(args.outputs, args.output_count, false, writer);
   for (uint32_t o = 0; o < begin.outputs.size(); ++o)
     for (uint32_t i = 0; i < begin.inputs.size(); ++i) {

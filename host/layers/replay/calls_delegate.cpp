@@ -64,6 +64,30 @@ class Signal {
 
 bool is_about_time(etb_status status) { return status == ETB_CANCELLED || status == ETB_DEADLINE_EXCEEDED; }
 
+// True if the recorded asynchronous run was cancelled.
+bool was_cancelled(const TracedCallRecord& call) {
+  return !call.signals.empty() && call.signals.front().status == ETB_CANCELLED;
+}
+
+// Inputs of a run that waited for fences were complete at its end.
+const std::vector<format::TraceTensor>& inputs_of(const TracedCallRecord& call) {
+  return call.begin.wait_kinds.empty() ? call.begin.inputs : call.signals.front().inputs;
+}
+
+// Checks that an asynchronous run can be repeated with what the trace has of it.
+Status expect_repeatable(const TracedCallRecord& call, uint32_t caps) {
+  if ((caps & ETB_DELEGATE_CAP_EXECUTE_ASYNC) == 0)
+    return make_error(Code::NOT_SUPPORTED, "the plugin has no such function");
+  if (call.signals.empty()) return make_error(Code::NOT_SUPPORTED, "its end was not recorded");
+  if (call.signals.front().status == ETB_DEADLINE_EXCEEDED)
+    return make_error(Code::NOT_SUPPORTED, "its end depends on time");
+  if (inputs_of(call).size() != call.begin.inputs.size())
+    return make_error(Code::NOT_SUPPORTED, "it waited for its inputs and wrote over them");
+  if (was_cancelled(call) && (caps & ETB_DELEGATE_CAP_CANCEL) == 0)
+    return make_error(Code::NOT_SUPPORTED, "it was cancelled, and the plugin cannot cancel");
+  return {};
+}
+
 }  // namespace
 
 Status Replayer::check_payload() {
@@ -286,10 +310,11 @@ Status Replayer::run_once(bool is_async) {
   ETB_ASSIGN(LiveDelegate* const owner, delegate(live->delegate));
   const etb_delegate_table& functions = *table(owner->plugin).delegate;
   if (is_about_time(recorded().status)) return make_error(Code::NOT_SUPPORTED, "its end depends on time");
-  if (is_async) ETB_TRY(expect_offered(functions.caps & ETB_DELEGATE_CAP_EXECUTE_ASYNC));
-  if (is_async && (!begin().wait_kinds.empty() || now_.call->signals.empty()))
-    return make_error(Code::NOT_SUPPORTED, "it waits for fences, or its end was not recorded");
-  ETB_ASSIGN(TensorList inputs, TensorList::make_inputs(begin().inputs, *now_.trace, owner->inputs, true));
+  const bool is_started = is_async && recorded().status == ETB_OK;
+  if (is_started) ETB_TRY(expect_repeatable(*now_.call, functions.caps));
+  ETB_ASSIGN(TensorList inputs,
+             TensorList::make_inputs(is_started ? inputs_of(*now_.call) : begin().inputs, *now_.trace,
+                                     owner->inputs, true));
   ETB_ASSIGN(TensorList outputs, TensorList::make_outputs(begin().outputs, inputs, owner->outputs));
   const uint64_t alignment = std::max<uint64_t>(owner->info.scratch_alignment, 64);
   if (alignment > 4096 || (alignment & (alignment - 1)) != 0)
@@ -311,7 +336,7 @@ Status Replayer::run_once(bool is_async) {
   args.output_count = static_cast<uint32_t>(outputs.span().size());
   args.scratch = owner->info.scratch_bytes != 0 ? scratch.data() : nullptr;
   args.scratch_nbytes = owner->info.scratch_bytes;
-  args.events = begin().has_events != 0 && !is_async ? &sink : nullptr;
+  args.events = begin().has_events != 0 ? &sink : nullptr;
   args.options = given.span().data();
   args.option_count = given.span().size();
   args.run_id = begin().run_id;
@@ -326,6 +351,7 @@ Status Replayer::run_once(bool is_async) {
     const etb_status status = is_async ? functions.execute_async(live->handle, &args, error)
                                        : functions.execute(live->handle, &args, error);
     if (!is_async || status != ETB_OK) return status;
+    if (was_cancelled(*now_.call)) (void)functions.cancel(live->handle, nullptr);
     const std::optional<etb_status> signalled = signal.wait();
     is_hung = !signalled;
     end = signalled.value_or(ETB_DEADLINE_EXCEEDED);
@@ -333,6 +359,12 @@ Status Replayer::run_once(bool is_async) {
   });
   if (is_hung) return make_error(Code::DEADLINE_EXCEEDED, "the plugin did not signal the end within 120 s");
   if (!is_ok) return {};
+  if (is_async && was_cancelled(*now_.call) && (end == ETB_OK || end == ETB_CANCELLED)) {
+    if (end == ETB_OK)
+      report_.notes.push_back("call " + std::to_string(begin().number) +
+                              " was cancelled when it was recorded, and ended before it was cancelled here");
+    return {};
+  }
   if (is_async && end != now_.call->signals.front().status) {
     differ(DifferenceKind::STATUS,
            "of the fence: " + describe_statuses(now_.call->signals.front().status, "", end, ""));

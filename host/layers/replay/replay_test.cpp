@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "host/layers/record/recorder.hpp"
 #include "host/layers/start_plugin.hpp"
@@ -61,6 +64,163 @@ TEST_F(Replay, OfTheSamePluginHasNoDifference) {
   EXPECT_EQ(report.output_count, 2u);  // execute and execute_async
   EXPECT_EQ(report.equal_count, 2u);
   EXPECT_GE(report.times.at("delegate.execute").call_count, 1u);
+}
+
+// A worker of a plugin with asynchronous runs: it ends a run 20 ms after its start, or when it is cancelled.
+struct Worker {
+  static inline std::thread thread;
+  static inline std::atomic<bool> is_cancelled{false}, is_cancellable{true};
+
+  static etb_status start(etb_context* context, const etb_exec_args* args, etb_error*) {
+    is_cancelled = false;
+    if (thread.joinable()) thread.join();
+    thread = std::thread([context, args = *args] {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+      while (!is_cancelled && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      const etb_status status = is_cancelled && is_cancellable
+                                    ? etb_status{ETB_CANCELLED}
+                                    : toy_tables().delegate.execute(context, &args, nullptr);
+      args.signal->signal(args.signal->handle, status);
+    });
+    return ETB_OK;
+  }
+  static etb_status cancel(etb_context*, etb_error*) {
+    is_cancelled = true;
+    return ETB_OK;
+  }
+  static void put_into(ToyPlugin& toy) {
+    toy.delegate.execute_async = start;
+    toy.delegate.cancel = cancel;
+  }
+};
+
+// Asynchronous runs with events, with fences to wait for, and with a cancellation.
+class ReplayAsync : public Replay {
+ protected:
+  void record_runs() {
+    auto recorder = Recorder::open(dir_.path("a.etbt"));
+    ASSERT_TRUE(recorder);
+    LayerFixture fixture(std::vector<Layer>{(*recorder)->layer()});
+    Worker::put_into(fixture.toy);
+    Worker::is_cancellable = true;
+    ASSERT_EQ(fixture.start(), ETB_OK);
+    static std::atomic<int> event_count;
+    event_count = 0;
+    const etb_event_sink sink{sizeof(sink), 0, nullptr, [](void*, const etb_event*) -> etb_status {
+                                ++event_count;
+                                return ETB_OK;
+                              }};
+    etb_exec_args& args = fixture.run.args;
+    args.events = &sink;
+    run_once(fixture, false);
+    EXPECT_EQ(event_count, 1) << "the host receives the plugin's events";
+    args.events = nullptr;
+    // The host writes the inputs after the start, as a fence allows.
+    etb_fence wait{};
+    wait.struct_size = sizeof(wait);
+    wait.kind = "timeline";
+    wait.fd = -1;
+    args.wait = &wait;
+    args.wait_count = 1;
+    late_input_ = 7;
+    run_once(fixture, false);
+    args.wait_count = 0;
+    run_once(fixture, true);
+    Worker::thread.join();
+    EXPECT_EQ(fixture.stop(), ETB_OK);
+    recorder->reset();
+    open();
+  }
+
+  void run_once(LayerFixture& fixture, bool is_cancelled) {
+    std::atomic<int> ended{0};
+    etb_fence signal{};
+    signal.struct_size = sizeof(signal);
+    signal.kind = "callback";
+    signal.fd = -1;
+    signal.handle = &ended;
+    signal.signal = [](void* handle, etb_status status) {
+      *static_cast<std::atomic<int>*>(handle) = status == ETB_OK ? 1 : 2;
+    };
+    fixture.run.args.signal = &signal;
+    fixture.run.args.signal_count = 1;
+    ASSERT_EQ(fixture.delegates().execute_async(fixture.context(), &fixture.run.args, nullptr), ETB_OK);
+    if (late_input_ != 0) fixture.run.in[0] = late_input_;
+    if (is_cancelled) {
+      ASSERT_EQ(fixture.delegates().cancel(fixture.context(), nullptr), ETB_OK);
+    }
+    while (ended == 0) std::this_thread::yield();
+    EXPECT_EQ(ended, is_cancelled ? 2 : 1);
+  }
+
+  Report replay_on_worker(ToyPlugin& toy) {
+    Worker::put_into(toy);
+    Report report = replay_on(toy);
+    if (Worker::thread.joinable()) Worker::thread.join();
+    return report;
+  }
+
+  float late_input_ = 0;
+};
+
+TEST_F(ReplayAsync, RepeatsEventsFencesAndCancellations) {
+  record_runs();
+  std::vector<const format::TracedCallRecord*> runs;
+  for (const format::TracedCallRecord& call : file_->trace().calls)
+    if (call.begin.function == "delegate.execute_async") runs.push_back(&call);
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[0]->signals.at(0).events.size(), 1u);
+  EXPECT_TRUE(runs[0]->signals.at(0).inputs.empty());
+  ASSERT_EQ(runs[1]->signals.at(0).inputs.size(), 1u);
+  const auto late = file_->trace().blob(runs[1]->signals.at(0).inputs[0].data);
+  EXPECT_EQ(*reinterpret_cast<const float*>(late.data()), 7);
+  EXPECT_EQ(runs[2]->signals.at(0).status, ETB_CANCELLED);
+  ToyPlugin toy;
+  const Report report = replay_on_worker(toy);
+  for (const Difference& difference : report.differences)
+    ADD_FAILURE() << difference.function << ": " << difference.text;
+  EXPECT_EQ(report.skipped_count, 0u) << ::testing::PrintToString(report.notes);
+  EXPECT_EQ(report.output_count, 2u);
+  EXPECT_EQ(report.equal_count, 2u) << "the input that was written after the start, too";
+  EXPECT_TRUE(report.notes.empty());
+}
+
+TEST_F(ReplayAsync, NotesACancellationThatComesTooLate) {
+  record_runs();
+  ToyPlugin toy;
+  Worker::is_cancellable = false;
+  const Report report = replay_on_worker(toy);
+  EXPECT_TRUE(report.differences.empty());
+  EXPECT_THAT(report.notes, ::testing::ElementsAre(HasSubstr("ended before it was cancelled here")));
+}
+
+TEST_F(ReplayAsync, FindsAnotherEndAndOtherOutputs) {
+  record_runs();
+  ToyPlugin toy;
+  toy.delegate.cancel = Worker::cancel;
+  toy.delegate.execute_async = [](etb_context* context, const etb_exec_args* args, etb_error*) -> etb_status {
+    toy_tables().delegate.execute(context, args, nullptr);
+    static_cast<float*>(args->outputs->data)[1] += 0.25F;
+    args->signal->signal(args->signal->handle, args->events != nullptr ? ETB_INTERNAL : ETB_OK);
+    return ETB_OK;
+  };
+  const Report report = replay_on(toy);
+  ASSERT_EQ(report.differences.size(), 2u);
+  EXPECT_EQ(report.differences[0].text, "of the fence: recorded ok; found internal error");
+  EXPECT_THAT(report.differences[1].text, HasSubstr("output 0: 1 of 3 elements differ, at most 0.25"));
+}
+
+TEST_F(ReplayAsync, SkipsWhatThePluginCannotDo) {
+  record_runs();
+  ToyPlugin toy;
+  toy.delegate.caps &= ~ETB_DELEGATE_CAP_CANCEL;
+  toy.delegate.cancel = nullptr;
+  toy.delegate.execute_async = Worker::start;
+  const Report report = replay_on(toy);
+  if (Worker::thread.joinable()) Worker::thread.join();
+  EXPECT_TRUE(report.differences.empty());
+  EXPECT_THAT(report.notes, ::testing::Contains(HasSubstr("it was cancelled, and the plugin cannot cancel")));
+  EXPECT_EQ(report.skipped_count, 2u) << "the run and the call of cancel";
 }
 
 TEST_F(Replay, FindsAnOutputThatDiffers) {
