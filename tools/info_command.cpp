@@ -5,12 +5,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "api/format/printable_text.hpp"
 #include "host/bundle/bundle_file.hpp"
 #include "host/registry/manifest_lines.hpp"
 #include "host/registry/reason.hpp"
 #include "partitioner_sdk/import/import.hpp"
+#include "tools/compile/ask_plugins.hpp"
 #include "tools/bundle/bundle_report.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/page_facts.hpp"
@@ -18,6 +20,7 @@
 #include "tools/program_info/archive_report.hpp"
 #include "tools/program_info/graph_outputs.hpp"
 #include "tools/program_info/program_report.hpp"
+#include "tools/quantity.hpp"
 #include "tools/standard_files.hpp"
 
 namespace etb::tools {
@@ -31,6 +34,7 @@ struct Options {
   bool digests = false;
   GraphOutputs outputs;
   std::string model;
+  std::vector<std::string> backends;
 };
 
 std::string shown(const std::string& text) { return format::made_printable(text); }
@@ -113,21 +117,50 @@ Result<ExitCode> show_program(const Options& options, const std::string& path, S
   return ExitCode::OK;
 }
 
+nlohmann::ordered_json answers_json(const partition::Report& report) {
+  nlohmann::ordered_json plugins = nlohmann::ordered_json::array();
+  for (uint32_t i = 0; i < report.plugins.size(); ++i) {
+    uint64_t regions = 0, nodes = 0;
+    for (const partition::ReportRegion& region : report.regions)
+      if (region.plugin == i) ++regions, nodes += region.node_count;
+    plugins.push_back({{"name", report.plugins[i]}, {"nodes", nodes}, {"regions", regions}});
+  }
+  return {{"plugins", std::move(plugins)}, {"nodes", report.delegated_count + report.other_count}};
+}
+
+std::string format_answers(const nlohmann::ordered_json& answers) {
+  std::string text;
+  for (const auto& plugin : answers["plugins"])
+    text += fmt::format("{} would run {} of {}, in {}\n", shown(plugin["name"].get<std::string>()),
+                        plugin["nodes"].get<uint64_t>(), count_of(answers["nodes"].get<uint64_t>(), "node"),
+                        count_of(plugin["regions"].get<uint64_t>(), "region"));
+  return text;
+}
+
 Result<ExitCode> show_archive(const Options& options, const std::string& path, Session& session) {
   ETB_ASSIGN(const bool has_output, writes_to_standard_output(options, session));
   ETB_ASSIGN(const ir::Module module, pt2::import_archive(path, {options.model}));
   std::error_code failed;
   const uint64_t nbytes = std::filesystem::file_size(path, failed);
   const std::string name = with_input_named(path, session);
-  const nlohmann::ordered_json report = report_archive(module, name, failed ? 0 : nbytes);
+  nlohmann::ordered_json report = report_archive(module, name, failed ? 0 : nbytes);
+  std::optional<AskedModel> asked;
+  if (!options.backends.empty()) {
+    ETB_ASSIGN(asked, ask_plugins(path, options.model, options.backends, session));
+    report["delegation"] = answers_json(asked->report);
+    for (const partition::PluginError& error : asked->report.plugin_errors)
+      session.err << "etbackend info: skipped plugin '" << shown(error.plugin) << "': " << shown(error.text) << '\n';
+  }
   if (options.outputs.any())
     ETB_TRY(write_graph_outputs(options.outputs,
-                                archive_page(module, page_facts(name, session), failed ? 0 : nbytes), name,
-                                session));
+                                archive_page(asked ? asked->module : module, page_facts(name, session),
+                                             failed ? 0 : nbytes, asked ? &asked->report : nullptr),
+                                name, session));
   if (options.json)
     print_json(report, session.out);
   else
-    (has_output ? session.err : session.out) << format_archive_report(report);
+    (has_output ? session.err : session.out)
+        << format_archive_report(report) << (asked ? format_answers(report["delegation"]) : "");
   return ExitCode::OK;
 }
 
@@ -169,8 +202,11 @@ bool is_path(const std::string& name, FileKind kind) {
 Result<ExitCode> run(const Options& options, Session& session) {
   ETB_ASSIGN(const std::string path, input_path(options.name, session));
   const FileKind kind = find_file_kind(path);
-  if (!is_path(path, kind)) return show_plugin(options, false, session);
+  if (!is_path(path, kind) && options.backends.empty()) return show_plugin(options, false, session);
   if (kind == FileKind::kArchive) return show_archive(options, path, session);
+  if (!options.backends.empty())
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--backend asks plugins about an archive (.pt2), '" + options.name + "' is none");
   if (kind == FileKind::kManifest || kind == FileKind::kLibrary || kind == FileKind::kJson)
     return show_plugin(options, true, session);
   ETB_TRY(expect_kind(
@@ -195,6 +231,12 @@ void register_info(CLI::App& app, Session& session) {
   command->add_flag("--digests", options->digests, "Also print the keys of a program's named data");
   command->add_option("--model", options->model, "Name of the model in an archive with several")
       ->type_name("NAME");
+  command
+      ->add_option("-b,--backend", options->backends,
+                   "Ask this plugin which nodes of an archive it would run, and why not the others; repeatable, "
+                   "tried in order")
+      ->type_name("PLUGIN")
+      ->allow_extra_args(false);
   add_graph_outputs(*command, options->outputs,
                     "the graph, the weights by layer, and a program's memory over time");
   run_as(command, session, [options, &session] { return run(*options, session); });

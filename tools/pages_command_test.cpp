@@ -48,6 +48,33 @@ TEST(Pages, InfoWritesAnArchiveForThreeViewers) {
   EXPECT_THAT(dot.err, HasSubstr("autoencoder.pt2"));
 }
 
+// The template plugin runs additions of two float tensors only.
+TEST(Pages, InfoAsksPluginsAboutAnArchive) {
+  const ScratchDir dir;
+  const CliRun run = cli({"--plugin-path", ETB_PLUGIN_DIR, "info",
+                          kSource + "/tests/fixtures/zoo/mobilenet_v2.pt2", "-b", "my_npu", "--html",
+                          dir.path("m.html")});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("my_npu would run 3 of 50 nodes, in 3 regions\n"));
+  const pages::Json document = document_of(dir.path("m.html"));
+  EXPECT_EQ(document["page"], "model");
+  EXPECT_EQ(document["plugins"], pages::Json::array({"my_npu"}));
+  size_t delegated = 0, rejected = 0;
+  for (const auto& node : document["sections"][0]["graphs"][0]["nodes"]) {
+    delegated += node.contains("plugin");
+    rejected += node.contains("reasons");
+  }
+  EXPECT_EQ(delegated, 3u);
+  EXPECT_EQ(rejected, 47u);
+  EXPECT_EQ(document["sections"][1]["title"], "Commonest reasons");
+  const auto json = nlohmann::json::parse(
+      cli({"--plugin-path", ETB_PLUGIN_DIR, "info", kArchive, "-b", "my_npu", "--json"}).out);
+  EXPECT_EQ(json["delegation"]["plugins"][0]["name"], "my_npu");
+  EXPECT_EQ(cli({"info", kArchive, "-b", "no_such_plugin"}).exit, 3);
+  EXPECT_THAT(cli({"info", "my_npu", "-b", "my_npu"}).err,
+              HasSubstr("--backend asks plugins about an archive (.pt2), 'my_npu' is none"));
+}
+
 TEST(Pages, GraphWritesAStageInsteadOfItsText) {
   const ScratchDir dir;
   const CliRun run = cli({"graph", kArchive, "--after", "decompose", "--html", dir.path("g.html")});

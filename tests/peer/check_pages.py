@@ -54,17 +54,22 @@ def make_pages(arguments, folder):
     etbackend("compile", "mobilenet_v2.pt2", "-b", "xnnpack", "-o", "other.pte", "--report-html", "other.html")
     etbackend("compile", "mobilenet_v2.pt2", "-o", "portable.pte", "--etrecord", "portable.etrecord")
     etbackend("info", "portable.pte", "--html", "program.html")
-    etbackend("run", "portable.pte", "--repeat", "5", "--profile", "portable.etdp", "--print-output", "none")
+    etbackend("info", "mobilenet_v2.pt2", "-b", "xnnpack", "--html", "asked.html")
+    etbackend("run", "portable.pte", "--repeat", "5", "--profile", "portable.etdp", "--profile-memory", "--print-output", "none")
     etbackend("inspect", "portable.etdp", "--etrecord", "portable.etrecord", "--skip", "1", "--html", "portable_run.html")
     etbackend("run", "mobilenet_v2.pte", "--repeat", "5", "--profile", "run.etdp", "--print-output", "none")
     etbackend("inspect", "run.etdp", "--etrecord", "mobilenet_v2.etrecord", "--skip", "1", "--html", "run.html")
     etbackend("verify", "portable", "--case", "op.add_tensor.f32.*", "--case", "op.mm.*", "--html", "verify.html")
     etbackend("compare", "compile.html", "other.html", "-o", "compare.html")
+    for name in ("before", "after"):
+        (folder / f"{name}.txt").write_text(changed_module(name))
+        etbackend("graph", f"{name}.txt", "--html", f"{name}.html")
+    etbackend("compare", "before.html", "after.html", "-o", "changed.html")
     (folder / "large.txt").write_text(large_module(10000))
     etbackend("graph", "large.txt", "--html", "large.html")
     (folder / "hostile.txt").write_text(hostile_module())
     etbackend("graph", "hostile.txt", "--html", "hostile.html")
-    return ["model", "program", "compile", "run", "portable_run", "verify", "compare"]
+    return ["model", "asked", "program", "compile", "run", "portable_run", "verify", "compare", "changed"]
 
 
 def large_module(count):
@@ -76,6 +81,20 @@ def large_module(count):
         op = "aten.relu.default(" + one + ")" if i % 3 == 0 else f"aten.add.Tensor({one}, {other})"
         lines.append(f'  %v{i}: float32[2, 8] = {op} at "net.py":{i} in "forward" of "blocks.{layer // 10}.{layer}"')
     return "\n".join(lines + [f"  return %v{count}", "}", ""])
+
+
+def changed_module(name):
+    """One node is only in each of both, and one has other sizes."""
+    size, op = (2, "sigmoid") if name == "before" else (3, "tanh")
+    return f'''etg 1
+module "forward"
+graph @forward {{
+  user %x: float32[{size}]
+  %y: float32[{size}] = aten.relu.default(%x)
+  %z: float32[{size}] = aten.{op}.default(%y)
+  return %z
+}}
+'''
 
 
 def hostile_module():
@@ -184,6 +203,46 @@ def check_timeline(browser, folder):
     page.context.close()
 
 
+def check_memory(browser, folder):
+    page = browser.page(1360)
+    open_page(page, folder / "portable_run.html")
+    lanes = page.evaluate("JSON.parse(document.getElementById('document').textContent).sections[0].lanes.filter(lane => lane.levels).map(lane => [lane.name, lane.levels.length])")
+    report("the timeline has lanes of memory", lanes and all(count >= 3 for _, count in lanes), lanes)
+    page.locator(".strip canvas").focus()
+    page.keyboard.press("Home")
+    texts = set()
+    for _ in range(60):
+        texts.add(page.locator(".picked").first.inner_text())
+        page.keyboard.press("ArrowRight")
+    memory = [text for text in texts if "memory: " in text]
+    report("keys: arrows choose levels of memory", memory, memory[0] if memory else "")
+    rows = page.locator("section", has=page.get_by_role("heading", name="Memory by allocator")).locator("tbody tr").count()
+    report("the memory of a run is a table, too", rows > 0, rows)
+    page.context.close()
+
+
+def check_differences(browser, folder):
+    for name, expected in (("compare", {"another plugin"}), ("changed", {"only in A", "only in B", "other result, constants or arguments"})):
+        page = browser.page(1360)
+        open_page(page, folder / f"{name}.html")
+        found = page.evaluate("[...nodeMarks.values()].map(mark => mark.sign + mark.kind)")
+        report(f"{name}: differing nodes are marked by a sign", {mark[2:] for mark in found} == expected, sorted(set(found)))
+        rows = page.locator(".differences tbody tr").all_inner_texts()
+        report(f"{name}: each difference has a row", rows and all(any(kind in row for row in rows) for kind in expected), rows[:4])
+        page.evaluate("Page.graphs.forEach(graph => graph.goTo(Math.max(0, graph.leaves.findIndex(leaf => nodeMarks.has(leaf.node)))))")
+        panels = page.locator(".pair .side").all_inner_texts()
+        report(f"{name}: the chosen node states its difference", all("difference" in panel.lower() for panel in panels), [panel.replace("\n", " ")[:120] for panel in panels])
+        page.context.close()
+
+
+def check_asked(browser, folder):
+    page = browser.page(1360)
+    open_page(page, folder / "asked.html")
+    legend = page.locator(".legend").first.inner_text()
+    report("info -b: the model is coloured by plugin", "xnnpack" in legend, legend.replace("\n", " "))
+    page.context.close()
+
+
 def check_touch(browser, folder):
     page = browser.page(400, touch=True)
     open_page(page, folder / "model.html")
@@ -260,7 +319,7 @@ def take_shots(browser, folder, target):
     shot("weights", "model", "dark", part(1))
     shot("run", "portable_run", "dark", part(0))
     shot("verify", "verify", "light")
-    shot("compare", "compare", "light", "scrollTo(0, 0)")
+    shot("compare", "compare", "light", "document.querySelector('.differences').scrollIntoView(); Page.graphs.forEach(graph => graph.goTo(graph.leaves.findIndex(leaf => nodeMarks.has(leaf.node)))); scrollBy(0, -90)")
     shot("phone", "compile", "light", part(0), width=400, height=850)
 
 
@@ -286,6 +345,9 @@ def main():
         check_each(browser, folder, names, axe)
         check_keys(browser, folder)
         check_timeline(browser, folder)
+        check_memory(browser, folder)
+        check_differences(browser, folder)
+        check_asked(browser, folder)
         check_touch(browser, folder)
         check_large(browser, folder)
         check_hostile(browser, folder)

@@ -193,9 +193,8 @@ Status Delegation::write_page(const pages::CompileResult& result, const pages::F
                       pages::make_page(pages::compile_document(*report_, graphs_, result, facts)), session);
 }
 
-Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
-                       std::ostream& text, Session& session) {
-  if (options_->backends.names.empty()) return {};
+// Plugins claim nodes and compile regions.
+Status Delegation::assign(std::span<ir::Module> modules) {
   // Plugins see dense row-major tensors. The caller's own dim order ends at a copy, which a plugin may also
   // claim.
   for (ir::Module& module : modules) ETB_TRY(passes::make_row_major(module));
@@ -205,6 +204,20 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
                                   plugin_errors_.end());
   for (const ir::Module& module : modules)
     for (const ir::Graph& graph : module.graphs) node_count_ += graph.nodes.size();
+  return {};
+}
+
+Result<partition::Report> Delegation::ask(std::span<ir::Module> modules) {
+  ETB_TRY(assign(modules));
+  partition::Report report = partition::make_report(modules, partition_, keys_);
+  report.plugin_errors.insert(report.plugin_errors.end(), rule_errors_.begin(), rule_errors_.end());
+  return report;
+}
+
+Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
+                       std::ostream& text, Session& session) {
+  if (options_->backends.names.empty()) return {};
+  ETB_TRY(assign(modules));
   ETB_TRY(write_reports(modules, text, session));
   region_handles_ = handles_of_regions(modules, partition_.regions);
   ETB_TRY(partition::lower(modules, partition_));

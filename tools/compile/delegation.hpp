@@ -55,6 +55,9 @@ class Delegation {
   [[nodiscard]] Status run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
                            std::ostream& text, Session& session);
 
+  // Partitions graphs in the edge dialect and returns the plugins' answers. The graphs stay as they are, but row-major.
+  [[nodiscard]] Result<partition::Report> ask(std::span<ir::Module> modules);
+
   // Records an error of a plugin's rewrite rules.
   void add_rule_error(const std::string& plugin, const Error& error);
 
@@ -73,6 +76,7 @@ class Delegation {
 
  private:
   explicit Delegation(const DelegationOptions& options) : options_(&options) {}
+  Status assign(std::span<ir::Module> modules);
   Status write_reports(std::span<const ir::Module> modules, std::ostream& text, Session& session);
   std::vector<std::pair<std::string, size_t>> commonest_reasons(uint32_t compiler) const;
   bool has_region(uint32_t compiler) const;

@@ -118,6 +118,11 @@ Json step_bars(const CompileResult& result) {
 
 }  // namespace
 
+std::vector<Json> rejection_parts(const partition::Report& report) {
+  if (report.other_count == 0) return {};
+  return {reason_bars(report), rejection_table(report)};
+}
+
 Json compile_document(const partition::Report& report, Json graphs, const CompileResult& result,
                       const Facts& facts) {
   Json document = make_document(
@@ -142,10 +147,7 @@ Json compile_document(const partition::Report& report, Json graphs, const Compil
   if (!result.methods.empty()) add_card(document, "Working memory", arena, "bytes");
   Json& sections = document["sections"];
   sections.push_back(graph_part(std::move(graphs), report.plugins, "portable kernels"));
-  if (report.other_count != 0) {
-    sections.push_back(reason_bars(report));
-    sections.push_back(rejection_table(report));
-  }
+  for (Json& rejections : rejection_parts(report)) sections.push_back(std::move(rejections));
   sections.push_back(region_table(report));
   sections.push_back(op_table(report));
   if (!result.methods.empty()) sections.push_back(method_table(result));

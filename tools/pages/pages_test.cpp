@@ -198,12 +198,47 @@ TEST(RunPage, EventsOfAnotherClockBeginWithTheirCall) {
   for (const Json& part : document["sections"]) parts[part["title"].get<std::string>()] = part;
   const Json& lanes = parts["Timeline"]["lanes"];
   ASSERT_EQ(lanes.size(), 2u);
-  EXPECT_EQ(lanes[0]["events"][0], Json::array({"add.out", 0.0, 1.0, "instruction 0", "m.py:1", ""}));
-  EXPECT_EQ(lanes[1]["events"][0][1], 2.0);  // with the call
-  EXPECT_EQ(lanes[1]["events"][1][1], 3.0);
+  EXPECT_EQ(lanes[0]["events"][0], Json::array({"add.out", 0.1, 1.0, "instruction 0", "m.py:1", ""}))
+      << "the run begins at 0";
+  EXPECT_EQ(lanes[1]["events"][0][1], 2.1);  // with the call
+  EXPECT_EQ(lanes[1]["events"][1][1], 3.1);
   EXPECT_EQ(parts["Hot lines"]["rows"][0]["name"], "m.py:2");
   EXPECT_EQ(parts["Hot lines"]["rows"][0]["value"], 3.0);
   EXPECT_EQ(parts["Time by module"]["root"]["children"][0]["name"], "net");
+}
+
+TEST(RunPage, MemoryIsDrawnOverTheTimeOfARun) {
+  format::EtdumpBlock load;
+  load.name = "Default";
+  load.allocators = {"method allocator"};
+  load.allocations = {{0, 500, 1}};
+  format::EtdumpBlock block;
+  block.name = "Execute";
+  block.events = {event("native_call_add.out", 0, 1000, 2000), event("OPERATOR_CALL", 0, 1000, 2000),
+                  event("native_call_mul.out", 1, 3000, 4000), event("OPERATOR_CALL", 1, 3000, 4000),
+                  event("Method::execute", -1, 900, 9100)};
+  for (uint32_t i = 0; i < block.events.size(); ++i) block.events[i].position = 10 * (i + 1);
+  block.allocators = {"temp allocator", "output allocator"};
+  block.allocations = {{0, 64, 5}, {0, 16, 25}, {1, 8, 45}, {7, 1, 99}};  // the last one has no name
+  const std::vector<format::EtdumpBlock> blocks = {load, block, block};
+  RunProfile profile;
+  profile.block = "Execute";
+  profile.skip = 1;
+  const Json document = run_document(profile, blocks, {});
+  const auto read = read_report(make_page(document), "run.html");
+  ASSERT_TRUE(read) << read.error().message;
+  const Json& lanes = document["sections"][0]["lanes"];
+  ASSERT_EQ(lanes.size(), 4u);
+  EXPECT_EQ(lanes[1]["name"], "memory: allocator 7");
+  EXPECT_EQ(lanes[2]["name"], "memory: output allocator");
+  EXPECT_EQ(lanes[3]["name"], "memory: temp allocator");
+  EXPECT_EQ(lanes[3]["levels"],
+            Json::parse(R"([[0.0, 0, 0, "begin of the run"], [0.1, 64, 64, "instruction 0"],
+                            [2.1, 80, 16, "instruction 1"], [8.2, 0, 0, "end of the run"]])"));
+  const Json& table = document["sections"][1];
+  EXPECT_EQ(table["title"], "Memory by allocator");
+  EXPECT_EQ(table["rows"][0], Json::parse(R"(["Default", "method allocator", 1, 1, 500, 500])"));
+  EXPECT_EQ(table["rows"][3], Json::parse(R"(["Execute", "temp allocator", 2, 4, 160, 80])"));
 }
 
 TEST(ReadReport, RefusesWhatIsNoDocument) {
@@ -225,6 +260,11 @@ TEST(ReadReport, RefusesWhatIsNoDocument) {
   EXPECT_THAT(broken([](Json& d) { d["title"] = 3; }), HasSubstr("title: found number, expected a text"));
   EXPECT_THAT(broken([](Json& d) { d["sections"][0]["rows"][0].push_back(1); }),
               HasSubstr("sections[0].rows: found array, expected a list of 2 cells"));
+  EXPECT_THAT(broken([](Json& d) {
+                d["sections"][0] = make_part("timeline", "Timeline");
+                d["sections"][0]["lanes"] = Json::parse(R"([{"name": "a", "events": [], "levels": [[0, 1, "2", ""]]}])");
+              }),
+              HasSubstr("sections[0].levels: found string, expected a number"));
   EXPECT_THAT(broken([](Json& d) { d["sections"][0]["kind"] = "video"; }),
               HasSubstr("expected a known kind of part"));
   EXPECT_THAT(broken([](Json& d) {

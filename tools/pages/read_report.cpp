@@ -149,8 +149,10 @@ class Checker {
   }
   Status timeline(const Json& part, const std::string& where) const {
     ETB_TRY(objects(member(part, "lanes"), where + ".lanes", {"name"}));
-    for (const Json& lane : part["lanes"])
+    for (const Json& lane : part["lanes"]) {
       ETB_TRY(tuples(member(lane, "events"), where + ".events", "tnnttt"));
+      if (lane.contains("levels")) ETB_TRY(tuples(lane["levels"], where + ".levels", "nnnt"));
+    }
     return {};
   }
   Status section(const Json& part, const std::string& where) const {

@@ -32,6 +32,9 @@ struct CompileResult {
 Json compile_document(const partition::Report& report, Json graphs, const CompileResult& result,
                       const Facts& facts);
 
+// The commonest reasons and all nodes outside of plugins, as parts; none when plugins run everything.
+std::vector<Json> rejection_parts(const partition::Report& report);
+
 // ---- runs
 
 // A row of a profile. Times are averages over the runs.

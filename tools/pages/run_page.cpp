@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tools/pages/memory_lanes.hpp"
 #include "tools/pages/reports.hpp"
 
 namespace etb::pages {
@@ -35,7 +36,8 @@ std::string delegate_name(const EtdumpEvent& event) {
 // another clock: its events are moved so that the first begins with the call.
 class Lanes {
  public:
-  explicit Lanes(const RunProfile& profile) {
+  // `start_ns` is the zero of the timeline.
+  Lanes(const RunProfile& profile, uint64_t start_ns) : start_ns_(start_ns) {
     for (const RunRow& row : profile.rows)
       if (!row.place.empty() && !row.plugin.empty() && !row.is_inside_delegate)
         plugin_at_[row.place] = row.plugin;
@@ -84,10 +86,6 @@ class Lanes {
   }
   void put(Json& lane, const std::string& name, const EtdumpEvent& event, uint64_t begin_ns,
            const std::string& plugin) {
-    if (!has_start_ || begin_ns < start_ns_) {
-      if (!has_start_) start_ns_ = begin_ns;
-      has_start_ = true;
-    }
     const std::string place = place_of(event);
     const auto source = sources_.find((place.empty() ? "" : place.substr(place.find(' ') + 1)) + "\n" + name);
     lane.push_back({name, (static_cast<double>(begin_ns) - static_cast<double>(start_ns_)) / 1e3,
@@ -114,8 +112,7 @@ class Lanes {
   std::map<std::string, std::string> sources_;    // by place and name
   Json runtime_ = Json::array();
   std::map<std::string, Json> inside_;
-  uint64_t start_ns_ = 0;
-  bool has_start_ = false;
+  uint64_t start_ns_;
   size_t event_count_ = 0;
 };
 
@@ -298,18 +295,38 @@ Json row_table(const RunProfile& profile) {
   return part;
 }
 
-Json timeline_part(const RunProfile& profile, std::span<const EtdumpBlock> blocks, Json& warnings) {
-  Lanes lanes(profile);
+// The runs that the page shows, with their numbers from 1.
+std::vector<std::pair<size_t, const EtdumpBlock*>> shown_runs(const RunProfile& profile,
+                                                              std::span<const EtdumpBlock> blocks) {
+  std::vector<std::pair<size_t, const EtdumpBlock*>> runs;
   size_t number = 0;
   for (const EtdumpBlock& block : blocks)
-    if (block.name == profile.block && number++ >= profile.skip) lanes.add(block, number);
+    if (block.name == profile.block && number++ >= profile.skip) runs.emplace_back(number, &block);
+  return runs;
+}
+
+Json timeline_part(const RunProfile& profile, std::span<const EtdumpBlock> blocks, Json& warnings) {
+  const auto runs = shown_runs(profile, blocks);
+  uint64_t start_ns = UINT64_MAX;
+  for (const auto& [number, block] : runs)
+    for (const EtdumpEvent& event : block->events)
+      if (!event.is_of_delegate()) start_ns = std::min(start_ns, event.begin_ns);
+  Lanes lanes(profile, start_ns);
+  MemoryLanes memory;
+  for (const auto& [number, block] : runs) {
+    if (lanes.is_cut()) break;
+    lanes.add(*block, number);
+    memory.add(*block, start_ns);
+  }
   if (lanes.is_cut())
     warnings.push_back(
         fmt::format("the timeline has the first {} events; the other parts have all", kMaxEvents));
   Json part =
       make_part("timeline", "Timeline",
-                "Events inside of a delegate have a clock of their own where they do not fit into the call.");
+                "Events inside of a delegate have a clock of their own where they do not fit into the call. Memory "
+                "is what an allocator handed out since the begin of a run; profiles record no release.");
   part["lanes"] = lanes.take();
+  memory.append_to(part["lanes"]);
   return part;
 }
 
@@ -342,6 +359,7 @@ Json run_document(const RunProfile& profile, std::span<const EtdumpBlock> blocks
   document["plugins"] = plugins;
   Json& sections = document["sections"];
   sections.push_back(timeline_part(profile, blocks, document["warnings"]));
+  if (Json memory = allocator_table(blocks); !memory.is_null()) sections.push_back(std::move(memory));
   sections.push_back(flame_part(profile));
   sections.push_back(bars_of(profile, "Operators", "Operators",
                              "Average time of a run, by operator or event.",

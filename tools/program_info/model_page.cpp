@@ -9,6 +9,7 @@
 
 #include "api/format/tensor_layout.hpp"
 #include "tools/pages/graph_document.hpp"
+#include "tools/pages/reports.hpp"
 #include "tools/pages/weight_tree.hpp"
 #include "tools/program_info/memory_timeline.hpp"
 #include "tools/quantity.hpp"
@@ -260,11 +261,22 @@ ModelPage program_page(const ProgramFile& file, const Json& report, const pages:
   return out;
 }
 
-ModelPage archive_page(const ir::Module& module, const pages::Facts& facts, uint64_t nbytes) {
+ModelPage archive_page(const ir::Module& module, const pages::Facts& facts, uint64_t nbytes,
+                       const partition::Report* report) {
   ModelPage out;
-  out.graphs = pages::module_graphs(module);
-  Json& document = out.document =
-      pages::make_document("model", "Model " + facts.model, "The exported graph before compilation.", facts);
+  out.graphs = report == nullptr ? pages::module_graphs(module) : pages::reported_graphs({&module, 1}, *report);
+  Json& document = out.document = pages::make_document(
+      "model", "Model " + facts.model,
+      report == nullptr ? "The exported graph before compilation."
+                        : "The graph as the compiler passes it to plugins, and their answers.",
+      facts);
+  if (report != nullptr) {
+    document["plugins"] = out.plugins = report->plugins;
+    for (const partition::PluginError& error : report->plugin_errors)
+      document["warnings"].push_back("skipped plugin '" + error.plugin + "': " + error.text);
+    for (const partition::FailedClaim& claim : report->failed_claims)
+      document["warnings"].push_back(partition::to_text(claim));
+  }
   std::vector<pages::Weight> weights;
   uint64_t weight_nbytes = 0, nodes = 0;
   std::set<uint32_t> seen;
@@ -282,7 +294,10 @@ ModelPage archive_page(const ir::Module& module, const pages::Facts& facts, uint
   pages::add_card(document, "Tensors of weights", weights.size());
   pages::add_card(document, "Nodes", nodes);
   Json& sections = document["sections"];
-  sections.push_back(pages::graph_part(out.graphs, out.plugins, "not compiled yet"));
+  sections.push_back(pages::graph_part(out.graphs, out.plugins,
+                                       report == nullptr ? "not compiled yet" : "portable kernels"));
+  if (report != nullptr)
+    for (Json& part : pages::rejection_parts(*report)) sections.push_back(std::move(part));
   sections.push_back(pages::weight_part(weights, "Parameters, buffers and constants, each once."));
   sections.push_back(module_operators(module));
   return out;

@@ -37,7 +37,57 @@ function joinedTable(a, b) {
 function barTable(section) {
   return {title: section.title, columns: [{name: 'name', key: true}, {name: section.unit === 'us' ? 'time' : 'value', type: section.unit || 'number'}], rows: section.rows.map(row => [row.name, row.value])};
 }
-Page.kinds.pair = section => h('div', {class: 'pair'}, section.sides.map((side, i) => h('div', {}, h('h3', {}, 'AB'[i]), side ? Page.kinds[side.kind](side) : h('p', {class: 'muted'}, 'not in this report'))));
+// ---- Graphs: nodes with the same name and operator are one node. Each difference has a sign, so that no colour is needed.
+const kMarks = {added: ['+', 'only in B'], removed: ['−', 'only in A'], plugin: ['⇄', 'another plugin'], changed: ['≠', 'other result, constants or arguments']};
+function nodeKeys(graph) {
+  const seen = new Map();
+  return graph.nodes.map(node => {
+    const name = JSON.stringify([node.name, node.op]), nth = seen.get(name) || 0;
+    seen.set(name, nth + 1);
+    return name + nth;
+  });
+}
+// Marks the nodes of both graphs that differ, and returns a row for each difference.
+function markDifferences(left, right) {
+  const rows = [], pluginOf = (section, node) => node.plugin === undefined || node.plugin === null ? section.none || 'no plugin' : section.plugins[node.plugin];
+  const factsOf = node => [node.spec, node.constants, node.attrs].map(fact => JSON.stringify(fact || ''));
+  const mark = (node, kind, text) => nodeMarks.set(node, {sign: kMarks[kind][0] + ' ', kind: kMarks[kind][1], text});
+  const add = (kind, graph, node, a, b) => rows.push([kMarks[kind][0] + ' ' + kMarks[kind][1], node.name, node.op, graph.name, a, b]);
+  const names = new Set([...left.graphs, ...right.graphs].map(graph => graph.name));
+  for (const name of names) {
+    const [a, b] = [left, right].map(section => section.graphs.find(graph => graph.name === name));
+    const others = new Map(b ? nodeKeys(b).map((key, i) => [key, b.nodes[i]]) : []);
+    if (a) nodeKeys(a).forEach((key, i) => {
+      const x = a.nodes[i], y = others.get(key);
+      others.delete(key);
+      if (!y) { mark(x, 'removed', 'only in A'); return add('removed', a, x, x.spec || '', ''); }
+      const [before, after] = [pluginOf(left, x), pluginOf(right, y)];
+      if (before !== after) {
+        mark(x, 'plugin', 'in B on ' + after);
+        mark(y, 'plugin', 'in A on ' + before);
+        return add('plugin', a, x, before, after);
+      }
+      const [was, is] = [factsOf(x), factsOf(y)], at = was.findIndex((fact, j) => fact !== is[j]);
+      if (at < 0) return;
+      const text = node => at === 0 ? node.spec || 'none' : at === 1 ? (node.constants || []).join(', ') || 'none' : (node.attrs || []).map(attr => attr.join(' ')).join(', ') || 'none';
+      mark(x, 'changed', 'in B ' + text(y));
+      mark(y, 'changed', 'in A ' + text(x));
+      add('changed', a, x, text(x), text(y));
+    });
+    for (const node of others.values()) { mark(node, 'added', 'only in B'); add('added', b, node, '', node.spec || ''); }
+  }
+  return rows;
+}
+function differencesOf(left, right) {
+  const rows = markDifferences(left, right);
+  if (!rows.length) return h('p', {}, 'The graphs have the same nodes on the same plugins.');
+  const counts = Object.values(kMarks).map(([sign, text]) => [sign + ' ' + text, rows.filter(row => row[0] === sign + ' ' + text).length]).filter(([, n]) => n);
+  return h('div', {class: 'differences'}, h('ul', {class: 'legend', 'aria-label': 'Signs of differences'}, counts.map(([text, n]) => h('li', {}, h('span', {class: 'pill warn'}, text + ': ' + formatCount(n))))),
+    h('details', {open: rows.length <= 30 ? '' : null}, h('summary', {}, 'Nodes that differ'), tableOf({title: 'Nodes that differ', rows,
+      columns: [{name: 'difference'}, {name: 'node'}, {name: 'operator'}, {name: 'graph'}, {name: 'A'}, {name: 'B'}]})));
+}
+Page.kinds.pair = section => h('div', {}, section.sides.every(side => side && side.kind === 'graph') && differencesOf(...section.sides), pairOf(section));
+const pairOf = section => h('div', {class: 'pair'}, section.sides.map((side, i) => h('div', {}, h('h3', {}, 'AB'[i]), side ? Page.kinds[side.kind](side) : h('p', {class: 'muted'}, 'not in this report'))));
 
 function comparedParts(page) {
   const [a, b] = page.sides;

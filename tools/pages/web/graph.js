@@ -137,7 +137,7 @@ class GraphPart {
     this.view.request();
     this.showPanel(item);
     if (item) this.live.textContent = item.group ? item.name + ', group of ' + item.count + ' nodes, ' + (item.open ? 'open' : 'closed')
-      : [item.node.op, item.node.name, item.node.spec, this.pluginName(item.node) || 'no plugin'].filter(Boolean).join(', ');
+      : [item.node.op, item.node.name, item.node.spec, markText(item.node), this.pluginName(item.node) || 'no plugin'].filter(Boolean).join(', ');
   }
   // Opens the groups around a node, and chooses it.
   goTo(index) {
@@ -192,7 +192,7 @@ class GraphPart {
     if (words.length)
       this.leaves.forEach((leaf, i) => {
         const node = leaf.node;
-        const all = [node.op, node.name, node.spec, node.module, node.type, node.source, this.pluginName(node), ...(node.constants || []), ...(node.reasons || []).flat()].join(' ').toLowerCase();
+        const all = [node.op, node.name, node.spec, node.module, node.type, node.source, this.pluginName(node), nodeMarks.has(node) ? nodeMarks.get(node).kind : '', markText(node), ...(node.constants || []), ...(node.reasons || []).flat()].join(' ').toLowerCase();
         if (words.every(word => all.includes(word))) this.found.push(i);
       });
     for (const index of this.found) {
@@ -263,7 +263,7 @@ class GraphPart {
     const node = item.node, fact = (name, value) => value !== undefined && value !== null && value !== '' ? [h('dt', {}, name), h('dd', {}, value)] : '';
     const list = (name, items) => items && items.length ? [h('h3', {}, name), h('ul', {}, items.map(one => h('li', {}, one)))] : '';
     return [h('h3', {}, node.op), h('dl', {class: 'facts'}, fact('name', node.name), fact('result', node.spec), fact('module', node.module), fact('type', node.type),
-        fact('source', node.source), isEndNode(node) ? '' : fact('plugin', this.pluginName(node) ? [dot(palette(node.plugin)), this.pluginName(node)] : this.section.none || 'no plugin'),
+        fact('source', node.source), fact('difference', markText(node)), isEndNode(node) ? '' : fact('plugin', this.pluginName(node) ? [dot(palette(node.plugin)), this.pluginName(node)] : this.section.none || 'no plugin'),
         fact('region', node.region), fact('debug handle', node.handle), (node.attrs || []).map(([name, value]) => fact(name, value))),
       node.reasons && node.reasons.length ? [h('h3', {class: 'bad'}, 'Rejected'), h('ul', {}, node.reasons.map(reason => h('li', {}, h('b', {}, reason[0]), ' ' + reason.slice(1).filter(Boolean).join(': '))))] : '',
       list('Constants', node.constants), list('Needs', (node.needs || []).map(i => this.nodeLink(i))), list('Needed by', (this.users[item.index] || []).slice(0, 50).map(i => this.nodeLink(i)))];

@@ -34,6 +34,7 @@ class GraphView {
   // Lines below a node's title.
   linesOf(item) {
     const node = item.node, lines = [];
+    if (nodeMarks.has(node)) lines.push([markText(node), 'warn']);
     if (node.spec) lines.push([node.spec, 'muted']);
     for (const constant of (node.constants || []).slice(0, 3)) lines.push([constant, 'text']);
     if ((node.constants || []).length > 3) lines.push(['and ' + (node.constants.length - 3) + ' more constants', 'muted']);
@@ -50,7 +51,9 @@ class GraphView {
     sizeOf.headWidth = group => group.parent ? Math.min(kMaxBox, this.text(this.headline(group), kBold) + 40) : 0;
     return sizeOf;
   }
-  subtitle(group) { return (group.type ? group.type.split('.').pop() + ' · ' : '') + formatCount(group.count) + (group.count === 1 ? ' node' : ' nodes'); }
+  subtitle(group) {
+    return (group.type ? group.type.split('.').pop() + ' · ' : '') + formatCount(group.count) + (group.count === 1 ? ' node' : ' nodes') + (group.differing ? ', ' + formatCount(group.differing) + (group.differing === 1 ? ' differs' : ' differ') : '');
+  }
   headline(group) { return '▾ ' + group.name + (group.type ? '  ' + group.type.split('.').pop() : ''); }
 
   show(scene) {
@@ -147,8 +150,16 @@ class GraphView {
     g.globalAlpha = this.faded(item) ? 0.2 : 1;
     g.fillStyle = colour(item.group ? mainColour(item) : isEndNode(item.node) ? 'line' : palette(item.node.plugin));
     g.fillRect(item.ax, item.ay, item.w, item.h);
+    if (this.isDifferent(item)) this.dashes(g, item);
     if (this.hits.has(item)) this.ring(g, item, 'bad');
     g.globalAlpha = 1;
+  }
+  isDifferent(item) { return item.group ? item.differing > 0 : nodeMarks.has(item.node); }
+  dashes(g, item) {
+    const unit = Math.max(3, 2 / this.k);
+    g.setLineDash([unit * 2.5, unit * 1.5]);
+    this.ring(g, item, 'warn');
+    g.setLineDash([]);
   }
   drawFrame(g, group) {
     this.box(g, group, 10);
@@ -183,6 +194,7 @@ class GraphView {
       g.fillRect(x, item.ay + 44, width, 5);
       x += width;
     }
+    if (this.isDifferent(item)) this.dashes(g, item);
     if (this.hits.has(item)) this.ring(g, item, 'bad');
     g.globalAlpha = 1;
   }
@@ -210,6 +222,7 @@ class GraphView {
     g.lineWidth = 1;
     g.strokeStyle = colour(palette(item.node.plugin));
     g.stroke();
+    if (this.isDifferent(item)) this.dashes(g, item);
     if (this.hits.has(item)) this.ring(g, item, 'bad');
     g.globalAlpha = 1;
   }
@@ -269,7 +282,9 @@ function isEndNode(node) { return node.op === 'input' || node.op === 'output'; }
 function shortOp(op) {
   return op.replace(/^(aten|prims|dim_order_ops|quantized_decomposed|executorch_prim)(\.|::)/, '').replace(/\.(default|out|Tensor)$/, '');
 }
-const titleOf = item => (item.prefix ? item.prefix + ' · ' : '') + shortOp(item.node.op);
+const signOf = node => nodeMarks.has(node) ? nodeMarks.get(node).sign : '';
+const markText = node => nodeMarks.has(node) ? signOf(node) + nodeMarks.get(node).text : '';
+const titleOf = item => signOf(item.node) + (item.prefix ? item.prefix + ' · ' : '') + shortOp(item.node.op);
 function mainColour(group) {
   let best = -1, most = 0;
   for (const [plugin, n] of group.plugins) if (n > most) { best = plugin; most = n; }

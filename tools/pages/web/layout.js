@@ -5,6 +5,9 @@
 'use strict';
 const kGapX = 26, kGapY = 34, kPad = 14, kGroupHead = 28, kLongEdge = 24;
 
+// Differences that a comparison found: {sign, kind, text} by node.
+const nodeMarks = new Map();
+
 // Makes the tree of groups. pathOf returns the names of the groups around a node, outermost first.
 function groupTree(nodes, pathOf) {
   const root = {id: '', name: '', path: '', children: [], parent: null, group: true, open: true, count: 0, first: 0, depth: 0};
@@ -47,15 +50,18 @@ function joinChains(group) {
 }
 function countGroups(group) {
   group.count = 0;
+  group.differing = 0;  // nodes that a comparison marked
   group.plugins = new Map();
   group.type = '';
   for (const child of group.children) {
     if (child.group) {
       countGroups(child);
       group.count += child.count;
+      group.differing += child.differing;
       for (const [plugin, n] of child.plugins) group.plugins.set(plugin, (group.plugins.get(plugin) || 0) + n);
     } else {
       group.count += 1;
+      group.differing += nodeMarks.has(child.node) ? 1 : 0;
       const plugin = child.node.plugin ?? -1;
       group.plugins.set(plugin, (group.plugins.get(plugin) || 0) + 1);
       // A leaf with a prefix is the only node of a module inside of the group, and the type is that module's.

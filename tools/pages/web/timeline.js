@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events over time, in lanes for threads and devices. An event inside another one is drawn below it.
-// Section: {lanes: [{name, events: [[name, begin_us, duration_us, place, detail, plugin]]}]}
+// A lane of memory has levels instead: bytes from a time on.
+// Section: {lanes: [{name, events: [[name, begin_us, duration_us, place, detail, plugin]], levels: [[us, bytes, bytes taken, place]]}]}
 'use strict';
-const kRow = 21, kLaneHead = 20, kAxis = 24;
+const kRow = 21, kLaneHead = 20, kAxis = 24, kLevelRows = 3;
 
 // Returns the ticks of an axis and their step.
 function ticksOf(from, to, count) {
@@ -34,6 +35,7 @@ class Timeline {
   }
   // Rows by nesting: an event goes below those that are not over when it begins.
   packed(lane) {
+    if (lane.levels) return this.packedLevels(lane);
     const events = lane.events.map(([name, begin, duration, place, detail, plugin]) => ({name, begin, duration, place, detail, plugin, end: begin + duration, lane: lane.name}))
       .sort((a, b) => a.begin - b.begin || b.duration - a.duration);
     const stack = [];
@@ -46,6 +48,13 @@ class Timeline {
       stack.push(event);
     }
     return {name: lane.name, events, rows: Math.max(1, rows), end};
+  }
+  // A level lasts until the next one; the last one ends a run.
+  packedLevels(lane) {
+    const most = Math.max(1, ...lane.levels.map(level => level[1]));
+    const events = lane.levels.slice(0, -1).map(([begin, bytes, taken, place], i) => ({name: formatBytes(bytes) + ' taken', begin, end: lane.levels[i + 1][0],
+      duration: lane.levels[i + 1][0] - begin, place, detail: taken ? formatBytes(taken) + ' more' : '', row: 0, level: bytes / most, lane: lane.name}));
+    return {name: lane.name + ', at most ' + formatBytes(most), events, rows: kLevelRows, end: Math.max(0, ...lane.levels.slice(-1).map(level => level[0])), isMemory: true};
   }
   listen() {
     const {canvas} = this;
@@ -94,7 +103,7 @@ class Timeline {
       const row = Math.floor((py - this.top(lane)) / kRow);
       if (row < 0 || row >= lane.rows) continue;
       const time = this.from + px / this.canvas.clientWidth * (this.to - this.from), slack = 2 / this.canvas.clientWidth * (this.to - this.from);
-      return lane.events.find(event => event.row === row && event.begin - slack <= time && event.end + slack >= time) || null;
+      return lane.events.find(event => (lane.isMemory || event.row === row) && event.begin - slack <= time && event.end + slack >= time) || null;
     }
     return null;
   }
@@ -141,7 +150,23 @@ class Timeline {
       this.drawLane(g, lane, top, width);
     }
   }
+  drawLevels(g, lane, top) {
+    const height = lane.rows * kRow - 2, base = top + height;
+    g.fillStyle = colour('line');
+    g.fillRect(0, base, this.canvas.clientWidth, 1);
+    for (const event of lane.events) {
+      if (event.end < this.from || event.begin > this.to || !event.level && event !== this.chosen) continue;
+      const x = this.x(event.begin), w = Math.max(1, this.x(event.end) - x), high = Math.max(1, height * event.level);
+      g.fillStyle = colour('accent');
+      g.globalAlpha = 0.35;
+      g.fillRect(x, base - high, w, high);
+      g.globalAlpha = 1;
+      g.fillRect(x, base - high, w, 1.5);
+      if (event === this.chosen) { g.strokeStyle = colour('text'); g.lineWidth = 2; g.strokeRect(x, base - high, w, high); }
+    }
+  }
   drawLane(g, lane, top, width) {
+    if (lane.isMemory) return this.drawLevels(g, lane, top);
     const reached = new Array(lane.rows).fill(-1);
     for (const event of lane.events) {
       if (event.end < this.from || event.begin > this.to) continue;

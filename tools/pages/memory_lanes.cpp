@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/pages/memory_lanes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace etb::pages {
+namespace {
+
+using format::EtdumpAllocation;
+using format::EtdumpBlock;
+using format::EtdumpEvent;
+
+std::string allocator_of(const EtdumpBlock& block, const EtdumpAllocation& allocation) {
+  const auto index = static_cast<size_t>(allocation.allocator_index);
+  return index < block.allocators.size() ? block.allocators[index] : fmt::format("allocator {}", index);
+}
+
+// An allocation has no time of its own. It was recorded after the end of `before` and before that of `after`, and so
+// belongs into the span of `after`, where that began later.
+uint64_t time_of(const EtdumpEvent* before, const EtdumpEvent* after) {
+  if (before == nullptr) return after->begin_ns;
+  return after == nullptr ? before->end_ns : std::max(before->end_ns, after->begin_ns);
+}
+
+std::string place_of(const EtdumpEvent* event) {
+  if (event == nullptr) return "";
+  if (event->instruction_index < 0) return event->name;
+  return fmt::format("instruction {}", event->instruction_index);
+}
+
+}  // namespace
+
+void MemoryLanes::add(const EtdumpBlock& block, uint64_t start_ns) {
+  std::vector<const EtdumpEvent*> events;  // of the run time, whose clock is the timeline's
+  for (const EtdumpEvent& event : block.events)
+    if (!event.is_of_delegate()) events.push_back(&event);
+  if (events.empty() || block.allocations.empty()) return;
+  const auto us_of = [&](uint64_t ns) {
+    return (static_cast<double>(ns) - static_cast<double>(start_ns)) / 1e3;
+  };
+  uint64_t begin_ns = UINT64_MAX, end_ns = 0;
+  for (const EtdumpEvent* event : events) {
+    begin_ns = std::min(begin_ns, event->begin_ns);
+    end_ns = std::max(end_ns, event->end_ns);
+  }
+  std::map<std::string, uint64_t> taken;
+  auto next = events.begin();
+  for (const EtdumpAllocation& allocation : block.allocations) {
+    while (next != events.end() && (*next)->position <= allocation.position) ++next;
+    const EtdumpEvent* const before = next == events.begin() ? nullptr : *(next - 1);
+    const EtdumpEvent* const after = next == events.end() ? nullptr : *next;
+    const std::string name = allocator_of(block, allocation);
+    Json& levels = levels_[name];
+    if (levels.is_null()) levels = Json::array();
+    if (taken.count(name) == 0) levels.push_back({us_of(begin_ns), 0, 0, "begin of the run"});
+    taken[name] += allocation.nbytes;
+    levels.push_back({us_of(time_of(before, after)), taken[name], allocation.nbytes, place_of(after)});
+  }
+  for (const auto& [name, nbytes] : taken) levels_[name].push_back({us_of(end_ns), 0, 0, "end of the run"});
+}
+
+void MemoryLanes::append_to(Json& lanes) {
+  for (auto& [name, levels] : levels_)
+    lanes.push_back({{"name", "memory: " + name}, {"events", Json::array()}, {"levels", std::move(levels)}});
+}
+
+Json allocator_table(std::span<const EtdumpBlock> blocks) {
+  struct Sum {
+    uint64_t block_count = 0, count = 0, nbytes = 0, most_nbytes = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Sum> sums;  // by block and allocator
+  for (const EtdumpBlock& block : blocks) {
+    std::map<std::string, uint64_t> here;
+    for (const EtdumpAllocation& allocation : block.allocations) {
+      const std::string name = allocator_of(block, allocation);
+      here[name] += allocation.nbytes;
+      ++sums[{block.name, name}].count;
+    }
+    for (const auto& [name, nbytes] : here) {
+      Sum& sum = sums[{block.name, name}];
+      ++sum.block_count;
+      sum.nbytes += nbytes;
+      sum.most_nbytes = std::max(sum.most_nbytes, nbytes);
+    }
+  }
+  if (sums.empty()) return {};
+  Json rows = Json::array();
+  for (const auto& [key, sum] : sums)
+    rows.push_back({key.first, key.second, sum.block_count, sum.count, sum.nbytes, sum.most_nbytes});
+  Json part = make_table("Memory by allocator", "\"Default\" is loading, \"Execute\" a run.",
+                         {{"block", "text", true},
+                          {"allocator", "text", true},
+                          {"blocks", "number"},
+                          {"allocations", "number"},
+                          {"in all", "bytes"},
+                          {"most in a block", "bytes"}},
+                         std::move(rows));
+  part["short"] = "Memory";
+  return part;
+}
+
+}  // namespace etb::pages

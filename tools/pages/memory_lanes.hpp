@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of recorded runs over time: bytes that each allocator handed out since the begin of the run. ETDump files
+// record no release.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "api/format/etdump.hpp"
+#include "tools/pages/document.hpp"
+
+namespace etb::pages {
+
+class MemoryLanes {
+ public:
+  // Adds a run to the lanes. `start_ns` is the zero of the timeline.
+  void add(const format::EtdumpBlock& block, uint64_t start_ns);
+
+  // Appends a lane for each allocator to `lanes`: {name, events: [], levels: [[us, bytes, bytes taken, place]]}.
+  void append_to(Json& lanes);
+
+ private:
+  std::map<std::string, Json> levels_;  // by allocator
+};
+
+// Returns the part "Memory by allocator" of all blocks, loading too, or null where none has an allocation.
+Json allocator_table(std::span<const format::EtdumpBlock> blocks);
+
+}  // namespace etb::pages
