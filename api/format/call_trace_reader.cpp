@@ -157,6 +157,10 @@ class TraceReader {
       return make_error(Code::INVALID_DATA, "no call trace: expected ETBCALLS at byte 0 of " +
                                                 std::to_string(file_.size()) + " bytes");
     const auto version = load<uint32_t>(file_, 8);
+    if (version == __builtin_bswap32(kCallTraceVersion))
+      return make_error(Code::INCOMPATIBLE,
+                        "call trace of a machine with the other byte order: bytes 8 to 11 are a big-endian " +
+                            std::to_string(kCallTraceVersion) + ", expected a little-endian one");
     if (version != kCallTraceVersion)
       return make_error(Code::INCOMPATIBLE, "call trace of version " + std::to_string(version) +
                                                 ", expected " + std::to_string(kCallTraceVersion));

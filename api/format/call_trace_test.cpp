@@ -154,6 +154,11 @@ TEST(CallTrace, SaysWhatIsWrong) {
   std::vector<std::byte> newer = file;
   newer[8] = std::byte{2};
   EXPECT_EQ(message(newer), "call trace of version 2, expected 1");
+  std::vector<std::byte> big_endian = file;
+  std::swap(big_endian[8], big_endian[11]);
+  EXPECT_EQ(message(big_endian),
+            "call trace of a machine with the other byte order: bytes 8 to 11 are a big-endian 1, expected a "
+            "little-endian one");
   std::vector<std::byte> damaged = file;
   damaged[40] ^= std::byte{1};
   EXPECT_THAT(message(damaged), HasSubstr("record at byte 16: the digest of its"));

@@ -12,6 +12,7 @@ import argparse
 import io
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -284,6 +285,11 @@ def check_hostile(browser, folder):
 
 
 def check_exports(folder):
+    if shutil.which("dot"):
+        svg = subprocess.run(["dot", "-Tsvg", folder / "graph.dot"], capture_output=True, text=True)
+        report("Graphviz draws the graph", svg.returncode == 0 and svg.stdout.count('class="node"') > 40, svg.stderr[:200])
+    else:
+        print("skip Graphviz: not installed")
     try:
         from model_explorer import graph_builder
         from dacite import from_dict

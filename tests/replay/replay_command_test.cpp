@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "host/testing/scratch_dir.hpp"
 #include "tools/testing/cli_run.hpp"
@@ -132,6 +133,14 @@ TEST_F(ReplayCommand, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(program.err, HasSubstr("found a program (.pte), expected a call trace (.etbt)"));
   std::ofstream(dir_.path("cut.etbt"), std::ios::binary) << "ETBCALLS";
   EXPECT_EQ(cli({"replay", dir_.path("cut.etbt")}).exit, 4);
+  // A recording of a big-endian machine, and one of a later version of the format.
+  for (const auto& [version, expected] : {std::pair(std::string("\0\0\0\1\0\0\0\0", 8), "the other byte order"),
+                                          std::pair(std::string("\2\0\0\0\0\0\0\0", 8), "call trace of version 2")}) {
+    std::ofstream(dir_.path("other.etbt"), std::ios::binary) << "ETBCALLS" << version;
+    const CliRun other = cli({"replay", dir_.path("other.etbt")});
+    EXPECT_EQ(other.exit, 5);
+    EXPECT_THAT(other.err, HasSubstr(expected));
+  }
 }
 
 TEST_F(ReplayCommand, ListsCalls) {
@@ -160,6 +169,35 @@ TEST_F(ReplayCommand, CompareFindsTheWrongOperatorAndItsNode) {
   EXPECT_NE(report["outputs"][0]["debug_handle"], 0);
   EXPECT_EQ(run({"--layer", "compare=" + version("rounded") + ",atol=1e-5"}).exit, 0);
   EXPECT_EQ(run({"--layer", "compare=" + version("rounded")}).exit, 1);
+}
+
+// Each delegate's output has the debug handle that its node has in the report of the compilation.
+TEST_F(ReplayCommand, CompareReportsEachDelegateByItsDebugHandle) {
+  const std::string archive = std::string(ETB_SOURCE_DIR) + "/tests/fixtures/zoo/mobilenet_v2.pt2";
+  const CliRun compiled =
+      cli({"--plugin-path", ETB_PLUGIN_DIR, "compile", archive, "-b", "my_npu", "-o", dir_.path("m.pte"),
+           "--layer", "trace=" + dir_.path("m.etbt"), "--report-json", dir_.path("report.json")});
+  ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  const CliRun found = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", dir_.path("m.pte"), "--random", "3",
+                            "--layer", "compare=" + version("wrong_op") + ",graphs=" + dir_.path("m.etbt") +
+                                           ",json=" + dir_.path("m.json")});
+  EXPECT_EQ(found.exit, 1) << found.err;
+  std::ifstream in(dir_.path("m.json"));
+  const Json report = Json::parse(in, nullptr, false);
+  std::set<int> handles;
+  for (const Json& output : report["outputs"]) {
+    EXPECT_EQ(output["op"], "aten.add.Tensor");
+    EXPECT_EQ(output["differing_runs"], 1);
+    EXPECT_THAT(output["source"].get<std::string>(), HasSubstr("zoo_models.py:"));
+    handles.insert(output["debug_handle"].get<int>());
+  }
+  std::set<int> expected;
+  std::ifstream report_in(dir_.path("report.json"));
+  for (const Json& graph : Json::parse(report_in)["graphs"])
+    for (const Json& node : graph["nodes"])
+      if (!node["region"].is_null()) expected.insert(node["debug_handle"].get<int>());
+  EXPECT_EQ(handles.size(), 3u);
+  EXPECT_EQ(handles, expected);
 }
 
 TEST_F(ReplayCommand, ComparesWithThePortableKernels) {

@@ -73,6 +73,13 @@ TEST(Page, LoadsNothing) {
   EXPECT_EQ(page, make_page(small_document()));
 }
 
+TEST(Page, HasTheLicenceOfWhatItContains) {
+  const std::string page = make_page(small_document());
+  if (page.find("d3js.org/d3-zoom/") == std::string::npos) GTEST_SKIP() << "this build has no D3";
+  for (const char* text : {"Mike Bostock", "Redistributions in binary form must reproduce", "AS IS", "SPDX-License-Identifier: Apache-2.0"})
+    EXPECT_THAT(page, HasSubstr(text));
+}
+
 TEST(Page, ADocumentIsReadBack) {
   const Json document = small_document("<b> & \u2028");
   const auto read = read_report(make_page(document), "page.html");
