@@ -12,8 +12,8 @@
 #include "host/registry/manifest_lines.hpp"
 #include "host/registry/reason.hpp"
 #include "partitioner_sdk/import/import.hpp"
-#include "tools/compile/ask_plugins.hpp"
 #include "tools/bundle/bundle_report.hpp"
+#include "tools/compile/ask_plugins.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/page_facts.hpp"
 #include "tools/plugin_registry.hpp"
@@ -149,7 +149,8 @@ Result<ExitCode> show_archive(const Options& options, const std::string& path, S
     ETB_ASSIGN(asked, ask_plugins(path, options.model, options.backends, session));
     report["delegation"] = answers_json(asked->report);
     for (const partition::PluginError& error : asked->report.plugin_errors)
-      session.err << "etbackend info: skipped plugin '" << shown(error.plugin) << "': " << shown(error.text) << '\n';
+      session.err << "etbackend info: skipped plugin '" << shown(error.plugin) << "': " << shown(error.text)
+                  << '\n';
   }
   if (options.outputs.any())
     ETB_TRY(write_graph_outputs(options.outputs,
@@ -232,9 +233,10 @@ void register_info(CLI::App& app, Session& session) {
   command->add_option("--model", options->model, "Name of the model in an archive with several")
       ->type_name("NAME");
   command
-      ->add_option("-b,--backend", options->backends,
-                   "Ask this plugin which nodes of an archive it would run, and why not the others; repeatable, "
-                   "tried in order")
+      ->add_option(
+          "-b,--backend", options->backends,
+          "Ask this plugin which nodes of an archive it would run, and why not the others; repeatable, "
+          "tried in order")
       ->type_name("PLUGIN")
       ->allow_extra_args(false);
   add_graph_outputs(*command, options->outputs,

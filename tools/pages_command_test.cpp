@@ -51,9 +51,9 @@ TEST(Pages, InfoWritesAnArchiveForThreeViewers) {
 // The template plugin runs additions of two float tensors only.
 TEST(Pages, InfoAsksPluginsAboutAnArchive) {
   const ScratchDir dir;
-  const CliRun run = cli({"--plugin-path", ETB_PLUGIN_DIR, "info",
-                          kSource + "/tests/fixtures/zoo/mobilenet_v2.pt2", "-b", "my_npu", "--html",
-                          dir.path("m.html")});
+  const CliRun run =
+      cli({"--plugin-path", ETB_PLUGIN_DIR, "info", kSource + "/tests/fixtures/zoo/mobilenet_v2.pt2", "-b",
+           "my_npu", "--html", dir.path("m.html")});
   ASSERT_EQ(run.exit, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("my_npu would run 3 of 50 nodes, in 3 regions\n"));
   const pages::Json document = document_of(dir.path("m.html"));

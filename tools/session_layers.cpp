@@ -47,8 +47,9 @@ Status expect_no_file(const std::string& text) {
   const bool is_recording = text.rfind("trace=", 0) == 0 && text != "trace=/dev/null";
   if (!is_recording && text.find(",json=") == std::string::npos) return {};
   return make_error(Code::INVALID_ARGUMENT,
-                    "layer '" + text + "' writes a file, but each check opens the plugin in its own process\n"
-                    "hint: trace=/dev/null records without a file; `etbackend run --layer " +
+                    "layer '" + text +
+                        "' writes a file, but each check opens the plugin in its own process\n"
+                        "hint: trace=/dev/null records without a file; `etbackend run --layer " +
                         text + "` writes one");
 }
 

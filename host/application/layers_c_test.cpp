@@ -175,7 +175,8 @@ TEST_F(LayersC, TheHostTriesTheNextCandidateWhenTheFirstDoesNotStart) {
     EXPECT_EQ(plugin_id(), is_init_fault ? other : best) << rules;
     etb_decision decision = ETB_DECISION_INIT;
     ASSERT_EQ(etb_module_decision(module_, 0, &decision, &error_), ETB_OK) << error_.text;
-    EXPECT_EQ(std::string(decision.json).find("a fault of the fault layer") != std::string::npos, is_init_fault)
+    EXPECT_EQ(std::string(decision.json).find("a fault of the fault layer") != std::string::npos,
+              is_init_fault)
         << decision.json;
   }
   ASSERT_EQ(open({"fault=out-of-memory,at=plugin.init+seed=1"}), ETB_OK);
@@ -188,10 +189,11 @@ TEST_F(LayersC, EachFaultIsACleanError) {
        {"fault=out-of-memory,at=plugin.init", "fault=out-of-memory,at=delegate.create",
         "fault=out-of-memory,at=delegate.query", "fault=out-of-memory,at=delegate.query_io",
         "fault=out-of-memory,at=delegate.context_create", "fault=out-of-memory,at=delegate.context_reserve",
-        "fault=out-of-memory,at=delegate.execute", "fault=cut-payload,bytes=15", "fault=status,status=cancelled",
+        "fault=out-of-memory,at=delegate.execute", "fault=cut-payload,bytes=15",
+        "fault=status,status=cancelled",
 #ifndef __SANITIZE_ADDRESS__  // an object whose plugin refuses to destroy it stays, which LeakSanitizer reports
-        "fault=status,status=busy,at=delegate.context_destroy", "fault=status,status=busy,at=delegate.destroy",
-        "fault=status,status=internal,chance=0.5,at=*+seed=4"
+        "fault=status,status=busy,at=delegate.context_destroy",
+        "fault=status,status=busy,at=delegate.destroy", "fault=status,status=internal,chance=0.5,at=*+seed=4"
 #endif
        }) {
     const etb_status opened = open({rules});

@@ -20,13 +20,15 @@ constexpr int kRecordedCalls = 50'000;  // some 20 MB of file
 // Layers of a benchmark and their objects. The trace counts its calls and writes no text.
 struct Layered {
   explicit Layered(Stack stack)
-      : trace([this](const TracedCall&) { ++call_count; }), validation([&] {
+      : trace([this](const TracedCall&) { ++call_count; }),
+        validation([&] {
           ValidateOptions options;
           if (stack == GUARD_PAGES) options.memory = ValidateOptions::Memory::GUARD_PAGES;
           return options;
         }()),
         // A rule that is asked at every call and never acts.
-        faults(*fault::parse_rules("status,status=busy,at=*,nth=1000000000000+seed=1"), [](const std::string&) {}),
+        faults(*fault::parse_rules("status,status=busy,at=*,nth=1000000000000+seed=1"),
+               [](const std::string&) {}),
         comparison([&] {
           ComparisonOptions options;
           options.open = [&]() -> Result<std::shared_ptr<const PluginContext>> {
@@ -50,7 +52,9 @@ struct Layered {
     fixture.emplace(std::move(layers));
     // Returns at once, because the benchmark measures the table and the layers.
     for (ToyPlugin* toy : {&fixture->toy, &other})
-      toy->delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status { return ETB_OK; };
+      toy->delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
+        return ETB_OK;
+      };
     fixture->start();
     context = fixture->context();
   }

@@ -134,8 +134,9 @@ TEST_F(ReplayCommand, RefusesWhatItDoesNotKnow) {
   std::ofstream(dir_.path("cut.etbt"), std::ios::binary) << "ETBCALLS";
   EXPECT_EQ(cli({"replay", dir_.path("cut.etbt")}).exit, 4);
   // A recording of a big-endian machine, and one of a later version of the format.
-  for (const auto& [version, expected] : {std::pair(std::string("\0\0\0\1\0\0\0\0", 8), "the other byte order"),
-                                          std::pair(std::string("\2\0\0\0\0\0\0\0", 8), "call trace of version 2")}) {
+  for (const auto& [version, expected] :
+       {std::pair(std::string("\0\0\0\1\0\0\0\0", 8), "the other byte order"),
+        std::pair(std::string("\2\0\0\0\0\0\0\0", 8), "call trace of version 2")}) {
     std::ofstream(dir_.path("other.etbt"), std::ios::binary) << "ETBCALLS" << version;
     const CliRun other = cli({"replay", dir_.path("other.etbt")});
     EXPECT_EQ(other.exit, 5);
@@ -178,9 +179,9 @@ TEST_F(ReplayCommand, CompareReportsEachDelegateByItsDebugHandle) {
       cli({"--plugin-path", ETB_PLUGIN_DIR, "compile", archive, "-b", "my_npu", "-o", dir_.path("m.pte"),
            "--layer", "trace=" + dir_.path("m.etbt"), "--report-json", dir_.path("report.json")});
   ASSERT_EQ(compiled.exit, 0) << compiled.err;
-  const CliRun found = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", dir_.path("m.pte"), "--random", "3",
-                            "--layer", "compare=" + version("wrong_op") + ",graphs=" + dir_.path("m.etbt") +
-                                           ",json=" + dir_.path("m.json")});
+  const CliRun found = cli(
+      {"--plugin-path", ETB_PLUGIN_DIR, "run", dir_.path("m.pte"), "--random", "3", "--layer",
+       "compare=" + version("wrong_op") + ",graphs=" + dir_.path("m.etbt") + ",json=" + dir_.path("m.json")});
   EXPECT_EQ(found.exit, 1) << found.err;
   std::ifstream in(dir_.path("m.json"));
   const Json report = Json::parse(in, nullptr, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `etbackend verify --layer`: a plugin passes the suite behind each layer, and a layer that changes answers is found.
+// `etbackend verify --layer`: a plugin passes the suite through each layer, and a layer that changes answers is found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

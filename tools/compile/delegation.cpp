@@ -172,8 +172,7 @@ static std::vector<std::vector<uint32_t>> handles_of_regions(std::span<const ir:
   return out;
 }
 
-Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& text,
-                                 Session& session) {
+Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& text, Session& session) {
   const bool has_files = !options_->report_json.empty() || !options_->report_html.empty();
   if (!options_->prints_report && !has_files) return {};
   partition::Report report = partition::make_report(modules, partition_, keys_);

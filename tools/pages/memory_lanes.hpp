@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of recorded runs over time: bytes that each allocator handed out since the begin of the run. ETDump files
+// The memory of recorded runs over time: bytes taken from each allocator since the begin of the run. ETDump files
 // record no release.
 #pragma once
 

@@ -76,7 +76,8 @@ TEST(Page, LoadsNothing) {
 TEST(Page, HasTheLicenceOfWhatItContains) {
   const std::string page = make_page(small_document());
   if (page.find("d3js.org/d3-zoom/") == std::string::npos) GTEST_SKIP() << "this build has no D3";
-  for (const char* text : {"Mike Bostock", "Redistributions in binary form must reproduce", "AS IS", "SPDX-License-Identifier: Apache-2.0"})
+  for (const char* text : {"Mike Bostock", "Redistributions in binary form must reproduce", "AS IS",
+                           "SPDX-License-Identifier: Apache-2.0"})
     EXPECT_THAT(page, HasSubstr(text));
 }
 
@@ -269,7 +270,8 @@ TEST(ReadReport, RefusesWhatIsNoDocument) {
               HasSubstr("sections[0].rows: found array, expected a list of 2 cells"));
   EXPECT_THAT(broken([](Json& d) {
                 d["sections"][0] = make_part("timeline", "Timeline");
-                d["sections"][0]["lanes"] = Json::parse(R"([{"name": "a", "events": [], "levels": [[0, 1, "2", ""]]}])");
+                d["sections"][0]["lanes"] =
+                    Json::parse(R"([{"name": "a", "events": [], "levels": [[0, 1, "2", ""]]}])");
               }),
               HasSubstr("sections[0].levels: found string, expected a number"));
   EXPECT_THAT(broken([](Json& d) { d["sections"][0]["kind"] = "video"; }),

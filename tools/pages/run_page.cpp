@@ -321,10 +321,10 @@ Json timeline_part(const RunProfile& profile, std::span<const EtdumpBlock> block
   if (lanes.is_cut())
     warnings.push_back(
         fmt::format("the timeline has the first {} events; the other parts have all", kMaxEvents));
-  Json part =
-      make_part("timeline", "Timeline",
-                "Events inside of a delegate have a clock of their own where they do not fit into the call. Memory "
-                "is what an allocator handed out since the begin of a run; profiles record no release.");
+  Json part = make_part(
+      "timeline", "Timeline",
+      "Events inside of a delegate have a clock of their own where they do not fit into the call. Memory "
+      "is what was taken from an allocator since the begin of a run; profiles record no release.");
   part["lanes"] = lanes.take();
   memory.append_to(part["lanes"]);
   return part;

@@ -264,7 +264,8 @@ ModelPage program_page(const ProgramFile& file, const Json& report, const pages:
 ModelPage archive_page(const ir::Module& module, const pages::Facts& facts, uint64_t nbytes,
                        const partition::Report* report) {
   ModelPage out;
-  out.graphs = report == nullptr ? pages::module_graphs(module) : pages::reported_graphs({&module, 1}, *report);
+  out.graphs =
+      report == nullptr ? pages::module_graphs(module) : pages::reported_graphs({&module, 1}, *report);
   Json& document = out.document = pages::make_document(
       "model", "Model " + facts.model,
       report == nullptr ? "The exported graph before compilation."

@@ -143,7 +143,9 @@ Status OtherDelegate::read_needs() {
 }
 
 void OtherDelegate::add_memory(etb_delegate_info& out) const {
-  const auto add = [](uint64_t& to, uint64_t nbytes) { to = nbytes > UINT64_MAX - to ? UINT64_MAX : to + nbytes; };
+  const auto add = [](uint64_t& to, uint64_t nbytes) {
+    to = nbytes > UINT64_MAX - to ? UINT64_MAX : to + nbytes;
+  };
   add(out.resident_bytes, info_.resident_bytes);
   add(out.resident_bytes, payload_.size());
   add(out.resident_bytes, given_nbytes_);

@@ -312,9 +312,8 @@ Status Replayer::run_once(bool is_async) {
   if (is_about_time(recorded().status)) return make_error(Code::NOT_SUPPORTED, "its end depends on time");
   const bool is_started = is_async && recorded().status == ETB_OK;
   if (is_started) ETB_TRY(expect_repeatable(*now_.call, functions.caps));
-  ETB_ASSIGN(TensorList inputs,
-             TensorList::make_inputs(is_started ? inputs_of(*now_.call) : begin().inputs, *now_.trace,
-                                     owner->inputs, true));
+  ETB_ASSIGN(TensorList inputs, TensorList::make_inputs(is_started ? inputs_of(*now_.call) : begin().inputs,
+                                                        *now_.trace, owner->inputs, true));
   ETB_ASSIGN(TensorList outputs, TensorList::make_outputs(begin().outputs, inputs, owner->outputs));
   const uint64_t alignment = std::max<uint64_t>(owner->info.scratch_alignment, 64);
   if (alignment > 4096 || (alignment & (alignment - 1)) != 0)
