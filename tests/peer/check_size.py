@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares `etbackend size`, `etbackend diff-program` and the delegation text of `etbackend compile --report` with the
-official tools of the executorch wheel: size_analysis_tool, diff_pte, print_delegation_info.
+official tools of the executorch wheel: size_analysis_tool, diff_pte, print_delegation_info, get_delegation_info.
 
 usage: check_size.py --build BUILD [--work DIR]
 
@@ -18,7 +18,7 @@ import tempfile
 
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.devtools.backend_debug import print_delegation_info
+from executorch.devtools.backend_debug import get_delegation_info, print_delegation_info
 from executorch.devtools.pte_tool.diff_pte import diff_pte
 from executorch.devtools.size_analysis_tool.size_analysis_tool import generate_model_size_information
 from executorch.exir import to_edge_transform_and_lower
@@ -146,13 +146,24 @@ def check_constants(checks, name, program, first, second):
 
 
 def check_delegation(checks, name, program, archive, plugins, work, lowered):
-    text = run(program, "--plugin-path", plugins, "compile", archive, "-b", "xnnpack", "-o", work / "ours.pte", "--report")
+    report_file = work / "report.json"
+    text = run(program, "--plugin-path", plugins, "compile", archive, "-b", "xnnpack", "-o", work / "ours.pte", "--report", "--report-json", report_file)
     end = text.index("╛\n") + 2
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         print_delegation_info(lowered.exported_program().graph_module)
     start = text.index("Total delegated subgraphs")
     checks.equal(name, "text of the delegation", text[start:end], printed.getvalue())
+    report = json.loads(report_file.read_text())
+    ours, official = report["delegation_info"][0], get_delegation_info(lowered.exported_program().graph_module)
+    for figure in ("num_delegated_subgraphs", "num_delegated_nodes", "num_non_delegated_nodes"):
+        checks.equal(name, figure, ours[figure], getattr(official, figure))
+    checks.equal(name, "get_delegation_info by operator", {op: (counts["delegated"], counts["non_delegated"]) for op, counts in sorted(ours["delegation_by_operator"].items())},
+                 {op: (counts.delegated, counts.non_delegated) for op, counts in sorted(official.delegation_by_operator.items())})
+    # The official tool has no reasons: each node that stays must have one here, in the text, too.
+    left = [node for graph in report["graphs"] for node in graph["nodes"] if node["region"] is None]
+    checks.equal(name, "nodes without a reason", [node["name"] for node in left if not all(refusal["reason"] for refusal in node["refusals"]) or not node["refusals"]], [])
+    checks.equal(name, "nodes that the text lacks", [node["name"] for node in left if node["name"] not in text[end:]], [])
 
 
 def main():

@@ -186,15 +186,19 @@ TEST_F(ReplayCommand, CompareReportsEachDelegateByItsDebugHandle) {
   std::ifstream in(dir_.path("m.json"));
   const Json report = Json::parse(in, nullptr, false);
   std::set<int> handles;
+  int before = 0;  // the delegates run in the order of the graph
   for (const Json& output : report["outputs"]) {
     EXPECT_EQ(output["op"], "aten.add.Tensor");
     EXPECT_EQ(output["differing_runs"], 1);
     EXPECT_THAT(output["source"].get<std::string>(), HasSubstr("zoo_models.py:"));
-    handles.insert(output["debug_handle"].get<int>());
+    EXPECT_GT(output["debug_handle"], before) << output["delegate"];
+    before = output["debug_handle"];
+    handles.insert(before);
   }
   std::set<int> expected;
   std::ifstream report_in(dir_.path("report.json"));
-  for (const Json& graph : Json::parse(report_in)["graphs"])
+  const Json compilation = Json::parse(report_in);
+  for (const Json& graph : compilation["graphs"])
     for (const Json& node : graph["nodes"])
       if (!node["region"].is_null()) expected.insert(node["debug_handle"].get<int>());
   EXPECT_EQ(handles.size(), 3u);

@@ -43,6 +43,13 @@ Result<const PluginContext*> Comparison::alternative() {
   return (*alternative_)->get();
 }
 
+const SourceGraph* Comparison::next_graph(std::span<const std::byte> payload) {
+  if (!options_.graphs) return nullptr;
+  const format::Sha256 digest = payload_digest(payload);
+  const std::lock_guard lock(mutex_);
+  return options_.graphs->find(digest, delegate_counts_[digest]++);
+}
+
 void Comparison::note(const std::string& text, bool is_difference) {
   const std::lock_guard lock(mutex_);
   ++notes_[text];

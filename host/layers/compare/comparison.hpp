@@ -85,6 +85,7 @@ class Comparison {
   // Called by the alternative's objects.
   Result<const PluginContext*> alternative();
   const ComparisonOptions& options() const noexcept { return options_; }
+  const SourceGraph* next_graph(std::span<const std::byte> payload);  // of a new delegate; NULL when unknown
   void note(const std::string& text, bool is_difference);
   void add(uint64_t delegate, const std::string& method, uint32_t output, const OutputNode& node,
            uint64_t run, const OutputDistance& distance);
@@ -95,6 +96,7 @@ class Comparison {
   std::optional<Result<std::shared_ptr<const PluginContext>>> alternative_;
   std::map<std::pair<uint64_t, uint32_t>, ComparedOutput> outputs_;
   std::map<std::string, uint64_t> notes_;
+  std::map<format::Sha256, uint64_t> delegate_counts_;  // by digest of the payload
   bool has_differences_ = false;
   ObjectNumbers numbers_;
   LayerService service_;

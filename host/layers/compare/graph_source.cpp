@@ -7,10 +7,6 @@
 namespace etb::host {
 namespace {
 
-format::Sha256 digest_of(std::span<const std::byte> bytes) {
-  return format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-}
-
 OutputNode node_of(const graph::Graph& method, uint32_t value) {
   OutputNode out;
   out.name = method.value(value).name();
@@ -41,6 +37,10 @@ Result<SourceGraph> read_graph(const format::CallTrace& trace, const format::Tra
 
 }  // namespace
 
+format::Sha256 payload_digest(std::span<const std::byte> bytes) {
+  return format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
 Result<GraphSource> GraphSource::open(const std::string& path) {
   GraphSource source;
   ETB_ASSIGN(format::CallTraceFile file, format::CallTraceFile::open(path));
@@ -54,7 +54,7 @@ Result<GraphSource> GraphSource::open(const std::string& path) {
       if (!graph)
         return tl::make_unexpected(with_context(
             std::move(graph).error(), "'" + path + "': graph of call " + std::to_string(call.begin.number)));
-      source.graphs_.emplace(digest_of(trace.blob(artifact.payload)), *std::move(graph));
+      source.graphs_[payload_digest(trace.blob(artifact.payload))].push_back(*std::move(graph));
     }
   if (source.graphs_.empty())
     return make_error(Code::INVALID_DATA,
@@ -64,9 +64,9 @@ Result<GraphSource> GraphSource::open(const std::string& path) {
   return source;
 }
 
-const SourceGraph* GraphSource::find(std::span<const std::byte> payload) const {
-  const auto found = graphs_.find(digest_of(payload));
-  return found == graphs_.end() ? nullptr : &found->second;
+const SourceGraph* GraphSource::find(const format::Sha256& payload, uint64_t nth) const {
+  const auto found = graphs_.find(payload);
+  return found == graphs_.end() ? nullptr : &found->second[nth % found->second.size()];
 }
 
 }  // namespace etb::host

@@ -27,17 +27,20 @@ struct SourceGraph {
   std::map<std::string, std::span<const std::byte>> constants;
 };
 
+format::Sha256 payload_digest(std::span<const std::byte> bytes);
+
 class GraphSource {
  public:
   [[nodiscard]] static Result<GraphSource> open(const std::string& path);
 
-  // Returns the graph of a payload, or NULL.
-  const SourceGraph* find(std::span<const std::byte> payload) const;
+  // Returns the graph of a payload, or NULL. Regions with equal graphs may have equal payloads: `nth` counts from 0 the
+  // delegates that were made of these bytes, in the order of the program, which is that of the compilation.
+  const SourceGraph* find(const format::Sha256& payload, uint64_t nth) const;
   size_t size() const noexcept { return graphs_.size(); }
 
  private:
   std::unique_ptr<format::CallTraceFile> file_;
-  std::map<format::Sha256, SourceGraph> graphs_;
+  std::map<format::Sha256, std::vector<SourceGraph>> graphs_;  // by digest of the payload
 };
 
 }  // namespace etb::host

@@ -57,7 +57,7 @@ OtherDelegate::OtherDelegate(Comparison& comparison, const etb_delegate_args& ar
   }
   for (const auto& [key, value] : spec_bytes_)
     specs_.push_back({sizeof(etb_compile_spec), 0, key.c_str(), {value.data(), value.size()}});
-  if (comparison.options().graphs) graph_ = comparison.options().graphs->find(payload_);
+  graph_ = comparison.next_graph(payload_);
 }
 
 OtherDelegate::~OtherDelegate() { destroy(); }
