@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace etb::pages {
 namespace {
@@ -22,6 +23,20 @@ std::string allocator_of(const EtdumpBlock& block, const EtdumpAllocation& alloc
 uint64_t time_of(const EtdumpEvent* before, const EtdumpEvent* after) {
   if (before == nullptr) return after->begin_ns;
   return after == nullptr ? before->end_ns : std::max(before->end_ns, after->begin_ns);
+}
+
+// Scratch of kernels, which the run time releases after each instruction.
+constexpr std::string_view kScratch = "temp allocator";
+
+// Returns the end of the instruction that `event` belongs to.
+uint64_t instruction_end(std::span<const EtdumpEvent* const> events) {
+  const EtdumpEvent& first = *events.front();
+  uint64_t end_ns = first.end_ns;
+  for (const EtdumpEvent* event : events) {
+    if (event->chain_index != first.chain_index || event->instruction_index != first.instruction_index) break;
+    end_ns = std::max(end_ns, event->end_ns);
+  }
+  return end_ns;
 }
 
 std::string place_of(const EtdumpEvent* event) {
@@ -46,6 +61,7 @@ void MemoryLanes::add(const EtdumpBlock& block, uint64_t start_ns) {
     end_ns = std::max(end_ns, event->end_ns);
   }
   std::map<std::string, uint64_t> taken;
+  uint64_t release_ns = 0;  // of the scratch
   auto next = events.begin();
   for (const EtdumpAllocation& allocation : block.allocations) {
     while (next != events.end() && (*next)->position <= allocation.position) ++next;
@@ -55,9 +71,19 @@ void MemoryLanes::add(const EtdumpBlock& block, uint64_t start_ns) {
     Json& levels = levels_[name];
     if (levels.is_null()) levels = Json::array();
     if (taken.count(name) == 0) levels.push_back({us_of(begin_ns), 0, 0, "begin of the run"});
+    const uint64_t time_ns = time_of(before, after);
+    if (name == kScratch && after != nullptr) {
+      if (taken[name] != 0 && release_ns <= time_ns) {
+        levels.push_back({us_of(release_ns), 0, 0, "end of the instruction"});
+        taken[name] = 0;
+      }
+      release_ns = instruction_end({next, events.end()});
+    }
     taken[name] += allocation.nbytes;
-    levels.push_back({us_of(time_of(before, after)), taken[name], allocation.nbytes, place_of(after)});
+    levels.push_back({us_of(time_ns), taken[name], allocation.nbytes, place_of(after)});
   }
+  if (release_ns != 0)
+    levels_[std::string(kScratch)].push_back({us_of(release_ns), 0, 0, "end of the instruction"});
   for (const auto& [name, nbytes] : taken) levels_[name].push_back({us_of(end_ns), 0, 0, "end of the run"});
 }
 

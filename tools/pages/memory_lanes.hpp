@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of recorded runs over time: bytes taken from each allocator since the begin of the run. ETDump files
-// record no release.
+// The memory of recorded runs over time: bytes taken from each allocator since the begin of the run, of scratch since
+// the begin of the instruction. ETDump files record no release.
 #pragma once
 
 #include <map>

@@ -242,7 +242,12 @@ TEST(RunPage, MemoryIsDrawnOverTheTimeOfARun) {
   EXPECT_EQ(lanes[3]["name"], "memory: temp allocator");
   EXPECT_EQ(lanes[3]["levels"],
             Json::parse(R"([[0.0, 0, 0, "begin of the run"], [0.1, 64, 64, "instruction 0"],
-                            [2.1, 80, 16, "instruction 1"], [8.2, 0, 0, "end of the run"]])"));
+                            [1.1, 0, 0, "end of the instruction"], [2.1, 16, 16, "instruction 1"],
+                            [3.1, 0, 0, "end of the instruction"], [8.2, 0, 0, "end of the run"]])"))
+      << "scratch ends with its instruction";
+  EXPECT_EQ(lanes[2]["levels"],
+            Json::parse(R"([[0.0, 0, 0, "begin of the run"], [3.1, 8, 8, "Method::execute"],
+                                                [8.2, 0, 0, "end of the run"]])"));
   const Json& table = document["sections"][1];
   EXPECT_EQ(table["title"], "Memory by allocator");
   EXPECT_EQ(table["rows"][0], Json::parse(R"(["Default", "method allocator", 1, 1, 500, 500])"));

@@ -324,7 +324,8 @@ Json timeline_part(const RunProfile& profile, std::span<const EtdumpBlock> block
   Json part = make_part(
       "timeline", "Timeline",
       "Events inside of a delegate have a clock of their own where they do not fit into the call. Memory "
-      "is what was taken from an allocator since the begin of a run; profiles record no release.");
+      "is what was taken from an allocator since the begin of a run, for the temp allocator since the begin "
+      "of an instruction; profiles record no release.");
   part["lanes"] = lanes.take();
   memory.append_to(part["lanes"]);
   return part;
