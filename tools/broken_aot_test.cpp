@@ -11,7 +11,9 @@
 #include <fstream>
 
 #include "etb/plugin.h"
+#include "tools/compile/plugin_progress.hpp"
 #include "tools/testing/cli_run.hpp"
+#include "tools/testing/program_process.hpp"
 
 namespace etb::tools {
 namespace {
@@ -127,6 +129,44 @@ TEST_F(BrokenAot, AnotherPluginGetsWhatABrokenOneWouldHaveTaken) {
   EXPECT_THAT(run.out, HasSubstr("1 instruction with 1 delegate call"));
   const CliRun ran = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", (dir_ / "add.pte").string(), "--ones"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
+}
+
+class Interrupted : public BrokenAot {
+ protected:
+  // Starts the program with a plugin that compiles in this way, and sends a signal when it does.
+  Ended interrupt(const std::string& way, int count) {
+    const fs::path ready = dir_ / "ready";
+    ::setenv("ETB_BROKEN_AOT", way.c_str(), 1);
+    ::setenv("ETB_BROKEN_AOT_READY", ready.c_str(), 1);
+    ProgramProcess process({"--plugin-path", ETB_BROKEN_AOT_DIR, "compile", archive("mlp.pt2"), "-b", "broken_aot",
+                            "-o", (dir_ / "out.pte").string()});
+    for (int i = 0; i < 3000 && !fs::exists(ready); ++i) ::usleep(10000);
+    for (int i = 0; i < count; ++i) {
+      process.send(SIGINT);
+      ::usleep(100000);
+    }
+    Ended ended = process.wait();
+    ::unsetenv("ETB_BROKEN_AOT_READY");
+    return ended;
+  }
+};
+
+TEST_F(Interrupted, APluginThatAsksStopsAndNoProgramIsWritten) {
+  const Ended ended = interrupt("wait_in_compile", 1);
+  EXPECT_EQ(ended.exit, static_cast<int>(ExitCode::UNAVAILABLE)) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("interrupted while broken_aot compiled; no program was written"));
+  EXPECT_FALSE(fs::exists(dir_ / "out.pte"));
+}
+
+TEST_F(Interrupted, ASecondSignalEndsTheProgramWithAPluginThatDoesNotAsk) {
+  const Ended ended = interrupt("hang_in_compile", 2);
+  EXPECT_EQ(ended.signal, SIGINT) << ended.err;
+  EXPECT_FALSE(fs::exists(dir_ / "out.pte"));
+}
+
+TEST(ProgressText, HasTheShareTheStepAndTheTimeLeft) {
+  EXPECT_EQ(progress_text(0.25, "tile 3", 1), "25 %: tile 3");
+  EXPECT_EQ(progress_text(0.25, "", 10), "25 %, about 30 s left");
 }
 
 }  // namespace

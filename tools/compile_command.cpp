@@ -27,6 +27,7 @@
 #include "tools/compile/constant_methods.hpp"
 #include "tools/compile/delegation.hpp"
 #include "tools/compile/extensions.hpp"
+#include "tools/compile/plugin_progress.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
 #include "tools/page_facts.hpp"
@@ -36,6 +37,7 @@
 #include "tools/quantity.hpp"
 #include "tools/session_layers.hpp"
 #include "tools/standard_files.hpp"
+#include "tools/verify/interruptible.hpp"
 
 namespace etb::tools {
 
@@ -373,12 +375,18 @@ Result<std::string> output_of(const Options& options) {
 // Plugins claim nodes and compile regions, which may take long.
 Status delegate(std::vector<ir::Module>& modules, const passes::PipelineOptions& pipeline, Job& job,
                 Session& session) {
-  const auto& names = job.options.delegation.backends.names;
+  const BackendRequest& backends = job.options.delegation.backends;
+  const std::string names = fmt::format("{}", fmt::join(backends.names, ", "));
   if (names.empty() || job.options.delegation.prints_report)
     job.progress.erase();
   else
-    job.progress.show(fmt::format("compiling regions for {}", fmt::join(names, ", ")));
+    job.progress.show("compiling regions for " + names);
+  // The first signal asks the plugin to stop. A second one ends the program, because a plugin need not ask.
+  std::optional<Interruptible> interruptible;
+  if (!names.empty() && !backends.isolate) interruptible.emplace(Interruptible::Repeated::kEndsProgram);
   ETB_TRY(job.delegation->run(modules, pipeline, job.out, session));
+  if (interruptible && was_interrupted().load())
+    return make_error(Code::CANCELLED, "interrupted while " + names + " compiled; no program was written");
   job.watch.lap("lower");
   return {};
 }
@@ -427,6 +435,7 @@ Result<ExitCode> compile_program(const Options& options, const SessionLayers& la
                                                           {"--report-html", options.delegation.report_html},
                                                           {"--json", options.json ? kStandardFile : ""}},
                                                          session));
+  DelegationOptions delegation = options.delegation;
   Job job{options, has_output ? session.err : session.out, session.err, Progress(session.quiet)};
   ETB_ASSIGN(const auto methods, open_methods(options, session));
   ETB_ASSIGN(const std::string output, output_of(options));
@@ -434,7 +443,9 @@ Result<ExitCode> compile_program(const Options& options, const SessionLayers& la
   with_layers.layers = layers.layers();
   host::Registry registry(with_layers);
   ETB_ASSIGN(job.extensions, Extensions::open(options.extensions));
-  ETB_ASSIGN(job.delegation, Delegation::open(registry, options.delegation, job.extensions));
+  PluginProgress plugin_progress(job.progress, fmt::format("{}", fmt::join(delegation.backends.names, ", ")));
+  delegation.backends.watch = plugin_progress.watch();
+  ETB_ASSIGN(job.delegation, Delegation::open(registry, delegation, job.extensions));
   job.watch.lap("plugins");
   const auto program = compile_methods(methods, output, job, session);
   job.progress.erase();

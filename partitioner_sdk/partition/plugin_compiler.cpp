@@ -214,6 +214,34 @@ Status PluginCompiler::check_payloads(const Compiled& compiled) {
   return {};
 }
 
+namespace {
+
+// A CompileWatch in the form of the ABI.
+class WatchForPlugin {
+ public:
+  explicit WatchForPlugin(const CompileWatch& watch) {
+    void* const self = const_cast<CompileWatch*>(&watch);
+    if (watch.report) progress_ = {ETB_INIT_SIZE(etb_progress), 0, self, &report};
+    if (watch.is_cancelled) cancel_ = {ETB_INIT_SIZE(etb_cancel_token), 0, self, &is_cancelled};
+  }
+  const etb_progress* progress() const { return progress_.report == nullptr ? nullptr : &progress_; }
+  const etb_cancel_token* cancel() const { return cancel_.is_cancelled == nullptr ? nullptr : &cancel_; }
+
+ private:
+  static void ETB_CALL report(void* ctx, double done, const char* what) {
+    const double share = done >= 0 ? std::min(done, 1.0) : 0;  // also of a NaN
+    static_cast<const CompileWatch*>(ctx)->report(share, what == nullptr ? "" : what);
+  }
+  static uint32_t ETB_CALL is_cancelled(void* ctx) {
+    return static_cast<const CompileWatch*>(ctx)->is_cancelled() ? 1 : 0;
+  }
+
+  etb_progress progress_{};
+  etb_cancel_token cancel_{};
+};
+
+}  // namespace
+
 Result<Compiled> PluginCompiler::compile(std::span<const graph::ImageBytes* const> regions,
                                          const ConstantKeys& constants) {
   ETB_TRY(check_before(regions));
@@ -233,6 +261,9 @@ Result<Compiled> PluginCompiler::compile(std::span<const graph::ImageBytes* cons
   args.spec_count = specs.size();
   args.constants = reader.get();
   args.sink = &collector.sink();
+  const WatchForPlugin watch(options_.watch);
+  args.progress = watch.progress();
+  args.cancel = watch.cancel();
   etb_error error = ETB_ERROR_INIT;
   const Status done = check(table_.aot->compile(plugin_, &args, &error), error);
   // An error in the artifacts is more precise than the status that followed from it.

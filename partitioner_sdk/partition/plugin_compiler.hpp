@@ -2,6 +2,7 @@
 // A plugin of this process as a Compiler: calls its AOT table and does not trust the results.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "etb/plugin.h"
@@ -9,8 +10,15 @@
 
 namespace etb::partition {
 
+// Follows the compile call of a plugin. A function may be absent.
+struct CompileWatch {
+  std::function<void(double done, std::string_view what)> report;  // done: 0 to 1; `what` is text from the plugin
+  std::function<bool()> is_cancelled;                              // called on any thread
+};
+
 struct PluginCompilerOptions {
   std::vector<std::pair<std::string, std::string>> specs;  // compile specs, as the user gave them
+  CompileWatch watch = {};
 };
 
 class PluginCompiler final : public Compiler {

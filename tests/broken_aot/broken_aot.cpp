@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <string_view>
@@ -53,11 +54,14 @@ struct Broken {
     return sink.claim(ids, etb::Claim::yes());
   }
 
-  etb::Result<etb::Artifact> compile(const etb::Region&) const {
+  etb::Result<etb::Artifact> compile(const etb::Region& region) const {
+    if (way() == "wait_in_compile") return wait(region);
     if (way() == "crash_in_compile") std::raise(SIGABRT);
     if (way() == "exit_in_compile") ::_exit(0);
-    if (way() == "hang_in_compile")
+    if (way() == "hang_in_compile") {
+      make_ready();
       for (;;) ::pause();
+    }
     if (way() == "throw_in_compile") throw 7;
     if (way() == "refuse_in_compile") return etb::make_error(etb::Code::NOT_SUPPORTED, "changed its mind");
     etb::Artifact artifact;
@@ -69,6 +73,20 @@ struct Broken {
     if (way() == "unknown_constant") artifact.named_blobs.push_back({.key = "k", .constant_key = "nobody's"});
     if (way() == "odd_alignment") artifact.named_blobs.push_back({.key = "k", .alignment = 3});
     return artifact;
+  }
+
+  // Makes the file that a test waits for.
+  static void make_ready() {
+    if (const char* const ready = std::getenv("ETB_BROKEN_AOT_READY"))
+      if (std::FILE* const file = std::fopen(ready, "w")) std::fclose(file);
+  }
+
+  // Not a defect: a long compilation that stops when it is asked to.
+  static etb::Result<etb::Artifact> wait(const etb::Region& region) {
+    region.report(0.25, "waiting");
+    make_ready();
+    while (!region.is_cancelled()) ::usleep(1000);
+    return etb::make_error(etb::Code::CANCELLED, "stopped on request");
   }
 
   etb::Verdict check_payload(const etb_payload_check&) const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/backends.hpp"
 
-#include "partitioner_sdk/partition/plugin_compiler.hpp"
 #include "tools/compile/isolated_compiler.hpp"
 
 namespace etb::tools {
@@ -20,7 +19,8 @@ Status open_here(host::Registry& registry, const std::string& name, const Backen
   const host::PluginEntry& entry = registry.plugins()[selection.decision->winner()->entry_index];
   ETB_ASSIGN(std::string id, delegate_id_of(entry, name));
   ETB_ASSIGN(auto compiler, partition::PluginCompiler::make(name, std::move(id), selection.plugin->table(),
-                                                            selection.plugin->handle(), {request.specs}));
+                                                            selection.plugin->handle(),
+                                                            {request.specs, request.watch}));
   out.plugins.push_back(selection.plugin);
   out.compilers.push_back(std::move(compiler));
   out.entries.push_back(&entry);

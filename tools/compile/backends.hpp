@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/registry/registry.hpp"
-#include "partitioner_sdk/partition/compiler.hpp"
+#include "partitioner_sdk/partition/plugin_compiler.hpp"
 
 namespace etb::tools {
 
@@ -17,6 +17,7 @@ struct BackendRequest {
   std::vector<std::pair<std::string, std::string>> specs;  // compile specs
   bool isolate = false;                                    // runs each plugin in a child process
   std::chrono::milliseconds deadline{600000};              // for one call of such a plugin
+  partition::CompileWatch watch = {};                      // of plugins in this process
 };
 
 // Owns the plugins. Members in order of life.

@@ -54,8 +54,8 @@ build_product() {
   local PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, as in tools/quickstart.sh
   local build=$root/build/python-product targets=(etbackend etb_shared) plugin help tree=$out/tree
   say "building the product (in build/python-product)"
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF \
-    -DETB_PLUGIN_VULKAN=OFF "${cmake[@]}" --log-level=NOTICE >/dev/null
+  # As for the packages: with the same options, the compiler cache has the objects of either.
+  cmake -S "$root" -B "$build" --preset package -DETB_PLUGIN_VULKAN=OFF "${cmake[@]}" --log-level=NOTICE >/dev/null
   help=$(cmake --build "$build" --target help)
   for plugin in ${plugins//;/ }; do
     if grep -q "^etb_plugin_$plugin:" <<<"$help"; then
@@ -98,7 +98,7 @@ build_wheel() {  # PYTHON -> the path of the wheel in $wheel
   say "building the wheel for $tag"
   rm -rf "$raw"
   PATH=$env/bin:$PATH "$env/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$raw" \
-    -C cmake.define.ETB_PRODUCT="$product" -C cmake.define.ETB_PLUGINS="$plugins" "$root/tools/python"
+    --config-settings=cmake.define.ETB_PRODUCT="$product" --config-settings=cmake.define.ETB_PLUGINS="$plugins" "$root/tools/python"
   # auditwheel names the oldest glibc that has all symbols, and packs libraries that a manylinux system may lack (fmt):
   # it writes new run paths into the program and the library for them. Plugins need none, so their bytes stay.
   mkdir -p "$out/dist"

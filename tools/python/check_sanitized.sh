@@ -71,8 +71,8 @@ rm -rf "$out/env"
 "$python" -m venv "$out/env"
 PATH=$out/env/bin:$PATH
 pip install --quiet --quiet --disable-pip-version-check 'scikit-build-core>=1.0' 'nanobind>=3.1,<4' pytest
-pip install --quiet --disable-pip-version-check --no-build-isolation -C cmake.define.ETB_PRODUCT="$tree" \
-  -C cmake.define.ETB_SANITIZE="$flags" -C build-dir="$out/build" "$root/tools/python"
+pip install --quiet --disable-pip-version-check --no-build-isolation --config-settings=cmake.define.ETB_PRODUCT="$tree" \
+  --config-settings=cmake.define.ETB_SANITIZE="$flags" --config-settings=build-dir="$out/build" "$root/tools/python"
 
 say "testing under the ${sanitizer} sanitizer"
 # Python frees nothing at its end, so leaks are not reported. A finding ends the process with code 99.

@@ -11,10 +11,11 @@ void note_interrupt(int) { interrupted.store(true); }
 
 const std::atomic<bool>& was_interrupted() { return interrupted; }
 
-Interruptible::Interruptible() {
+Interruptible::Interruptible(Repeated repeated) {
   interrupted.store(false);
   struct sigaction action {};
   action.sa_handler = note_interrupt;
+  if (repeated == Repeated::kEndsProgram) action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, &old_int_);
   ::sigaction(SIGTERM, &action, &old_term_);
   ::sigaction(SIGHUP, &action, &old_hup_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM end a run, not the program: finished results are kept.
+// Ctrl-C and SIGTERM end a piece of work, not the program: finished results are kept.
 #pragma once
 
 #include <signal.h>
@@ -13,7 +13,8 @@ const std::atomic<bool>& was_interrupted();
 
 class Interruptible {
  public:
-  Interruptible();
+  enum class Repeated { kIgnored, kEndsProgram };  // what the second signal does
+  explicit Interruptible(Repeated repeated = Repeated::kIgnored);
   ~Interruptible();
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;

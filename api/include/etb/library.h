@@ -81,6 +81,15 @@ static inline const char* etb_error_hint(const etb_error* error) {
 // since    1.0
 ETB_EXPORT etb_status ETB_CALL etb_set_log(const etb_log_service* log, etb_error* error);
 
+// Returns the name of an operator that the library's own kernels carry out, such as "aten::add.out". A program with
+// other operators needs a kernel library (etb_module_options) or a plugin for them.
+//
+// index    from 0; the names are sorted.
+// returns  [static] NULL past the last one.
+// threads  [any]
+// since    1.0     mirrors  ExecuTorch runtime/kernel/operator_registry.h, get_registered_kernels
+ETB_EXPORT const char* ETB_CALL etb_kernel_name(uint32_t index);
+
 // Switches the checked mode, which is off at the start, except in a process with ETBACKEND_CHECKED=1 in its
 // environment. In this mode each call checks that its handle was made and not ended, and that no two threads
 // use one module at the same time: ETB_INVALID_HANDLE and ETB_BUSY instead of undefined behaviour. A handle

@@ -70,12 +70,14 @@ TEST_F(Replay, OfTheSamePluginHasNoDifference) {
 struct Worker {
   static inline std::thread thread;
   static inline std::atomic<bool> is_cancelled{false}, is_cancellable{true};
+  static inline std::atomic<bool> is_waited_for{true};  // the fence before the inputs
 
   static etb_status start(etb_context* context, const etb_exec_args* args, etb_error*) {
     is_cancelled = false;
     if (thread.joinable()) thread.join();
     thread = std::thread([context, args = *args] {
       const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+      while (!is_waited_for) std::this_thread::yield();
       while (!is_cancelled && std::chrono::steady_clock::now() < end) std::this_thread::yield();
       const etb_status status = is_cancelled && is_cancellable
                                     ? etb_status{ETB_CANCELLED}
@@ -144,8 +146,10 @@ class ReplayAsync : public Replay {
     };
     fixture.run.args.signal = &signal;
     fixture.run.args.signal_count = 1;
+    Worker::is_waited_for = late_input_ == 0;
     ASSERT_EQ(fixture.delegates().execute_async(fixture.context(), &fixture.run.args, nullptr), ETB_OK);
     if (late_input_ != 0) fixture.run.in[0] = late_input_;
+    Worker::is_waited_for = true;
     if (is_cancelled) {
       ASSERT_EQ(fixture.delegates().cancel(fixture.context(), nullptr), ETB_OK);
     }

@@ -23,6 +23,7 @@ NB_MODULE(_native, module) {
 
   module.def("version", [] { return etb_version(); });
   module.def("abi_version", &etb_abi_version);
+  module.def("kernel_name", [](uint32_t index) { return etb_kernel_name(index); }, arg("index"));
   module.def("plugins", &etb::python::list_plugins, arg("paths"), arg("flags"));
   module.def("explain", &etb::python::explain_name, arg("name"), arg("paths"), arg("flags"));
   module.def("devices", &etb::python::list_devices, arg("name"), arg("paths"), arg("flags"));
@@ -37,6 +38,10 @@ NB_MODULE(_native, module) {
       .def_rw("threads", &ProgramOptions::threads)
       .def_rw("max_memory_bytes", &ProgramOptions::max_memory_bytes)
       .def_rw("random_seed", &ProgramOptions::random_seed)
+      .def_rw("is_recorded", &ProgramOptions::is_recorded)
+      .def_rw("record_flags", &ProgramOptions::record_flags)
+      .def_rw("record_values", &ProgramOptions::record_values)
+      .def_rw("max_debug_bytes", &ProgramOptions::max_debug_bytes)
       .def_rw("data_paths", &ProgramOptions::data_paths)
       .def_rw("kernel_libraries", &ProgramOptions::kernel_libraries)
       .def_rw("plugin_paths", &ProgramOptions::plugin_paths)
@@ -50,6 +55,8 @@ NB_MODULE(_native, module) {
       .def_prop_ro("is_closed", &Program::is_closed)
       .def("method", &Program::method, arg("index"))
       .def("decisions", &Program::decisions)
+      .def("recorded", &Program::recorded)
+      .def("clear_recorded", &Program::clear_recorded)
       .def("cancel", &Program::cancel)
       .def("close", &Program::close);
 

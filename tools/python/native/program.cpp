@@ -49,7 +49,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts) {
 // etb_module_options over ProgramOptions, which it borrows.
 class RawOptions {
  public:
-  explicit RawOptions(const ProgramOptions& given)
+  RawOptions(const ProgramOptions& given, etb_recording* recording)
       : data_paths_(pointers(given.data_paths)), libraries_(pointers(given.kernel_libraries)) {
     for (const auto& [id, plugin, device] : given.choices)
       choices_.push_back(
@@ -65,6 +65,7 @@ class RawOptions {
     raw.kernel_libraries = libraries_.data(), raw.kernel_library_count = libraries_.size();
     raw.choices = choices_.data(), raw.choice_count = choices_.size();
     raw.settings = settings_.data(), raw.setting_count = settings_.size();
+    raw.recording = recording;
     if (!given.plugin_paths.empty() || given.registry_flags != 0) open_registry(given);
   }
   RawOptions(const RawOptions&) = delete;
@@ -129,11 +130,35 @@ nb::list to_list(const std::vector<Spec>& specs) {
   return out;
 }
 
+etb_recording* open_recording(const ProgramOptions& given) {
+  etb_recording_options options = ETB_RECORDING_OPTIONS_INIT;
+  options.flags = given.record_flags;
+  options.values = given.record_values;
+  options.max_debug_bytes = given.max_debug_bytes;
+  etb_recording* opened = nullptr;
+  must([&](etb_error* error) { return etb_recording_open(&options, &opened, error); });
+  return opened;
+}
+
+// The recording of a program whose mutex is held.
+etb_recording* recording_of(const OpenProgram& program) {
+  if (program.recording == nullptr)
+    raise_error(ETB_INVALID_STATE, "python.not-recorded",
+                "the runs of the program are not recorded\nhint: Runtime.load(..., profile=True)");
+  return program.recording;
+}
+
+nb::bytes to_bytes(const etb_bytes& bytes) { return nb::bytes(bytes.data, bytes.nbytes); }
+
 }  // namespace
+
+OpenProgram::OpenProgram(const ProgramOptions& options)
+    : recording(options.is_recorded ? open_recording(options) : nullptr) {}
 
 OpenProgram::~OpenProgram() {
   const nb::gil_scoped_release released;
   etb_module_close(module);
+  etb_recording_close(recording);
 }
 
 std::shared_ptr<OpenProgram> Program::use(const std::shared_ptr<Slot>& slot) {
@@ -145,15 +170,15 @@ std::shared_ptr<OpenProgram> Program::use(const std::shared_ptr<Slot>& slot) {
 }
 
 Program Program::open_file(nb::bytes path, const ProgramOptions& options) {
-  RawOptions raw(options);
-  auto opened = std::make_shared<OpenProgram>();
+  auto opened = std::make_shared<OpenProgram>(options);
+  RawOptions raw(options, opened->recording);
   must([&](etb_error* error) { return etb_module_open(path.c_str(), &raw.raw, &opened->module, error); });
   return Program(std::move(opened));
 }
 
 Program Program::open_bytes(nb::bytes bytes, const ProgramOptions& options) {
-  RawOptions raw(options);
-  auto opened = std::make_shared<OpenProgram>();
+  auto opened = std::make_shared<OpenProgram>(options);
+  RawOptions raw(options, opened->recording);
   opened->bytes = bytes;
   must([&](etb_error* error) {
     return etb_module_open_bytes({bytes.data(), bytes.size()}, &raw.raw, &opened->module, error);
@@ -189,6 +214,22 @@ nb::list Program::decisions() const {
                               text_of(decision.json)));
   }
   return out;
+}
+
+nb::tuple Program::recorded() const {
+  const auto opened = use(opened_);
+  const Use used(*opened);
+  etb_recording* const recording = recording_of(*opened);
+  etb_bytes etdump{}, values{};
+  must([&](etb_error* error) { return etb_recording_bytes(recording, &etdump, error); });
+  must([&](etb_error* error) { return etb_recording_debug_bytes(recording, &values, error); });
+  return nb::make_tuple(to_bytes(etdump), to_bytes(values));
+}
+
+void Program::clear_recorded() const {
+  const auto opened = use(opened_);
+  const Use used(*opened);
+  etb_recording_clear(recording_of(*opened));
 }
 
 void Program::cancel() const { etb_module_cancel(use(opened_)->module); }

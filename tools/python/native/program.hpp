@@ -29,20 +29,6 @@ struct MethodSpecs {
   std::atomic<int64_t> view_count{0};  // arrays that borrow outputs of the method
 };
 
-// An open module of the C API, shared by its users.
-struct OpenProgram {
-  etb_module* module = nullptr;
-  nanobind::object bytes;  // of the program; none for a file
-  std::mutex mutex;        // held during each call but cancel
-  std::atomic<std::thread::id> user{};
-  std::map<std::string, std::unique_ptr<MethodSpecs>> methods;
-
-  OpenProgram() = default;
-  OpenProgram(const OpenProgram&) = delete;
-  OpenProgram& operator=(const OpenProgram&) = delete;
-  ~OpenProgram();
-};
-
 // Options of a program; those of etb_module_options and, for plugin_paths, etb_registry_options.
 struct ProgramOptions {
   uint32_t load_mode = ETB_LOAD_FILE;
@@ -51,10 +37,28 @@ struct ProgramOptions {
   uint32_t threads = 0;
   uint64_t max_memory_bytes = 0;
   uint64_t random_seed = 0;
+  bool is_recorded = false;
+  uint32_t record_flags = 0, record_values = 0;  // ETB_RECORD_*
+  uint64_t max_debug_bytes = 0;
   std::vector<std::string> data_paths, kernel_libraries, plugin_paths;
   std::vector<std::tuple<std::string, std::string, std::string>>
       choices;  // delegate id, plugin or "", device or ""
   std::vector<std::tuple<std::string, std::string, std::string>> settings;  // delegate id, key, text
+};
+
+// An open module of the C API, shared by its users.
+struct OpenProgram {
+  etb_module* module = nullptr;
+  etb_recording* recording = nullptr;  // of the module; NULL: none
+  nanobind::object bytes;  // of the program; none for a file
+  std::mutex mutex;        // held during each call but cancel
+  std::atomic<std::thread::id> user{};
+  std::map<std::string, std::unique_ptr<MethodSpecs>> methods;
+
+  explicit OpenProgram(const ProgramOptions& options);  // opens the recording, if there is one
+  OpenProgram(const OpenProgram&) = delete;
+  OpenProgram& operator=(const OpenProgram&) = delete;
+  ~OpenProgram();
 };
 
 class Method;
@@ -68,6 +72,8 @@ class Program {
   nanobind::list method_names() const;
   Method method(uint32_t index) const;
   nanobind::list decisions() const;
+  nanobind::tuple recorded() const;  // (ETDump, debug buffer) as bytes
+  void clear_recorded() const;
   void cancel() const;
   void close();
   bool is_closed() const;

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import FIXTURES, archive, arrays, assert_near, has_xnnpack, needs_xnnpack, program
 
-from etbackend import Error
+from etbackend import Error, Inspector
 from etbackend.executorch import EtbackendPartitioner, Runtime, Verification, to_edge_transform_and_lower
 
 
@@ -119,5 +119,31 @@ def test_what_has_no_counterpart_is_an_error(options: dict[str, object], reason:
     assert caught.value.reason == reason and caught.value.hint or reason == "executorch.partitioner"
     with pytest.raises(Error):
         to_edge_transform_and_lower(archive("add")).to_executorch(object())
-    with pytest.raises(Error):
-        Runtime.get().load_program(program("add"), enable_etdump=True)
+
+
+def test_operators_as_there() -> None:
+    names = Runtime.get().operator_registry.operator_names
+    assert {"aten::add.out", "aten::convolution.out"} <= names and len(names) > 200
+
+
+@pytest.mark.parametrize("has_values", [False, True])
+def test_an_etdump_as_there(tmp_path: Path, has_values: bool) -> None:
+    loaded = Runtime.get().load_program(program("add"), enable_etdump=True, debug_buffer_size=4096 if has_values else 0)
+    stem = FIXTURES / "programs" / "add.forward.0"
+    loaded.load_method("forward").execute(arrays(stem, "in"))
+    etdump, values = tmp_path / "run.etdp", tmp_path / "run.bin"
+    loaded.write_etdump_result_to_file(str(etdump), str(values))
+    assert values.exists() == has_values
+    inspector = Inspector(etdump, debug_buffer_path=values if has_values else None)
+    events = [event for block in inspector.event_blocks for event in block.events]
+    assert any("add" in event.name for event in events)
+    recorded = [np.asarray(value) for event in events for value in event.debug_data]
+    assert bool(recorded) == has_values
+    if has_values:
+        assert any(np.array_equal(value, arrays(stem, "out")[0]) for value in recorded)
+
+
+def test_without_an_etdump_none_is_written(tmp_path: Path) -> None:
+    with pytest.raises(Error) as caught:
+        Runtime.get().load_program(program("add")).write_etdump_result_to_file(tmp_path / "a", tmp_path / "b")
+    assert caught.value.reason == "python.not-recorded" and not list(tmp_path.iterdir())

@@ -198,3 +198,30 @@ def test_a_named_method_runs_by_default_where_forward_is_missing(tmp_path: Path)
     assert runtime.method_names == ("first",)
     inputs = arrays(FIXTURES / "archives" / "add", "in")
     assert_near([runtime.forward(*inputs)], arrays(FIXTURES / "archives" / "add", "out"))
+
+
+def test_runs_are_recorded_on_request(tmp_path: Path, xy: tuple[np.ndarray, np.ndarray]) -> None:
+    with Runtime.load(program("add"), profile=True, record_values="all") as runtime:
+        runtime.forward(*xy)
+        with pytest.raises(Error, match="debug_buffer"):
+            runtime.write_profile(tmp_path / "run.etdp")
+        runtime.write_profile(tmp_path / "run.etdp", tmp_path / "run.bin")
+        inspector = etbackend.Inspector(tmp_path / "run.etdp", debug_buffer_path=tmp_path / "run.bin")
+        values = [value for block in inspector.event_blocks for event in block.events for value in event.debug_data]
+        assert any(np.array_equal(value, xy[0] + xy[1]) for value in values)
+        recorded = len(runtime.profile()[0])
+        runtime.clear_profile()
+        assert len(runtime.profile()[0]) < recorded and runtime.profile()[1] == b""
+    for call in (runtime.profile, runtime.clear_profile):
+        with pytest.raises(Error) as caught:
+            call()
+        assert caught.value.reason == "python.closed"
+
+
+def test_what_was_not_recorded_is_an_error(add: Runtime) -> None:
+    for call in (add.profile, add.clear_profile):
+        with pytest.raises(Error) as caught:
+            call()
+        assert caught.value.reason == "python.not-recorded" and caught.value.hint
+    with pytest.raises(Error, match="record_values"):
+        Runtime.load(program("add"), record_values="some")  # type: ignore[arg-type]

@@ -110,14 +110,29 @@ struct Artifact {
 // One region to compile.
 class Region {
  public:
-  Region(const Graph& graph, const CompileSpecs& specs, const Options& options, const etb_compile_args& args)
-      : graph_(&graph), specs_(specs), options_(options), args_(&args) {}
+  // `index`: of the region among those of the call.
+  Region(const Graph& graph, const CompileSpecs& specs, const Options& options, const etb_compile_args& args,
+         uint64_t index = 0)
+      : graph_(&graph), specs_(specs), options_(options), args_(&args), index_(index) {}
 
   const Graph& graph() const { return *graph_; }
   const CompileSpecs& specs() const { return specs_; }
   const Options& options() const { return options_; }
   std::string_view backend_id() const { return args_->backend_id != nullptr ? args_->backend_id : ""; }
   const etb_target* target() const { return args_->target; }  // NULL: the plugin's default
+
+  // Returns true if the user wants to stop, for example by Ctrl-C; compile then returns Code::CANCELLED. Ask it in loops
+  // that may take longer than a second. Any thread may call it.
+  bool is_cancelled() const {
+    return args_->cancel != nullptr && args_->cancel->is_cancelled(args_->cancel->ctx) != 0;
+  }
+  // Reports how much of this region is done, from 0 to 1 and never less than before, and the present step, for
+  // people. The end of a region is reported without it. One thread at a time may call it.
+  void report(double done, const char* step) const {
+    if (args_->progress == nullptr) return;
+    const auto count = static_cast<double>(args_->graph_count);
+    args_->progress->report(args_->progress->ctx, (static_cast<double>(index_) + done) / count, step);
+  }
 
   // Returns the bytes of a constant by its key in the image, valid until compile returns.
   Result<Payload> read_constant(const char* key) const {
@@ -136,6 +151,7 @@ class Region {
   CompileSpecs specs_;
   Options options_;
   const etb_compile_args* args_;
+  uint64_t index_;
 };
 
 namespace detail {
@@ -340,7 +356,7 @@ Status compile_regions(const P& plugin, const etb_compile_args* args,
     const Graph graph = view.method();
     const auto compile = [&]() -> Result<Artifact> {
       ETB_TRY(check_claimed(plugin, graph));
-      return plugin.compile(Region(graph, specs, options, *args));
+      return plugin.compile(Region(graph, specs, options, *args, i));
     };
     const Result<Artifact> artifact = compile();
     if (!artifact) return tl::make_unexpected(with_context(artifact.error(), "region " + std::to_string(i)));

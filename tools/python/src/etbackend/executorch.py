@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from . import compiler, program, registry, runtime
+from . import _native, compiler, program, registry, runtime
+from ._files import write_file
 from .errors import Error
 from .reports import CompileReport
 
@@ -40,7 +41,7 @@ class ETRecord:
         self._content = content
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        program.write_file(path, self._content, "ETRecord")
+        write_file(path, self._content, "ETRecord")
 
 
 class ExecutorchProgramManager:
@@ -228,6 +229,15 @@ class Program:
     def metadata(self, method_name: str) -> MethodMeta:
         return MethodMeta(self._runtime.method(method_name).info)
 
+    def write_etdump_result_to_file(
+        self, etdump_path: str | os.PathLike[str], debug_buffer_path: str | os.PathLike[str]
+    ) -> None:
+        """Writes what was recorded since load_program(enable_etdump=True). Without values, only the first file."""
+        etdump, values = self._runtime.profile()
+        if values:
+            write_file(debug_buffer_path, values, "debug buffer")
+        write_file(etdump_path, etdump, "profile")
+
 
 class BackendRegistry:
     @property
@@ -240,11 +250,22 @@ class BackendRegistry:
         return backend_name in self.registered_backend_names
 
 
+class OperatorRegistry:
+    @property
+    def operator_names(self) -> set[str]:
+        """Operators that the library's own kernels carry out, as "aten::add.out"."""
+        found: set[str] = set()
+        while (name := _native.kernel_name(len(found))) is not None:
+            found.add(name)
+        return found
+
+
 class Runtime:
     """Use Runtime.get()."""
 
     def __init__(self) -> None:
         self.backend_registry = BackendRegistry()
+        self.operator_registry = OperatorRegistry()
 
     @staticmethod
     @functools.lru_cache(maxsize=1)
@@ -260,8 +281,14 @@ class Runtime:
         debug_buffer_size: int = 0,
         data_path: str | os.PathLike[str] | None = None,
     ) -> Program:
-        _must_be_default(enable_etdump or None, "enable_etdump", "etbackend bench --profile measures each instruction")
         source: Any = data.read() if hasattr(data, "read") else data
         # ExecuTorch's methods of a program share their arenas; theirs and ours copy outputs.
-        loaded = runtime.Runtime.load(source, data=[] if data_path is None else [data_path], shared_arenas=True)
+        loaded = runtime.Runtime.load(
+            source,
+            data=[] if data_path is None else [data_path],
+            shared_arenas=True,
+            profile=enable_etdump,
+            record_values="all" if enable_etdump and debug_buffer_size else "none",
+            max_debug_bytes=debug_buffer_size,
+        )
         return Program(loaded)

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from . import _native
+from ._files import write_file
 from ._product import folders_of, text_of, texts_of
 from ._program_file import read_trees
 from ._trees import Tree, describe, flatten, parse_tree, unflatten
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .program import Program
 
 Framework: TypeAlias = Literal["numpy", "torch"]
+Values: TypeAlias = Literal["none", "outputs", "all"]
 LoadMode: TypeAlias = Literal["file", "mmap", "mmap-lock", "mmap-try-lock"]
 OptionValue: TypeAlias = str | int | float | bool
 Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | Program"
@@ -27,6 +29,7 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | P
 _KINDS = ("none", "tensor", "int", "float", "bool", "other")
 _LOAD_MODES: dict[str, int] = {"mmap": 0, "file": 1, "mmap-lock": 2, "mmap-try-lock": 3}
 _NO_PLUGINS, _SHARED_ARENAS, _SECURE = 1, 2, 4  # ETB_MODULE_*
+_VALUES: dict[str, int] = {"none": 0, "outputs": 1, "all": 2}  # ETB_RECORD_*
 _FRAMEWORKS: dict[str | None, int] = {None: -1, "numpy": 0, "torch": 1}
 
 
@@ -202,6 +205,10 @@ class Runtime:
         shared_arenas: bool = False,
         secure: bool = False,
         copy_outputs: bool = True,
+        profile: bool = False,
+        record_values: Values = "none",
+        record_memory: bool = False,
+        max_debug_bytes: int = 0,
     ) -> Runtime:
         """Loads a program from a path, from bytes, or from etbackend.compile.
 
@@ -213,6 +220,9 @@ class Runtime:
         plugin_paths: folders searched for plugins before all others.
         load_mode: "file" reads the file; "mmap" maps it, which ends the process if the file is cut meanwhile.
         copy_outputs: False: see Method.execute(copy=False).
+        profile: records the times of all runs, for write_profile. record_values: also outputs of the methods, or all
+        values that operators and delegates compute. record_memory: also allocations.
+        max_debug_bytes: of all recorded values; later ones are left out. 0: 16 GiB.
         """
         native = _native.ProgramOptions()
         native.load_mode = _choice(load_mode, _LOAD_MODES, "load_mode")
@@ -223,6 +233,10 @@ class Runtime:
         native.random_seed = _whole(random_seed, "random_seed")
         # Weights that etbackend.compile wrote beside a program are found by themselves.
         beside = getattr(source, "external_data", None)
+        native.record_values = _choice(record_values, _VALUES, "record_values")
+        native.record_flags = 1 if record_memory else 0  # ETB_RECORD_ALLOCATIONS
+        native.max_debug_bytes = _whole(max_debug_bytes, "max_debug_bytes")
+        native.is_recorded = profile or native.record_values != 0 or record_memory
         native.data_paths = texts_of(data, "data") or ([] if beside is None else [str(beside)])
         native.kernel_libraries = texts_of(kernels, "kernels")
         native.plugin_paths = folders_of(plugin_paths, "plugin_paths")
@@ -264,6 +278,26 @@ class Runtime:
             Decision(backend, plugin, version, rule, json.loads(data))
             for backend, plugin, version, rule, data in self._native.decisions()
         )
+
+    def profile(self) -> tuple[bytes, bytes]:
+        """Returns what was recorded so far: an ETDump, and its debug buffer (b"" without values)."""
+        return self._native.recorded()
+
+    def write_profile(self, path: str | os.PathLike[str], debug_buffer: str | os.PathLike[str] | None = None) -> None:
+        """Writes what was recorded so far as an ETDump (.etdp), and the recorded values to the file debug_buffer.
+
+        etbackend.Inspector, `etbackend inspect` and ExecuTorch's Inspector open them.
+        """
+        etdump, values = self.profile()
+        if values and debug_buffer is None:
+            raise Error("write_profile: values were recorded, and no file is named for them", reason="python.argument", hint="debug_buffer=FILE")
+        if debug_buffer is not None:
+            write_file(debug_buffer, values, "debug buffer")
+        write_file(path, etdump, "profile")
+
+    def clear_profile(self) -> None:
+        """Forgets what was recorded so far."""
+        self._native.clear_recorded()
 
     def cancel(self) -> None:
         """Asks the present run, on another thread, to stop: it fails with reason "status.cancelled"."""
