@@ -169,7 +169,10 @@ Result<OpenedSide> open_side(const std::string& text, const SideOptions& options
       out.side = open_program(text, options);
       return out;
     case tools::FileKind::kEtdump:
-      out.side = Side::of_recording(text);
+      out.side = Side::of_recording(text, SideKind::kRecorded);
+      return out;
+    case tools::FileKind::kArchive:
+      out.side = Side::of_recording(text, SideKind::kArchive);
       return out;
     case tools::FileKind::kBundle:
       return open_bundle(text, test_case);

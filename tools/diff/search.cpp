@@ -66,7 +66,8 @@ Result<SearchResult> search_blocks(const Comparison& comparison, const SearchOpt
                                    const OnBlock& on_block) {
   ETB_ASSIGN(std::vector<Block> blocks, make_blocks(comparison, options.blocks));
   if (blocks.empty()) return SearchResult{};
-  if (blocks.size() > 1 && !comparison.has_recorded_side()) blocks.push_back({all_nodes(comparison), false});
+  const bool knows_outputs = !comparison.has_recorded_side() || comparison.has_archive_side();
+  if (blocks.size() > 1 && knows_outputs) blocks.push_back({all_nodes(comparison), false});
   SearchResult out;
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (on_block) on_block(i, blocks.size());

@@ -63,10 +63,16 @@ std::unique_ptr<Side> Side::of_outputs(const std::string& name, ComputeOutputs c
   return out;
 }
 
-std::unique_ptr<Side> Side::of_recording(const std::string& name) {
+std::unique_ptr<Side> Side::of_recording(const std::string& name, SideKind kind) {
   std::unique_ptr<Side> out(new Side);
   out->name_ = name;
-  out->kind_ = SideKind::kRecorded;
+  out->kind_ = kind;
+  return out;
+}
+
+std::unique_ptr<Side> Side::of_model(const std::string& archive) {
+  std::unique_ptr<Side> out(new Side);
+  out->name_ = archive;
   return out;
 }
 
@@ -130,7 +136,7 @@ Result<Side::Run> Side::run(const Model& model, std::span<const uint32_t> nodes,
   const ir::Module& whole = model.module();
   const std::vector<ir::ValueId> needed = extract_part(whole, nodes, PartResults::kNeeded).results;
   Run out;
-  if (kind_ == SideKind::kRecorded) {
+  if (is_recorded()) {
     for (const ir::ValueId id : needed)
       if (const auto found = recorded_.find(id); found != recorded_.end()) out.results[id] = found->second;
     return out;
@@ -138,7 +144,8 @@ Result<Side::Run> Side::run(const Model& model, std::span<const uint32_t> nodes,
   Part part =
       extract_part(whole, nodes, kind_ == SideKind::kEager ? PartResults::kAll : PartResults::kNeeded);
   if (kind_ == SideKind::kReal)
-    (void)remove_quantisation(part.module, [&](ir::ValueId id) { return model.find_value(id); });
+    (void)remove_quantisation(
+        part.module, [&](ir::ValueId id) { return model.find_value(id); }, RemovalScope::kActivations);
   const std::vector<ir::ValueId> computed = part.results;
   ETB_ASSIGN(const std::unique_ptr<CompiledMethod> method,
              CompiledMethod::make(std::move(part.module), target()));

@@ -23,6 +23,7 @@ enum class SideKind : uint8_t {
   kReal,      // a quantised model without the rounding of activations to codes
   kOutputs,   // knows the method's outputs only: a program, or arrays
   kRecorded,  // knows tensors that a run wrote to its profile
+  kArchive,   // knows tensors of another archive of the network, such as the float network of a quantised model
 };
 
 // Returns the outputs of the method for its inputs.
@@ -60,14 +61,17 @@ class Side {
 
   struct Run {
     std::map<ir::ValueId, TensorData>
-        results;  // those that nodes outside need; of kRecorded those that are known
+        results;  // those that nodes outside need; of recorded sides those that are known
     size_t delegated_nodes = 0;
   };
   // Compiles the nodes as a method of their own, and runs them on values of their operands. Not of kOutputs.
   [[nodiscard]] Result<Run> run(const Model& model, std::span<const uint32_t> nodes,
                                 std::span<const TensorData* const> inputs) const;
-  // The tensors of kRecorded.
-  static std::unique_ptr<Side> of_recording(const std::string& name);
+  // The tensors of kRecorded or kArchive.
+  static std::unique_ptr<Side> of_recording(const std::string& name, SideKind kind);
+  // As "eager", with the model's name.
+  static std::unique_ptr<Side> of_model(const std::string& archive);
+  bool is_recorded() const { return kind_ == SideKind::kRecorded || kind_ == SideKind::kArchive; }
   void set_recording(std::map<ir::ValueId, TensorData> values) { recorded_ = std::move(values); }
   const std::map<ir::ValueId, TensorData>& recording() const { return recorded_; }
   // Returns the outputs of the whole method. Only of kOutputs.
