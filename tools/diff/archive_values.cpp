@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "partitioner_sdk/import/import.hpp"
 #include "tools/diff/quantisation.hpp"
 
 namespace etb::diff {
 namespace {
-
-constexpr int kMaxMergedNodes = 2;  // of the archive, in one node of the model: a normalisation and its part
 
 using Users = std::vector<std::vector<uint32_t>>;  // by value
 
@@ -113,24 +112,23 @@ class Assignment {
     for (size_t i = 0; i < results.size() && i < values.size(); ++i) add_result(results[i], values[i]);
   }
 
-  // Of the node's result and those of nodes that only the archive has, the one closest to the model's.
   void add_result(ir::ValueId theirs, ir::ValueId ours) {
+    const TensorData* const value = archive_.find_value(after_normalisation(theirs));
     const TensorData* const known = model_.find_value(ours);
-    const TensorData* best = nullptr;
-    double least = HUGE_VAL;
-    for (int depth = 0; known != nullptr && depth <= kMaxMergedNodes; ++depth) {
-      const TensorData* const value = archive_.find_value(theirs);
-      const auto metrics = value == nullptr ? std::nullopt : measure(*known, *value);
-      if (metrics && value->shape.dtype == known->shape.dtype && (best == nullptr || metrics->mse < least)) {
-        best = value;
-        least = metrics->mse;
-      }
-      if (archive_users_[theirs].size() != 1) break;
-      const uint32_t user = archive_users_[theirs][0];
-      if (pairs_.find(user) != ir::kNone || archive_.module().main().nodes[user].outputs.empty()) break;
-      theirs = archive_.module().main().nodes[user].outputs[0];
-    }
-    if (best != nullptr) add(ours, *best);
+    if (value != nullptr && known != nullptr && has_same_shape(*value, *known)) add(ours, *value);
+  }
+
+  // PT2E quantises a convolution with the normalisation in its weights.
+  ir::ValueId after_normalisation(ir::ValueId theirs) const {
+    if (archive_users_[theirs].size() != 1) return theirs;
+    const uint32_t user = archive_users_[theirs][0];
+    const bool is_merged =
+        pairs_.find(user) == ir::kNone && archive_.op_of(user).find("batch_norm") != std::string::npos;
+    return is_merged ? archive_.module().main().nodes[user].outputs[0] : theirs;
+  }
+
+  static bool has_same_shape(const TensorData& a, const TensorData& b) {
+    return a.shape.dtype == b.shape.dtype && a.shape.sizes == b.shape.sizes;
   }
 
   void add_outputs() {
@@ -143,9 +141,7 @@ class Assignment {
       if (value == nullptr || other == nullptr || values_.count(value->id) != 0) continue;
       const TensorData* const found = archive_.find_value(other->id);
       const TensorData* const known = model_.find_value(value->id);
-      if (found != nullptr && known != nullptr && found->shape.dtype == known->shape.dtype &&
-          found->shape.sizes == known->shape.sizes)
-        add(value->id, *found);
+      if (found != nullptr && known != nullptr && has_same_shape(*found, *known)) add(value->id, *found);
     }
   }
 
@@ -176,7 +172,21 @@ class Assignment {
   std::map<ir::ValueId, TensorData> values_;
 };
 
+Result<bool> is_quantised(const std::string& archive) {
+  ETB_ASSIGN(const ir::Module module, pt2::import_archive(archive));
+  const auto& nodes = module.main().nodes;
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const ir::Node& node) { return is_of_quantisation(module.op(node).name); });
+}
+
 }  // namespace
+
+Result<bool> is_quantised_and_other_is_not(const std::string& archive, const std::string& other) {
+  ETB_ASSIGN(const bool first, is_quantised(archive));
+  if (!first) return false;
+  ETB_ASSIGN(const bool second, is_quantised(other));
+  return !second;
+}
 
 Result<std::map<ir::ValueId, TensorData>> read_archive_values(const Model& model, const std::string& archive,
                                                               const ModelOptions& options) {

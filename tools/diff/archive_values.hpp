@@ -17,4 +17,8 @@ namespace etb::diff {
                                                                             const std::string& archive,
                                                                             const ModelOptions& options);
 
+// True if only the first of two archives has quantisations.
+[[nodiscard]] Result<bool> is_quantised_and_other_is_not(const std::string& archive,
+                                                         const std::string& other);
+
 }  // namespace etb::diff

@@ -162,6 +162,20 @@ Result<std::vector<const TensorData*>> find_inputs(const Model& model, const Par
   return out;
 }
 
+// A side without results is wrong; the other one has no judge.
+void add_deaths(Side::Run& a, Side::Run& b, NodesComparison& out) {
+  out.has_death = true;
+  for (ResultComparison& result : out.results)
+    for (const auto& [ran, of_side] : {std::pair(&a, &result.a), std::pair(&b, &result.b)}) {
+      if (const auto found = ran->results.find(result.value); found != ran->results.end())
+        of_side->value = std::move(found->second);
+      if (ran->death.empty()) continue;
+      of_side->verdict = Verdict::kWrong;
+      of_side->margin = HUGE_VAL;
+      of_side->text = ran->death;
+    }
+}
+
 std::vector<TensorData> copies_of(const std::vector<const TensorData*>& tensors) {
   std::vector<TensorData> out;
   for (const TensorData* tensor : tensors) out.push_back(*tensor);
@@ -203,6 +217,10 @@ Status Comparison::run_sides(NodesComparison& out, const std::vector<const Tenso
   ETB_ASSIGN(Side::Run b, run_side(b_, out, inputs));
   out.delegated_a = a.delegated_nodes;
   out.delegated_b = b.delegated_nodes;
+  if (!a.death.empty() || !b.death.empty()) {
+    add_deaths(a, b, out);
+    return {};
+  }
   // A recording has not every result.
   std::erase_if(out.results, [&](const ResultComparison& result) {
     return a.results.count(result.value) == 0 || b.results.count(result.value) == 0;
@@ -269,7 +287,11 @@ void Comparison::judge(NodesComparison& out, const std::vector<const TensorData*
     judge_result(contract_for(model_.fixed_module(), out.nodes, a_), (*a)[position], result.a);
     judge_result(contract_for(model_.fixed_module(), out.nodes, b_), (*b)[position], result.b);
     if (!is_beyond_range(result, (*a)[position])) continue;
-    result.a.verdict = result.b.verdict = Verdict::kUnjudged;
+    for (SideResult* side : {&result.a, &result.b}) {
+      side->verdict = Verdict::kUnjudged;
+      side->margin = 0;
+      side->text.clear();
+    }
     out.obstacle =
         "numbers leave the range of the dtype, not of the float64 reference; see the nodes alone";
   }
@@ -296,7 +318,7 @@ NodesComparison Comparison::compare(const std::vector<uint32_t>& nodes) const {
     out.results.clear();
     return out;
   }
-  if (!out.results.empty()) judge(out, *inputs, part.results);
+  if (!out.results.empty() && !out.has_death) judge(out, *inputs, part.results);
   return out;
 }
 

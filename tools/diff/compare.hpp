@@ -49,6 +49,7 @@ struct NodesComparison {
   size_t delegated_a = 0, delegated_b = 0;  // nodes that plugins ran
   std::string obstacle;                     // not empty: why the nodes were not compared, or not judged
   std::optional<Error> failure;             // of a comparator of the user
+  bool has_death = false;                   // a plugin's process ended, so a side has no results
 
   const ResultComparison* find_wrong() const;
 };

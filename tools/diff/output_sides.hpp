@@ -24,4 +24,7 @@ struct OpenedSide {
 [[nodiscard]] Result<OpenedSide> open_side(const std::string& text, const SideOptions& options,
                                            uint32_t test_case);
 
+// Returns the inputs of a record; NOT_FOUND or INVALID_DATA without some.
+[[nodiscard]] Result<std::vector<StoredInput>> read_representative_inputs(const std::string& record);
+
 }  // namespace etb::diff

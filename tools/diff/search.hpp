@@ -24,6 +24,8 @@ struct SearchResult {
   // Where a side knows only outputs: the node-by-node run in its place, which located the nodes.
   std::unique_ptr<Side> substitute;
   std::unique_ptr<Comparison> substituted;
+  std::unique_ptr<Side> recording;  // of a program, in substituted
+  std::vector<std::string> notes;
 
   size_t node_count = 0;  // nodes that were compared alone, because all blocks were right
 

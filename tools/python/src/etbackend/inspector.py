@@ -27,6 +27,7 @@ import numpy as np
 from ._product import program_path, text_of
 from .compiler import error_of
 from .errors import Error
+from .numeric_gap import NumericalComparatorBase, gap_rows
 
 if TYPE_CHECKING:
     import pandas
@@ -174,7 +175,8 @@ class Inspector:
     """Reads a profile, and the record of the compilation of the same program.
 
     etdump_path, etdump_data: one of them; files of `etbackend run --profile` and of ExecuTorch.
-    etrecord: path of a record of `etbackend compile --etrecord` or of ExecuTorch. Another program's is refused.
+    etrecord: path of a record of `etbackend compile --etrecord` or of ExecuTorch, or ExecuTorch's ETRecord. Another
+        program's is refused.
     debug_buffer_path: file with the values that the profile refers to.
     delegate_time_scale_converter: maps (event name, recorded time) to a time in the target scale.
     """
@@ -183,7 +185,7 @@ class Inspector:
         self,
         etdump_path: str | os.PathLike[str] | None = None,
         etdump_data: bytes | None = None,
-        etrecord: str | os.PathLike[str] | None = None,
+        etrecord: Any = None,
         source_time_scale: TimeScale = TimeScale.NS,
         target_time_scale: TimeScale = TimeScale.MS,
         debug_buffer_path: str | os.PathLike[str] | None = None,
@@ -194,12 +196,6 @@ class Inspector:
     ) -> None:
         if (etdump_path is None) == (etdump_data is None):
             raise Error("expected one of etdump_path and etdump_data", reason="python.argument")
-        if etrecord is not None and not isinstance(etrecord, (str, os.PathLike)):
-            raise Error(
-                f"etrecord: a value of type '{type(etrecord).__name__}', expected a path",
-                reason="python.argument",
-                hint="etrecord.save(path) of ExecuTorch's ETRecord writes the file",
-            )
         if reference_graph_name != "edge_dialect_exported_program":
             raise Error(
                 f"reference_graph_name: '{reference_graph_name}', expected 'edge_dialect_exported_program', the graph "
@@ -207,18 +203,31 @@ class Inspector:
                 reason="python.argument",
             )
         self._scales = (TimeScale(source_time_scale), TimeScale(target_time_scale))
-        self._etrecord = None if etrecord is None else text_of(etrecord, "etrecord")
+        self._folder = tempfile.TemporaryDirectory()  # of files that later calls read, too
+        self._etrecord = None if etrecord is None else self._record_path(etrecord)
         self._parser, self._converter = delegate_metadata_parser, delegate_time_scale_converter
-        self._buffer = b"" if debug_buffer_path is None else Path(debug_buffer_path).read_bytes()
-        with tempfile.TemporaryDirectory() as folder:
-            if etdump_data is not None:
-                etdump_path = Path(folder) / "run.etdp"
-                etdump_path.write_bytes(etdump_data)
-            self._profile = text_of(etdump_path, "etdump_path")
-            report = json.loads(self._inspect("--by", "event", "--json"))
+        self._buffer_path = None if debug_buffer_path is None else text_of(debug_buffer_path, "debug_buffer_path")
+        self._buffer = b"" if self._buffer_path is None else Path(self._buffer_path).read_bytes()
+        if etdump_data is not None:
+            etdump_path = Path(self._folder.name) / "run.etdp"
+            etdump_path.write_bytes(etdump_data)
+        self._profile = text_of(etdump_path, "etdump_path")
+        report = json.loads(self._inspect("--by", "event", "--json"))
         self.program: dict[str, str] | None = report["program"]
         self.allocators: list[dict[str, Any]] = report["allocators"]
         self.event_blocks = [self._block(block) for block in report["event_blocks"]]
+
+    def _record_path(self, etrecord: Any) -> str:
+        if isinstance(etrecord, (str, os.PathLike)):
+            return text_of(etrecord, "etrecord")
+        if not callable(getattr(etrecord, "save", None)):
+            raise Error(
+                f"etrecord: a value of type '{type(etrecord).__name__}', expected a path or an ETRecord",
+                reason="python.argument",
+            )
+        path = os.path.join(self._folder.name, "model.etrecord")
+        etrecord.save(path)
+        return path
 
     def _inspect(self, *options: str) -> bytes:
         source, target = self._scales
@@ -330,19 +339,67 @@ class Inspector:
     def _events_of(self, event_block: str) -> Iterator[Event]:
         return (event for block in self.event_blocks if block.name == event_block for event in block.events)
 
-    def get_exported_program(self, graph: str | None = None) -> None:
-        raise Error(
-            "get_exported_program: this package does not build ExportedPrograms",
-            reason="python.not-supported",
-            hint="executorch.devtools.parse_etrecord(path).edge_dialect_program reads the record's graph",
-        )
+    def get_exported_program(self, graph: str | None = None) -> Any:
+        """A graph of the record: the edge dialect of its first method, or an extra one by name. None without a record.
 
-    def calculate_numeric_gap(self, *arguments: Any, **options: Any) -> None:
-        raise Error(
-            "calculate_numeric_gap: the record has no values between operators to compare with",
-            reason="python.not-supported",
-            hint="`etbackend diff` finds the first operator that differs between two backends",
-        )
+        Needs ExecuTorch's package, which makes an ExportedProgram of it."""
+        if self._etrecord is None:
+            return None
+        try:
+            from executorch.devtools import parse_etrecord  # noqa: PLC0415  (only this method needs it)
+        except ImportError as cause:
+            raise Error(
+                "get_exported_program: an ExportedProgram needs ExecuTorch's package",
+                reason="python.installation",
+                hint="pip install executorch",
+            ) from cause
+        record = parse_etrecord(self._etrecord)
+        found = record.edge_dialect_program if graph is None else (record.graph_map or {}).get(graph)
+        if isinstance(found, Mapping):  # by method
+            return found.get("forward", next(iter(found.values()), None))
+        return found
+
+    def calculate_numeric_gap(
+        self,
+        distance: str | Any,
+        disable_debug_handle_valdiation: bool = False,
+        reference_graph: str | None = None,
+        *,
+        model: str | os.PathLike[str] | None = None,
+        inputs: Sequence[Any] | None = None,
+    ) -> pandas.DataFrame:
+        """How far the recorded values are from those of the model, node by node: numeric_gap_rows as a data frame."""
+        return _frame(self.numeric_gap_rows(distance, disable_debug_handle_valdiation, reference_graph, model=model, inputs=inputs))
+
+    def numeric_gap_rows(
+        self,
+        distance: str | Any,
+        disable_debug_handle_valdiation: bool = False,
+        reference_graph: str | None = None,
+        *,
+        model: str | os.PathLike[str] | None = None,
+        inputs: Sequence[Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The rows of ExecuTorch's numeric gap: debug handles, ops and values of both sides, gap, stack traces.
+
+        The model runs here node by node. Each node reads the recorded values, so an earlier error is not a later node's.
+
+        distance: "MSE", "L1", "SNR", "COSINE", "MAX_ABS", "MAX_REL", or an object with element_compare(a, b) -> float,
+            such as a NumericalComparatorBase.
+        disable_debug_handle_valdiation, reference_graph: accepted, as the nodes are those of the model.
+        model: the archive (.pt2) that the program was compiled from, because the record has no weights.
+        inputs: arrays of the recorded run; without them the representative inputs of the record.
+        """
+        del disable_debug_handle_valdiation, reference_graph
+        if model is None or self._etrecord is None or self._buffer_path is None:
+            raise Error(
+                "calculate_numeric_gap needs etrecord and debug_buffer_path of the Inspector, and model",
+                reason="python.argument",
+                hint="model='model.pt2' is the archive of torch.export.save that the program was compiled from",
+            )
+        files = [f"--etrecord={self._etrecord}", f"--debug-buffer={self._buffer_path}"]
+        words = ["eager", self._profile, f"--model={text_of(model, 'model')}", *files]
+        return gap_rows(distance, words, inputs, self)
 
     def get_vgf_neural_statistics(self) -> None:
         raise Error(
@@ -435,4 +492,4 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
     return pandas.DataFrame(list(rows))
 
 
-__all__ = ["Event", "EventBlock", "Inspector", "PerfData", "TimeScale", "compare_results"]
+__all__ = ["Event", "EventBlock", "Inspector", "NumericalComparatorBase", "PerfData", "TimeScale", "compare_results"]
