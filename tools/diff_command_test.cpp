@@ -215,20 +215,23 @@ TEST(DiffCommand, JudgesBlockWiseQuantisation) {
     for (const json& result : block["results"]) EXPECT_EQ(result["a"]["verdict"], "right") << block;
 }
 
-// The other digits program: its first bias differs.
+// The program cuts its inputs to a smaller range.
 TEST(DiffCommand, NamesNodeAndInstructionOfAProgramWithoutARecord) {
   host::ScratchDir folder;
   const std::string program = folder.path("net.pte");
-  ASSERT_EQ(cli({"compile", pair_of("net_q8_weight"), "-o", program}).exit, 0);
-  const CliRun run =
-      cli({"diff", "eager", program, "--model", pair_of("net_q8"), "--random", "7", "--json"});
-  ASSERT_EQ(run.exit, 1) << run.err;
-  const json report = json::parse(run.out);
-  ASSERT_EQ(report["divergences"].size(), 1u) << report["notes"];
-  const json& found = report["divergences"][0];
-  EXPECT_EQ(found["result"]["node"]["name"], "conv2d_2") << found;
-  EXPECT_THAT(found["instruction"].get<std::string>(), testing::ContainsRegex("instruction [0-9]+, native_call_"));
-  EXPECT_THAT(report["notes"].dump(), HasSubstr("is the result of instruction"));
+  ASSERT_EQ(cli({"compile", pair_of("net_q8_range"), "-o", program}).exit, 0);
+  for (const std::string other : {"eager", "portable"}) {
+    const CliRun run = cli({"diff", other, program, "--model", pair_of("net"), "--random", "7", "--json"});
+    ASSERT_EQ(run.exit, 1) << run.err;
+    const json report = json::parse(run.out);
+    ASSERT_FALSE(report["divergences"].empty()) << report["notes"];
+    const json& found = report["divergences"][0];
+    EXPECT_EQ(found["nodes"][0]["name"], "conv2d") << found;
+    EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
+    EXPECT_THAT(found["instruction"].get<std::string>(),
+                testing::MatchesRegex("instruction [0-9]+, native_call_convolution.out"));
+    EXPECT_THAT(report["notes"].dump(), HasSubstr("is the result of instruction"));
+  }
 }
 
 TEST(DiffCommand, SavesTheTensorsOfBothSides) {

@@ -113,11 +113,18 @@ class NodeIndex {
     return ours->second[static_cast<size_t>(at - theirs->second.begin())];
   }
 
+  bool has_own_instruction(uint32_t node) const {
+    const std::string base = inspector::base_of_op(model_.op_of(node));
+    const auto found = instructions_by_base_.find(base);
+    return found != instructions_by_base_.end() && found->second.size() == by_base_.at(base).size();
+  }
+
   void add_outputs(uint32_t node, int depth, std::vector<ir::ValueId>& out) const {
     for (const ir::ValueId id : model_.module().main().nodes[node].outputs) {
       if (std::find(out.begin(), out.end(), id) != out.end()) continue;
       out.push_back(id);
-      if (depth > 0 && users_[id].size() == 1) add_outputs(users_[id][0], depth - 1, out);
+      if (depth > 0 && users_[id].size() == 1 && !has_own_instruction(users_[id][0]))
+        add_outputs(users_[id][0], depth - 1, out);
     }
   }
 

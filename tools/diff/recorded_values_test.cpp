@@ -153,9 +153,9 @@ TEST(RecordedValues, ADamagedFileIsRejectedWithItsName) {
 }
 
 // The files that `run` writes, not files made here.
-class Run {
+class CommandRun {
  public:
-  explicit Run(const std::string& model, const std::vector<std::string>& more = {}) : model_(model) {
+  explicit CommandRun(const std::string& model, const std::vector<std::string>& more = {}) : model_(model) {
     std::vector<std::string> compile{"compile", model,        "-o",
                                      path("m.pte"), "--etrecord", path("m.etrecord")};
     compile.insert(compile.end(), more.begin(), more.end());
@@ -187,7 +187,7 @@ TEST(RecordedValues, OfTheRunCommandAreThoseOfTheModel) {
   for (const std::string name : {"docs/examples/digits/digits.pt2", "tests/fixtures/zoo/lstm.pt2",
                                  "tests/fixtures/quantised_pairs/net_q8.pt2"}) {
     SCOPED_TRACE(name);
-    const Run run(std::string(ETB_SOURCE_DIR) + "/" + name);
+    const CommandRun run(std::string(ETB_SOURCE_DIR) + "/" + name);
     const tools::CliRun with = run.diff("7", {"--etrecord", run.path("m.etrecord")});
     ASSERT_EQ(with.exit, 0) << with.out.substr(0, 2000) << with.err;
     EXPECT_GT(count_results(json::parse(with.out)), 3u);
@@ -198,7 +198,7 @@ TEST(RecordedValues, OfTheRunCommandAreThoseOfTheModel) {
 }
 
 TEST(RecordedValues, OfOtherInputsDivergeAtTheFirstNode) {
-  const Run run(kDigits);
+  const CommandRun run(kDigits);
   const tools::CliRun found = run.diff("8", {"--etrecord", run.path("m.etrecord")});
   ASSERT_EQ(found.exit, 1) << found.err;
   EXPECT_EQ(json::parse(found.out)["divergences"][0]["nodes"][0]["index"], 0);
@@ -207,7 +207,7 @@ TEST(RecordedValues, OfOtherInputsDivergeAtTheFirstNode) {
 // The program was compiled from a network whose third weight is another one.
 TEST(RecordedValues, OfTheRunCommandLocateAWrongNode) {
   const std::string pairs = std::string(ETB_SOURCE_DIR) + "/tests/fixtures/quantised_pairs/";
-  const Run run(pairs + "net_q8_weight.pt2");
+  const CommandRun run(pairs + "net_q8_weight.pt2");
   const tools::CliRun found =
       cli({"diff", "eager", run.path("run.etdp"), "--model", pairs + "net_q8.pt2", "--random", "7",
            "--debug-buffer", run.path("run.bin"), "--etrecord", run.path("m.etrecord"), "--json"});

@@ -50,8 +50,8 @@ std::string source_of(const Model& model, uint32_t node) {
 
 std::string first_values(const TensorData& tensor) {
   constexpr int64_t kShown = 6;
-  std::string out = describe_shape(tensor) + ":";
-  const int64_t count = tensor.shape.numel();
+  const int64_t count = tensor.bytes.empty() ? 0 : tensor.shape.numel();
+  std::string out = describe_shape(tensor) + (count == 0 ? "" : ":");
   for (int64_t i = 0; i < std::min(count, kShown); ++i)
     out += fmt::format("{} {:.6g}", i == 0 ? "" : ",",
                        conformance::load_element(tensor.shape.dtype, tensor.bytes.data(), i));
