@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ._product import program_path, text_of
+from ._recorded_values import reference_outputs, value_of
 from .compiler import error_of
 from .errors import Error
 from .numeric_gap import NumericalComparatorBase, gap_rows
@@ -147,7 +148,7 @@ class EventBlock:
     events: list[Event] = field(default_factory=list)
     source_time_scale: TimeScale = TimeScale.NS
     target_time_scale: TimeScale = TimeScale.MS
-    bundled_input_index: int | None = None
+    bundled_input_index: int | None = None  # of the inputs in a bundled program
     run_output: list[Any] = field(default_factory=list)
     reference_output: list[Any] | None = None
     method: str | None = None  # found by its instructions; None without a record
@@ -215,7 +216,8 @@ class Inspector:
         report = json.loads(self._inspect("--by", "event", "--json"))
         self.program: dict[str, str] | None = report["program"]
         self.allocators: list[dict[str, Any]] = report["allocators"]
-        self.event_blocks = [self._block(block) for block in report["event_blocks"]]
+        references = reference_outputs(self._etrecord)
+        self.event_blocks = [self._block(block, references) for block in report["event_blocks"]]
 
     def _record_path(self, etrecord: Any) -> str:
         if isinstance(etrecord, (str, os.PathLike)):
@@ -240,14 +242,17 @@ class Inspector:
             raise error_of(done, "inspect")
         return done.stdout
 
-    def _block(self, block: dict[str, Any]) -> EventBlock:
+    def _block(self, block: dict[str, Any], references: Mapping[str, Sequence[Any]]) -> EventBlock:
+        cases = references.get(block["method"] or "forward", ()) if block["name"] == "Execute" else ()
+        index = max(block["bundled_input_index"] or 0, 0)
         return EventBlock(
             name=block["name"],
             events=[self._event(event) for event in block["events"]],
             source_time_scale=self._scales[0],
             target_time_scale=self._scales[1],
             bundled_input_index=block["bundled_input_index"],
-            run_output=[_value(value, self._buffer) for value in block["run_output"]],
+            run_output=[value_of(value, self._buffer) for value in block["run_output"]],
+            reference_output=list(cases[index]) if index < len(cases) else None,
             method=block["method"],
         )
 
@@ -269,7 +274,7 @@ class Inspector:
             },
             is_delegated_op=event["is_delegated_op"],
             delegate_backend_name=event["delegate_backend_name"],
-            debug_data=[_value(value, self._buffer) for value in event["debug_data"]],
+            debug_data=[value_of(value, self._buffer) for value in event["debug_data"]],
             start_time=event["start_time"],
             instruction_id=event["instruction_id"],
             sources=event["sources"],
@@ -438,38 +443,6 @@ def _snr(expected: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
 def _cosine(expected: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
     length = float(np.linalg.norm(expected) * np.linalg.norm(found))
     return float(expected @ found) / length if length else 1.0
-
-
-def _value(value: dict[str, Any] | None, buffer: bytes) -> Any:
-    """A recorded value: a number, or an array; None for a tensor whose elements are not in the buffer."""
-    if value is None:
-        return None
-    for kind in ("int", "bool", "float"):
-        if kind in value:
-            return value[kind]
-    if "tensors" in value:
-        return [_array(tensor, buffer) for tensor in value["tensors"]]
-    return _array(value["tensor"], buffer)
-
-
-def _array(tensor: dict[str, Any] | None, buffer: bytes) -> np.ndarray[Any, Any] | None:
-    if tensor is None or tensor["offset"] < 0:
-        return None
-    name = {"bfloat16": "uint16"}.get(tensor["dtype"], tensor["dtype"])
-    try:
-        dtype = np.dtype(name)
-    except TypeError:
-        return None
-    sizes, strides = tensor["sizes"], tensor["strides"]
-    count = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides)) if 0 not in sizes else 0
-    if tensor["offset"] + count * dtype.itemsize > len(buffer):
-        return None
-    flat = np.frombuffer(buffer, dtype, count, tensor["offset"])
-    steps = [stride * dtype.itemsize for stride in strides]
-    array = np.lib.stride_tricks.as_strided(flat, sizes, steps).copy() if count else np.zeros(sizes, dtype)
-    if tensor["dtype"] == "bfloat16":
-        return (array.astype(np.uint32) << 16).view(np.float32)
-    return array
 
 
 def _shortened(items: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ class NumericalComparatorBase:
         raise NotImplementedError("element_compare of a NumericalComparatorBase")
 
 
-class _Key(np.ndarray):  # type: ignore[type-arg]
+class _Key(np.ndarray):
     """An array that is a part of a key, by identity."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
