@@ -81,7 +81,7 @@ Result<std::vector<diff::Comparator>> parse_metrics(const std::vector<std::strin
   return out;
 }
 
-// Of two archives, the quantised one is the model, or the second one.
+// Chooses the quantised one of two archives as the model, or else the second one.
 Status choose_model(Options& options) {
   if (!options.archive.empty()) return {};
   for (const std::string& side : {options.a, options.b})

@@ -28,7 +28,7 @@ bool is_of_quantisation(const std::string& op) {
   return op.starts_with("quantized_decomposed.") || op.starts_with("torchao.");
 }
 
-// What a node of both archives has in common.
+// Keys that a node has in both archives.
 std::string place_of(const Model& model, uint32_t node) {
   const uint32_t source = model.module().main().nodes[node].source;
   if (source == ir::kNone) return "";
@@ -150,7 +150,7 @@ class Assignment {
     add_real_numbers(ours, value);
   }
 
-  // What a quantisation and its inverse return for it.
+  // Adds it for the results of its quantisations and their inverses.
   void add_real_numbers(ir::ValueId ours, const TensorData& value) {
     const auto& nodes = model_.module().main().nodes;
     for (const uint32_t user : model_users_[ours]) {

@@ -136,7 +136,7 @@ Result<conformance::NodeErrors> errors_of(const graph::ImageBytes& image,
   ETB_ASSIGN(const graph::View view, graph::View::open(image.span()));
   for (const graph::Node& node : view.method().nodes())
     for (const RemovedRounding& one : roundings) {
-      // Of the arithmetic of a quantisation, the conversion to integers is its rounding.
+      // The conversion to integers is the rounding in the arithmetic of a quantisation.
       const bool is_other_step = one.half_step == 0 && node.op_name().find("to_") == std::string_view::npos;
       if (node.debug_handle() == one.debug_handle && !is_other_step) out[node.id()] = one.half_step;
     }
