@@ -86,8 +86,9 @@ Status choose_model(Options& options) {
   if (!options.archive.empty()) return {};
   for (const std::string& side : {options.a, options.b})
     if (find_file_kind(side) != FileKind::kArchive)
-      return make_error(Code::INVALID_ARGUMENT,
-                        "'" + side + "' is no archive: --model MODEL.pt2 is required, except for two archives");
+      return make_error(
+          Code::INVALID_ARGUMENT,
+          "'" + side + "' is no archive: --model MODEL.pt2 is required, except for two archives");
   ETB_ASSIGN(const bool is_first, diff::is_quantised_and_other_is_not(options.a, options.b));
   options.archive = is_first ? options.a : options.b;
   return {};
@@ -160,10 +161,9 @@ Status read_recordings(const Options& options, const diff::ModelOptions& model_o
   for (diff::Side* side : {sides.a.side.get(), sides.b.side.get()}) {
     if (!side->is_recorded()) continue;
     const bool is_archive = side->kind() == diff::SideKind::kArchive;
-    ETB_ASSIGN(auto values,
-               is_archive
-                   ? values_of_archive(model, side->name(), model_options)
-                   : diff::read_recorded_values(model, {side->name(), options.debug_buffer, options.record}));
+    ETB_ASSIGN(auto values, is_archive ? values_of_archive(model, side->name(), model_options)
+                                       : diff::read_recorded_values(
+                                             model, {side->name(), options.debug_buffer, options.record}));
     model.replace_values(values.values);
     side->set_recording(std::move(values.values), std::move(values.instructions));
   }
@@ -267,7 +267,8 @@ void register_diff(CLI::App& app, Session& session) {
       "codes), plugins joined by +, or a plugin's path";
   command->add_option("A", options->a, "One side: " + side)->required();
   command->add_option("B", options->b, "The other side, as A")->required();
-  command->add_option("--model", options->archive,
+  command
+      ->add_option("--model", options->archive,
                    "Archive of torch.export.save; - for standard input; not needed if A and B are archives")
       ->type_name("MODEL.pt2");
   add_input_options(*command, options->inputs);
@@ -287,7 +288,8 @@ void register_diff(CLI::App& app, Session& session) {
                    "Further distance: COMMAND A.npy B.npy prints a number for each result; repeatable")
       ->type_name("NAME=COMMAND")
       ->allow_extra_args(false);
-  command->add_option("--debug-buffer,--debug_buffer_path", options->debug_buffer, "Tensors of a profile")->type_name("FILE");
+  command->add_option("--debug-buffer,--debug_buffer_path", options->debug_buffer, "Tensors of a profile")
+      ->type_name("FILE");
   command->add_option("--etrecord", options->record, "Record of the compilation, for a profile")
       ->type_name("FILE");
   command->add_flag("--representative-inputs", options->representative_inputs,
@@ -320,7 +322,8 @@ void register_diff(CLI::App& app, Session& session) {
       ->capture_default_str();
   command
       ->add_option("--timeout", options->timeout_s,
-                   "Limit for a plugin to compile and run a block; 0: none. It runs in a child process, whose end is reported")
+                   "Limit for a plugin to compile and run a block; 0: none. It runs in a child process, "
+                   "whose end is reported")
       ->check(whole_number(0, UINT32_MAX))
       ->type_name("SECONDS")
       ->capture_default_str();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -154,16 +155,16 @@ TEST(DiffCommand, ExplainsWhatQuantisationOfAFloatNetworkLoses) {
       judged += result["a"]["verdict"] == "right" && result["b"]["verdict"] == "right" ? 1 : 0;
       largest = std::max(largest, result["metrics"]["max_abs"].get<double>());
     }
-  EXPECT_GE(judged, 15u);     // each node, each quantisation, and the whole network
-  EXPECT_GT(largest, 1e-3);   // the two sides do differ
+  EXPECT_GE(judged, 15u);    // each node, each quantisation, and the whole network
+  EXPECT_GT(largest, 1e-3);  // the two sides do differ
   // The order of the sides does not matter.
   EXPECT_EQ(cli({"diff", pair_of("net_q8"), pair_of("net"), "--random", "7"}).exit, 0);
 }
 
 TEST(DiffCommand, FindsTheQuantisationWhoseCalibrationSawSmallerInputs) {
   host::ScratchDir folder;
-  const CliRun run = cli({"diff", pair_of("net"), pair_of("net_q8_range"), "--random", "7", "--json", "--save",
-                          folder.path()});
+  const CliRun run = cli(
+      {"diff", pair_of("net"), pair_of("net_q8_range"), "--random", "7", "--json", "--save", folder.path()});
   ASSERT_EQ(run.exit, 1) << run.err;
   const json found = json::parse(run.out)["divergences"][0];
   ASSERT_EQ(found["nodes"].size(), 2u) << found;
@@ -176,7 +177,8 @@ TEST(DiffCommand, FindsTheQuantisationWhoseCalibrationSawSmallerInputs) {
 }
 
 TEST(DiffCommand, FindsTheNodeWhoseWeightIsNotThatOfTheFloatNetwork) {
-  const CliRun run = cli({"diff", pair_of("net"), pair_of("net_q8_weight"), "--random", "7", "--json", "--all"});
+  const CliRun run =
+      cli({"diff", pair_of("net"), pair_of("net_q8_weight"), "--random", "7", "--json", "--all"});
   ASSERT_EQ(run.exit, 1) << run.err;
   const json report = json::parse(run.out);
   ASSERT_EQ(report["divergences"].size(), 1u) << report["divergences"];
@@ -199,7 +201,8 @@ TEST(DiffCommand, ArchivesOfDifferentNetworksAreRejected) {
 
 // int64 masks make float32 overflow in the middle of the network, and float64 does not.
 TEST(DiffCommand, DoesNotJudgeWhatFollowsAnOverflow) {
-  const CliRun run = cli({"diff", "eager", "portable", "--model", zoo("bert.pt2"), "--random", "7", "--json"});
+  const CliRun run =
+      cli({"diff", "eager", "portable", "--model", zoo("bert.pt2"), "--random", "7", "--json"});
   ASSERT_EQ(run.exit, 0) << run.err;
   const json report = json::parse(run.out);
   const json& whole = report["blocks"].back();
@@ -207,9 +210,21 @@ TEST(DiffCommand, DoesNotJudgeWhatFollowsAnOverflow) {
   EXPECT_EQ(whole["results"][0]["a"]["verdict"], "unjudged");
 }
 
+// XNNPACK turns NaN into numbers, and rounds near ties of codes otherwise.
+TEST(DiffCommand, HasNoFalseAlarmOfXnnpackForOverflowsAndCodes) {
+  if (!std::filesystem::exists(std::string(ETB_PLUGIN_DIR) + "/xnnpack.json"))
+    GTEST_SKIP() << "no XNNPACK plugin in this build";
+  for (const std::string model : {"bert", "mlp_8da4w", "mlp_q8_dynamic"})
+    for (const std::string seed : {"7", "8"}) {
+      const CliRun run = cli({"--plugin-path", ETB_PLUGIN_DIR, "diff", "eager", "xnnpack", "--model",
+                              zoo(model + ".pt2"), "--random", seed});
+      EXPECT_EQ(run.exit, 0) << model << ", seed " << seed << '\n' << run.out.substr(0, 3000) << run.err;
+    }
+}
+
 TEST(DiffCommand, JudgesBlockWiseQuantisation) {
-  const CliRun run =
-      cli({"diff", "eager", "portable", "--model", zoo("mlp_8da4w.pt2"), "--random", "7", "--each-node", "--json"});
+  const CliRun run = cli({"diff", "eager", "portable", "--model", zoo("mlp_8da4w.pt2"), "--random", "7",
+                          "--each-node", "--json"});
   ASSERT_EQ(run.exit, 0) << run.err;
   for (const json& block : json::parse(run.out)["blocks"])
     for (const json& result : block["results"]) EXPECT_EQ(result["a"]["verdict"], "right") << block;

@@ -19,9 +19,8 @@ constexpr const char* kPlugin = ETB_PLANTED_PLUGIN;
 constexpr const char* kFault = "ETB_PLANTED_FAULT";
 constexpr uint32_t kTrials = 20;
 // Networks of different kinds whose inputs are floats.
-constexpr const char* kModels[] = {"activations",  "autoencoder", "conformer",     "dcgan",
-                                   "efficientnet", "deeplab",     "dynamic_batch", "digits",
-                                   "mlp_8da4w"};
+constexpr const char* kModels[] = {"activations", "autoencoder",   "conformer", "dcgan",    "efficientnet",
+                                   "deeplab",     "dynamic_batch", "digits",    "mlp_8da4w"};
 constexpr const char* kKinds[] = {"scaled", "largest", "bfloat16", "repeated"};
 
 std::string path_of(const std::string& model) {
@@ -141,6 +140,32 @@ TEST(PlantedFaults, ThatEndThePluginsProcessAreLocated) {
     EXPECT_EQ(found["nodes"][0]["name"], target.node);
     EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
     EXPECT_THAT(found["result"]["b"]["text"].get<std::string>(), testing::HasSubstr(text));
+  }
+}
+
+// A program is one call of the plugin: its outputs are all that is known.
+TEST(PlantedFaults, InAProgramAreLocatedByItsPlugin) {
+  ::unsetenv(kFault);
+  const std::vector<Target> targets = find_targets("digits");
+  ASSERT_GT(targets.size(), 1u);
+  const Target& target = targets[1];
+  const std::string folder_of_plugin = std::string(kPlugin).substr(0, std::string(kPlugin).rfind('/'));
+  host::ScratchDir folder;
+  const std::string program = folder.path("m.pte");
+  const CliRun compiled =
+      cli({"--plugin-path", folder_of_plugin, "compile", path_of("digits"), "-b", "planted", "-o", program});
+  ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  for (const std::string kind : {"scaled", "segfault"}) {
+    SCOPED_TRACE(kind);
+    ::setenv(kFault, (target.op + " " + std::to_string(target.handle) + " " + kind).c_str(), 1);
+    const CliRun run = cli({"--plugin-path", folder_of_plugin, "diff", "eager", program, "--model",
+                            path_of("digits"), "--random", "7", "--json"});
+    ::unsetenv(kFault);
+    ASSERT_EQ(run.exit, 1) << run.err;
+    const json found = json::parse(run.out)["divergences"][0];
+    ASSERT_EQ(found["nodes"].size(), 1u) << found;
+    EXPECT_EQ(found["nodes"][0]["name"], target.node);
+    EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
   }
 }
 

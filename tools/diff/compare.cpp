@@ -188,7 +188,14 @@ std::vector<TensorData> copies_of(const std::vector<const TensorData*>& tensors)
 Result<Side::Run> Comparison::take_outputs(const Side& side, const NodesComparison& of) const {
   if (of.nodes.size() != model_.node_count())
     return make_error(Code::NOT_SUPPORTED, "knows only the outputs of the whole method");
-  ETB_ASSIGN(const std::vector<TensorData> found, side.outputs(model_.inputs()));
+  const auto outputs = side.outputs(model_.inputs());
+  if (!outputs && side.is_program() && outputs.error().code == Code::UNAVAILABLE) {
+    Side::Run dead;
+    dead.death = outputs.error().message;
+    return dead;
+  }
+  if (!outputs) return tl::make_unexpected(outputs.error());
+  const std::vector<TensorData>& found = *outputs;
   std::map<ir::ValueId, size_t> positions;
   size_t count = 0;
   for (const ir::Output& output : model_.module().main().outputs) {
@@ -292,8 +299,7 @@ void Comparison::judge(NodesComparison& out, const std::vector<const TensorData*
       side->margin = 0;
       side->text.clear();
     }
-    out.obstacle =
-        "numbers leave the range of the dtype, not of the float64 reference; see the nodes alone";
+    out.obstacle = "numbers leave the range of the dtype, not of the float64 reference; see the nodes alone";
   }
 }
 

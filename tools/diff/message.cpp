@@ -6,7 +6,9 @@
 
 namespace etb::diff {
 
-void MessageWriter::number(uint64_t value) { out_.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
+void MessageWriter::number(uint64_t value) {
+  out_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
 
 void MessageWriter::text(std::string_view text) {
   number(text.size());
@@ -50,7 +52,8 @@ void write(const TensorData& tensor, MessageWriter& out) {
 TensorData read_tensor(MessageReader& in) {
   TensorData out;
   out.shape.dtype = static_cast<etb_dtype>(in.number());
-  for (uint64_t left = in.number(); left > 0; --left) out.shape.sizes.push_back(static_cast<int64_t>(in.number()));
+  for (uint64_t left = in.number(); left > 0; --left)
+    out.shape.sizes.push_back(static_cast<int64_t>(in.number()));
   const std::string order = in.text(), bytes = in.text();
   out.shape.dim_order.assign(order.begin(), order.end());
   out.bytes.resize(bytes.size());

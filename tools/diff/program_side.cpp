@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/program_side.hpp"
 
+#include <algorithm>
+
 #include "host/profile/etdump_recording.hpp"
 #include "tools/diff/message.hpp"
 #include "tools/diff/recorded_values.hpp"
@@ -22,8 +24,7 @@ Status run(const std::string& path, const SideOptions& options, const std::vecto
   load.kernel_libraries = options.kernel_libraries;
   load.tracer = tracer;
   ETB_ASSIGN(host::Module module, host::Module::open(path, load));
-  ETB_ASSIGN(const std::vector<host::EValue> outputs,
-             module.execute(tools::choose_method(module), inputs));
+  ETB_ASSIGN(const std::vector<host::EValue> outputs, module.execute(tools::choose_method(module), inputs));
   take(outputs);
   return {};
 }
@@ -54,7 +55,8 @@ Result<std::string> answer(std::string_view request, const std::string& path, co
 Result<std::string> ask(char request, const std::string& path, const SideOptions& options,
                         const std::vector<host::EValue>& inputs) {
   if (!options.is_isolated) return answer(std::string_view(&request, 1), path, options, inputs);
-  Worker worker([&](std::string_view asked) { return answer(asked, path, options, inputs); }, options.timeout_ms);
+  Worker worker([&](std::string_view asked) { return answer(asked, path, options, inputs); },
+                options.timeout_ms);
   return worker.ask(std::string(1, request));
 }
 
@@ -74,6 +76,22 @@ Result<Trace> trace(const Side& side, const std::vector<host::EValue>& inputs) {
   return out;
 }
 
+// Ids of the delegates that a program calls, joined by "+". Runs no code of plugins.
+Result<std::string> delegates_of(const Side& program) {
+  tools::SearchedDelegates delegates(program.options().registry, {});
+  host::ModuleOptions load;
+  load.delegates = &delegates;
+  ETB_ASSIGN(const host::Module module, host::Module::open(program.name(), load));
+  ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(tools::choose_method(module)));
+  std::vector<std::string> ids;
+  for (uint32_t i = 0; i < meta.view().delegate_count(); ++i) ids.emplace_back(meta.view().delegate(i).id());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::string out;
+  for (const std::string& id : ids) out += (out.empty() ? "" : "+") + id;
+  return out;
+}
+
 }  // namespace
 
 std::unique_ptr<Side> open_program(const std::string& path, const SideOptions& options) {
@@ -88,38 +106,87 @@ std::unique_ptr<Side> open_program(const std::string& path, const SideOptions& o
       });
 }
 
+namespace {
+
+class Locator {
+ public:
+  Locator(Model& model, const Comparison& comparison, SearchResult& result)
+      : model_(model),
+        is_b_(comparison.b().is_program()),
+        program_(is_b_ ? comparison.b() : comparison.a()),
+        other_(is_b_ ? comparison.a() : comparison.b()),
+        result_(result) {}
+
+  Status run() {
+    const ResultComparison* const wrong = result_.blocks[0].find_wrong();
+    if (wrong == nullptr || !program_.is_program()) return {};
+    if (!result_.blocks[0].has_death) ETB_TRY(search_instructions(*wrong));
+    const bool is_found = !result_.locations.empty() && result_.locations[0].nodes.size() == 1;
+    return is_found ? Status() : search_plugins();
+  }
+
+ private:
+  // The tensors of instructions divide the nodes into blocks.
+  Status search_instructions(const ResultComparison& wrong) {
+    ETB_ASSIGN(const Trace traced, trace(program_, model_.inputs()));
+    const TensorData& output = is_b_ ? wrong.b.value : wrong.a.value;
+    const std::string instruction = find_instruction(traced.blocks, traced.bytes(), output);
+    if (!instruction.empty())
+      result_.notes.push_back(program_.name() + ": '" + model_.name_of(wrong.value) + "' is the result of " +
+                              instruction);
+    ETB_ASSIGN(RecordedValues recorded, assign_values(model_, traced.blocks, traced.bytes()));
+    if (recorded.values.empty()) return {};
+    model_.replace_values(recorded.values);
+    auto recording = Side::of_recording(program_.name(), SideKind::kRecorded);
+    recording->set_recording(std::move(recorded.values), std::move(recorded.instructions));
+    return search_with(std::move(recording),
+                       "the nodes were found with the tensors of the program's instructions");
+  }
+
+  // Inside of a delegate the program has no tensors: its plugins compile the model again.
+  Status search_plugins() {
+    ETB_ASSIGN(const std::string ids, delegates_of(program_));
+    if (ids.empty()) return {};
+    auto plugins = Side::open(ids, program_.options());
+    if (!plugins) {
+      result_.notes.push_back("the nodes inside of '" + ids +
+                              "' were not compared: " + plugins.error().message);
+      return {};
+    }
+    return search_with(*std::move(plugins), "the nodes were found by compiling the model for " + ids +
+                                                " again, because only the program's outputs are known");
+  }
+
+  // Keeps what was found if it has fewer nodes.
+  Status search_with(std::unique_ptr<Side> side, std::string reason) {
+    const Side* of_nodes = &other_;
+    if (other_.kind() == SideKind::kOutputs || other_.is_recorded()) {
+      ETB_ASSIGN(std::unique_ptr<Side> eager, Side::open("eager", {}));
+      of_nodes = eager.get();
+      result_.substitutes.push_back(std::move(eager));
+    }
+    auto by = std::make_unique<Comparison>(model_, is_b_ ? *of_nodes : *side, is_b_ ? *side : *of_nodes,
+                                           CompareOptions{});
+    result_.substitutes.push_back(std::move(side));
+    ETB_ASSIGN(SearchResult inner, search(*by, {}));
+    const bool is_closer =
+        !inner.locations.empty() &&
+        (result_.locations.empty() || inner.locations[0].nodes.size() < result_.locations[0].nodes.size());
+    if (is_closer) result_.take(std::move(inner), std::move(by), std::move(reason));
+    return {};
+  }
+
+  Model& model_;
+  bool is_b_;
+  const Side& program_;
+  const Side& other_;
+  SearchResult& result_;
+};
+
+}  // namespace
+
 Status locate_in_program(Model& model, const Comparison& comparison, SearchResult& result) {
-  const bool is_b = comparison.b().is_program();
-  const Side& program = is_b ? comparison.b() : comparison.a();
-  const Side& other = is_b ? comparison.a() : comparison.b();
-  const ResultComparison* const wrong = result.blocks[0].find_wrong();
-  if (wrong == nullptr || !program.is_program()) return {};
-  ETB_ASSIGN(const Trace traced, trace(program, model.inputs()));
-  const TensorData& output = is_b ? wrong->b.value : wrong->a.value;
-  const std::string instruction = find_instruction(traced.blocks, traced.bytes(), output);
-  if (!instruction.empty())
-    result.notes.push_back(program.name() + ": '" + model.name_of(wrong->value) + "' is the result of " + instruction);
-  ETB_ASSIGN(RecordedValues recorded, assign_values(model, traced.blocks, traced.bytes()));
-  if (recorded.values.empty()) return {};
-  model.replace_values(recorded.values);
-  result.recording = Side::of_recording(program.name(), SideKind::kRecorded);
-  result.recording->set_recording(std::move(recorded.values), std::move(recorded.instructions));
-  const Side* of_nodes = &other;
-  if (other.kind() == SideKind::kOutputs || other.is_recorded()) {
-    ETB_ASSIGN(result.substitute, Side::open("eager", {}));
-    of_nodes = result.substitute.get();
-  }
-  auto inner_comparison = std::make_unique<Comparison>(model, is_b ? *of_nodes : *result.recording,
-                                                       is_b ? *result.recording : *of_nodes, CompareOptions{});
-  ETB_ASSIGN(SearchResult inner, search(*inner_comparison, {}));
-  if (inner.locations.empty()) return {};
-  result.substituted = std::move(inner_comparison);
-  result.locations = std::move(inner.locations);
-  for (size_t i = 0; i < inner.blocks.size(); ++i) {
-    result.blocks.push_back(std::move(inner.blocks[i]));
-    result.is_region.push_back(inner.is_region[i]);
-  }
-  return {};
+  return Locator(model, comparison, result).run();
 }
 
 }  // namespace etb::diff

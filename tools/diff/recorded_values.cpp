@@ -149,7 +149,8 @@ class Assignment {
     double least = HUGE_VAL;
     for (const ir::ValueId id : candidates) {
       const TensorData* const known = model_.find_value(id);
-      if (known == nullptr || out_.values.count(id) != 0 || known->shape.dtype != tensor.shape.dtype) continue;
+      if (known == nullptr || out_.values.count(id) != 0 || known->shape.dtype != tensor.shape.dtype)
+        continue;
       const auto metrics = measure(*known, tensor);
       if (!metrics || !(metrics->snr >= least_snr) || (best && metrics->mse >= least)) continue;
       best = id;
@@ -202,7 +203,8 @@ std::string describe_instruction(const std::map<int32_t, std::string>& names, in
 }
 
 // Adds the outputs of the program, and what `candidates_of` finds for other values.
-Status add_values(const Model& model, const format::EtdumpBlock& block, std::span<const std::byte> debug_buffer,
+Status add_values(const Model& model, const format::EtdumpBlock& block,
+                  std::span<const std::byte> debug_buffer,
                   const std::function<void(const format::EtdumpDebugEvent&, TensorData)>& add_value,
                   Assignment& out) {
   const std::vector<ir::ValueId> outputs = output_values(model);
@@ -296,8 +298,9 @@ std::string find_instruction(const std::vector<format::EtdumpBlock>& blocks,
 
 Result<RecordedValues> read_recorded_values(const Model& model, const ProfileFiles& files) {
   if (files.debug_buffer.empty())
-    return make_error(Code::INVALID_ARGUMENT,
-                      "'" + files.profile + "': a profile needs --debug-buffer FILE, which the run wrote beside it");
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        "'" + files.profile + "': a profile needs --debug-buffer FILE, which the run wrote beside it");
   ETB_ASSIGN(const std::vector<format::EtdumpBlock> blocks, read_profile(files.profile));
   ETB_ASSIGN(const std::string text, format::read_file_text(files.debug_buffer, kMaxFileBytes));
   const std::span<const std::byte> buffer = bytes_of(text);

@@ -18,7 +18,8 @@ struct ProfileFiles {
 
 struct RecordedValues {
   std::map<ir::ValueId, TensorData> values;
-  std::map<ir::ValueId, std::string> instructions;  // that computed them: "instruction 5, native_call_relu.out"
+  std::map<ir::ValueId, std::string>
+      instructions;  // that computed them: "instruction 5, native_call_relu.out"
 };
 
 // Values of a run's events without a record. An operator belongs to the model's node with the same op at the same position

@@ -156,8 +156,7 @@ TEST(RecordedValues, ADamagedFileIsRejectedWithItsName) {
 class CommandRun {
  public:
   explicit CommandRun(const std::string& model, const std::vector<std::string>& more = {}) : model_(model) {
-    std::vector<std::string> compile{"compile", model,        "-o",
-                                     path("m.pte"), "--etrecord", path("m.etrecord")};
+    std::vector<std::string> compile{"compile", model, "-o", path("m.pte"), "--etrecord", path("m.etrecord")};
     compile.insert(compile.end(), more.begin(), more.end());
     EXPECT_EQ(cli(compile).exit, 0);
     const tools::CliRun run = cli({"run", path("m.pte"), "--random", "7", "--profile", path("run.etdp"),

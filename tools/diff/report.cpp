@@ -112,7 +112,8 @@ std::string describe_location(const ReportContext& context, const Comparison& co
   for (const Side* side : {&comparison.a(), &comparison.b()})
     if (const std::string text = side->instruction_of(wrong->value); !text.empty())
       out += fmt::format("  computed  by {} of {}\n", text, side->name());
-  out += fmt::format("  result    {}, {}\n", model.name_of(wrong->value), describe_shape(wrong->b.value.bytes.empty() ? wrong->a.value : wrong->b.value));
+  out += fmt::format("  result    {}, {}\n", model.name_of(wrong->value),
+                     describe_shape(wrong->b.value.bytes.empty() ? wrong->a.value : wrong->b.value));
   out += fmt::format("  verdict   {}\n            {}\n", verdict_text(comparison.b(), wrong->b),
                      verdict_text(comparison.a(), wrong->a));
   if (wrong->metrics) {
@@ -286,12 +287,7 @@ std::string to_text(const ReportContext& context, const SearchResult& result, si
   if (!result.has_divergence()) out += "no divergence\n";
   if (result.has_divergence() && result.locations.empty())
     out += "the outputs diverge; only their values are known, so no node is named\n";
-  if (result.recording && result.substituted)
-    out += "the nodes were found with the tensors of the program's instructions\n";
-  else if (result.substituted)
-    out +=
-        "the nodes were found by comparing with eager, because only the outputs of the other side are "
-        "known\n";
+  if (result.substituted) out += result.reason_of_substitute + '\n';
   for (const std::string& note : result.notes) out += "note: " + note + '\n';
   for (const NodesComparison& block : result.blocks)
     if (!block.obstacle.empty())

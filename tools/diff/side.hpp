@@ -24,7 +24,7 @@ enum class SideKind : uint8_t {
   kReal,      // a quantised model without the rounding of activations to codes
   kOutputs,   // knows the method's outputs only: a program, or arrays
   kRecorded,  // knows tensors that a run wrote to its profile
-  kArchive,   // knows tensors of another archive of the network, such as the float network of a quantised model
+  kArchive,  // knows tensors of another archive of the network, such as the float network of a quantised model
 };
 
 // Returns the outputs of the method for its inputs.
@@ -38,8 +38,8 @@ struct SideOptions {
   host::RegistryOptions registry = {};
   std::vector<std::string> kernel_libraries = {};
   std::vector<std::pair<std::string, std::string>> specs = {};  // compile specs
-  bool is_isolated = false;     // code of plugins runs in a child process
-  uint64_t timeout_ms = 60000;  // of one answer of that process; 0: none
+  bool is_isolated = false;                                     // code of plugins runs in a child process
+  uint64_t timeout_ms = 60000;                                  // of one answer of that process; 0: none
 };
 
 class Side {

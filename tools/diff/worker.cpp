@@ -158,8 +158,9 @@ tl::unexpected<Error> Worker::die(const char* reason_of_kill) {
   }
   ::kill(-pid_, SIGKILL);  // its descendants
   pid_ = -1;
-  return make_error(Code::UNAVAILABLE,
-                    reason_of_kill != nullptr ? reason_of_kill : "its process ended with " + describe_end(status));
+  return make_error(Code::UNAVAILABLE, reason_of_kill != nullptr
+                                           ? reason_of_kill
+                                           : "its process ended with " + describe_end(status));
 }
 
 void Worker::end() {
