@@ -204,11 +204,20 @@ Json side_json(const SideResult& side) {
           {"values", first_values(side.value)}};
 }
 
+// Name of the event of the instruction that computed a recorded value; "" for other sides.
+std::string event_of(const Comparison& comparison, ir::ValueId value) {
+  const std::string of_b = comparison.b().instruction_of(value);
+  const std::string text = of_b.empty() ? comparison.a().instruction_of(value) : of_b;
+  const size_t comma = text.find(", ");
+  return comma == std::string::npos ? "" : text.substr(comma + 2);
+}
+
 Json result_json(const ReportContext& context, const ResultComparison& one) {
   const Model& model = context.comparison.model();
   Json out{{"name", model.name_of(one.value)},
            {"node", node_json(model, one.node)},
            {"shape", describe_shape(one.a.value)},
+           {"event", event_of(context.comparison, one.value)},
            {"a", side_json(one.a)},
            {"b", side_json(one.b)}};
   Json& metrics = out["metrics"] = Json::object();
@@ -343,13 +352,17 @@ std::string to_tsv(const ReportContext& context, const SearchResult& result, con
   for (const Row& row : rows_of(result)) {
     std::vector<std::string> ops;
     for (const uint32_t node : row.block->nodes) ops.push_back(model.node_name(node));
-    const bool is_call = result.is_region[row.block_index];
+    const std::string event = event_of(context.comparison, row.result->value);
+    const std::vector<std::string> runtime_ops = !event.empty() ? std::vector{event}
+                                                 : result.is_region[row.block_index]
+                                                     ? std::vector<std::string>{"DELEGATE_CALL"}
+                                                     : ops;
     const std::string handles = handles_text(model, row.block->nodes);
     const double value = row.result->metrics ? metric(*row.result->metrics, gap) : HUGE_VAL;
     const std::string cells[] = {handles,
                                  python_list(ops),
                                  first_values(row.result->a.value),
-                                 python_list(is_call ? std::vector<std::string>{"DELEGATE_CALL"} : ops),
+                                 python_list(runtime_ops),
                                  handles,
                                  first_values(row.result->b.value),
                                  fmt::format("[{}]", value),

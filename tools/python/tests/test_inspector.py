@@ -193,6 +193,7 @@ def test_the_numeric_gap_of_each_node(tmp_path: Path) -> None:
         assert all(row["gap"][0] < 1e-10 for row in rows)
     assert all(row["gap"][0] > 80 for row in inspector.numeric_gap_rows("SNR", model=archive("lenet")))
     first = inspector.numeric_gap_rows("L1", model=archive("lenet"))[0]
+    assert first["runtime_ops"] == ["native_call_convolution.out"]
     assert "conv2d" in first["aot_ops"] and first["stacktraces"]["conv2d"] is not None
     assert first["aot_intermediate_output"].shape == first["runtime_intermediate_output"].shape
     frame = pytest.importorskip("pandas") and inspector.calculate_numeric_gap("MSE", model=archive("lenet"))

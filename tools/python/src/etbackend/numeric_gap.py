@@ -55,7 +55,7 @@ def _row(block: Mapping[str, Any], result: Mapping[str, Any], folder: str, index
         "aot_debug_handle": handles,
         "aot_ops": ops,
         "aot_intermediate_output": a,
-        "runtime_ops": ["DELEGATE_CALL"] if block["is_region"] else ops,
+        "runtime_ops": [result["event"]] if result["event"] else ops,
         "runtime_debug_handle": handles,
         "runtime_intermediate_output": b,
         "gap": [],
