@@ -12,8 +12,10 @@
 #include "tools/command.hpp"
 #include "tools/command_facts.hpp"
 #include "tools/compile/extensions.hpp"
+#include "tools/diff/archive_values.hpp"
 #include "tools/diff/command_comparator.hpp"
 #include "tools/diff/output_sides.hpp"
+#include "tools/diff/program_side.hpp"
 #include "tools/diff/recorded_values.hpp"
 #include "tools/diff/report.hpp"
 #include "tools/diff/repro.hpp"
@@ -36,13 +38,15 @@ struct Options {
   ExtensionOptions extensions;
   std::vector<std::string> kernel_libraries;
   std::vector<std::string> metrics;  // NAME=COMMAND
-  std::string save_folder;
+  std::string save_folder, values_folder;
   std::string tsv;  // file
   std::string gap = "mse";
   std::string debug_buffer, record;  // beside a profile
   uint32_t test_case = 0;
   uint32_t top = 10;
-  bool each_node = false, borders_only = false, all = false, json = false;
+  uint32_t timeout_s = 60;
+  bool each_node = false, borders_only = false, all = false, json = false, in_process = false;
+  bool representative_inputs = false;
 };
 
 bool has_input_options(const InputOptions& inputs) {
@@ -77,6 +81,19 @@ Result<std::vector<diff::Comparator>> parse_metrics(const std::vector<std::strin
   return out;
 }
 
+// Chooses the quantised one of two archives as the model, or else the second one.
+Status choose_model(Options& options) {
+  if (!options.archive.empty()) return {};
+  for (const std::string& side : {options.a, options.b})
+    if (find_file_kind(side) != FileKind::kArchive)
+      return make_error(
+          Code::INVALID_ARGUMENT,
+          "'" + side + "' is no archive: --model MODEL.pt2 is required, except for two archives");
+  ETB_ASSIGN(const bool is_first, diff::is_quantised_and_other_is_not(options.a, options.b));
+  options.archive = is_first ? options.a : options.b;
+  return {};
+}
+
 struct Sides {
   diff::OpenedSide a, b;
 
@@ -88,22 +105,36 @@ Result<Sides> open_sides(const Options& options, const Session& session) {
   diff::SideOptions side;
   side.registry = registry_options(session);
   side.kernel_libraries = options.kernel_libraries;
+  side.is_isolated = !options.in_process;
+  side.timeout_ms = uint64_t{options.timeout_s} * 1000;
   Sides out;
-  ETB_ASSIGN(out.a, diff::open_side(options.a, side, options.test_case));
-  ETB_ASSIGN(out.b, diff::open_side(options.b, side, options.test_case));
+  for (const auto& [text, opened] : {std::pair(&options.a, &out.a), std::pair(&options.b, &out.b)}) {
+    if (*text == options.archive) {
+      opened->side = diff::Side::of_model(*text);
+      continue;
+    }
+    ETB_ASSIGN(*opened, diff::open_side(*text, side, options.test_case));
+  }
+  if (options.representative_inputs) {
+    ETB_ASSIGN(out.a.inputs, diff::read_representative_inputs(options.record));
+  }
   return out;
 }
 
-// `inputs` owns the tensors that the model refers to.
-Result<diff::Model> open_model(const Options& options, const Extensions& extensions, const Sides& sides,
-                               std::unique_ptr<MethodInputs>& inputs) {
+diff::ModelOptions model_options(const Options& options, const Extensions& extensions) {
   diff::ModelOptions model;
   model.extensions = &extensions;
   model.kernel_libraries = options.kernel_libraries;
+  return model;
+}
+
+// `inputs` owns the tensors that the model refers to.
+Result<diff::Model> open_model(const Options& options, diff::ModelOptions& model, const Sides& sides,
+                               std::unique_ptr<MethodInputs>& inputs) {
   for (const diff::Side* side : {sides.a.side.get(), sides.b.side.get()}) {
-    ETB_ASSIGN(const std::vector<std::string> ops, side->preserved_ops());
-    model.preserved_ops.insert(ops.begin(), ops.end());
-    model.keeps_quantized_constants |= side->kind() == diff::SideKind::kPlugins;
+    model.preserved_ops.insert(side->preserved_ops().begin(), side->preserved_ops().end());
+    model.keeps_quantized_constants |=
+        side->kind() == diff::SideKind::kPlugins || side->kind() == diff::SideKind::kArchive;
   }
   ETB_ASSIGN(diff::Model out, diff::Model::open(options.archive, model));
   const auto set_inputs = [&](const host::MethodMeta& meta) -> Result<std::vector<host::EValue>> {
@@ -117,14 +148,24 @@ Result<diff::Model> open_model(const Options& options, const Extensions& extensi
   return out;
 }
 
-// Reads the tensors of profiles. Nodes then read them instead of those of the run node by node.
-Status read_recordings(const Options& options, Sides& sides, diff::Model& model) {
+Result<diff::RecordedValues> values_of_archive(const diff::Model& model, const std::string& archive,
+                                               const diff::ModelOptions& options) {
+  diff::RecordedValues out;
+  ETB_ASSIGN(out.values, diff::read_archive_values(model, archive, options));
+  return out;
+}
+
+// Reads the tensors of profiles and of other archives. Nodes then read them instead of those of the run node by node.
+Status read_recordings(const Options& options, const diff::ModelOptions& model_options, Sides& sides,
+                       diff::Model& model) {
   for (diff::Side* side : {sides.a.side.get(), sides.b.side.get()}) {
-    if (side->kind() != diff::SideKind::kRecorded) continue;
-    ETB_ASSIGN(auto values,
-               diff::read_recorded_values(model, {side->name(), options.debug_buffer, options.record}));
-    model.replace_values(values);
-    side->set_recording(std::move(values));
+    if (!side->is_recorded()) continue;
+    const bool is_archive = side->kind() == diff::SideKind::kArchive;
+    ETB_ASSIGN(auto values, is_archive ? values_of_archive(model, side->name(), model_options)
+                                       : diff::read_recorded_values(
+                                             model, {side->name(), options.debug_buffer, options.record}));
+    model.replace_values(values.values);
+    side->set_recording(std::move(values.values), std::move(values.instructions));
   }
   return {};
 }
@@ -154,12 +195,28 @@ Status save(const Options& options, const diff::SearchResult& result, diff::Repo
   return {};
 }
 
+// Writes the tensors of both sides for each result, in the order of the report's results.
+Status save_values(const std::string& folder, const diff::SearchResult& result) {
+  if (folder.empty()) return {};
+  ETB_TRY(conformance::make_folder(folder));
+  size_t index = 0;
+  for (const diff::NodesComparison& block : result.blocks)
+    for (const diff::ResultComparison& one : block.results) {
+      const std::string place = fmt::format("{}/{}", folder, index++);
+      if (!one.metrics) continue;
+      ETB_TRY(diff::write_array(place + ".a.npy", one.a.value));
+      ETB_TRY(diff::write_array(place + ".b.npy", one.b.value));
+    }
+  return {};
+}
+
 Result<ExitCode> run(Options options, Session& session) {
   ETB_ASSIGN(
       const bool has_document,
       uses_standard_output({{"--tsv", options.tsv}, {"--json", options.json ? kStandardFile : ""}}, session));
   if (!options.tsv.empty() && options.tsv != kStandardFile) ETB_TRY(format::expect_writable(options.tsv));
   if (!options.save_folder.empty()) ETB_TRY(conformance::make_folder(options.save_folder));
+  ETB_TRY(choose_model(options));
   ETB_ASSIGN(options.archive, input_path(options.archive, session));
   ETB_TRY(expect_kind(options.archive, {FileKind::kArchive}, "an archive of torch.export.save (.pt2)"));
   ETB_ASSIGN(std::vector<diff::Comparator> comparators, parse_metrics(options.metrics));
@@ -168,18 +225,20 @@ Result<ExitCode> run(Options options, Session& session) {
   ETB_ASSIGN(Sides sides, open_sides(options, session));
   ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
   std::unique_ptr<MethodInputs> inputs;
-  ETB_ASSIGN(diff::Model model, open_model(options, extensions, sides, inputs));
-  ETB_TRY(read_recordings(options, sides, model));
+  diff::ModelOptions of_model = model_options(options, extensions);
+  ETB_ASSIGN(diff::Model model, open_model(options, of_model, sides, inputs));
+  ETB_TRY(read_recordings(options, of_model, sides, model));
   const diff::Comparison comparison(model, *sides.a.side, *sides.b.side,
                                     {std::move(comparators), options.inputs.random_seed.value_or(0)});
   Progress progress(session.quiet);
   ETB_ASSIGN(
-      const diff::SearchResult result,
+      diff::SearchResult result,
       diff::search(comparison, {{options.each_node}, options.borders_only, options.all},
                    [&](size_t done, size_t count) {
                      progress.show_often(fmt::format("compared {} of {}", done, count_of(count, "block")));
                    }));
   progress.erase();
+  if (result.locations.empty()) ETB_TRY(diff::locate_in_program(model, comparison, result));
   diff::ReportContext context{comparison,
                               with_input_named(options.archive, session),
                               describe_inputs(options.inputs, !sides.inputs().empty()),
@@ -187,6 +246,7 @@ Result<ExitCode> run(Options options, Session& session) {
                               {},
                               {}};
   ETB_TRY(save(options, result, context, session));
+  ETB_TRY(save_values(options.values_folder, result));
   if (!options.tsv.empty())
     ETB_TRY(write_output(options.tsv, diff::to_tsv(context, result, options.gap), session));
   if (options.json)
@@ -207,9 +267,10 @@ void register_diff(CLI::App& app, Session& session) {
       "codes), plugins joined by +, or a plugin's path";
   command->add_option("A", options->a, "One side: " + side)->required();
   command->add_option("B", options->b, "The other side, as A")->required();
-  command->add_option("--model", options->archive, "Archive of torch.export.save; - for standard input")
-      ->type_name("MODEL.pt2")
-      ->required();
+  command
+      ->add_option("--model", options->archive,
+                   "Archive of torch.export.save; - for standard input; not needed if A and B are archives")
+      ->type_name("MODEL.pt2");
   add_input_options(*command, options->inputs);
   command
       ->add_option(
@@ -227,9 +288,12 @@ void register_diff(CLI::App& app, Session& session) {
                    "Further distance: COMMAND A.npy B.npy prints a number for each result; repeatable")
       ->type_name("NAME=COMMAND")
       ->allow_extra_args(false);
-  command->add_option("--debug-buffer,--debug_buffer_path", options->debug_buffer, "Tensors of a profile")->type_name("FILE");
+  command->add_option("--debug-buffer,--debug_buffer_path", options->debug_buffer, "Tensors of a profile")
+      ->type_name("FILE");
   command->add_option("--etrecord", options->record, "Record of the compilation, for a profile")
       ->type_name("FILE");
+  command->add_flag("--representative-inputs", options->representative_inputs,
+                    "Use the inputs that the record of --etrecord has");
   command->add_option("--testset", options->test_case, "Index of the test case, for a bundled program")
       ->check(whole_number(0, UINT32_MAX))
       ->type_name("INDEX");
@@ -242,6 +306,10 @@ void register_diff(CLI::App& app, Session& session) {
       ->add_option("--save", options->save_folder,
                    "Save the nodes found with their inputs to this folder, for verify --replay")
       ->type_name("FOLDER");
+  command
+      ->add_option("--save-values", options->values_folder,
+                   "Save the tensors of result N of the report to this folder, as N.a.npy and N.b.npy")
+      ->type_name("FOLDER");
   command->add_option("--top", options->top, "Rows of the table, those with the largest errors; 0: all")
       ->check(whole_number(0, UINT32_MAX))
       ->capture_default_str();
@@ -252,6 +320,15 @@ void register_diff(CLI::App& app, Session& session) {
   command->add_option("--gap", options->gap, "Metric in the column gap of --tsv")
       ->check(one_of(diff::metric_names()))
       ->capture_default_str();
+  command
+      ->add_option("--timeout", options->timeout_s,
+                   "Limit for a plugin to compile and run a block; 0: none. It runs in a child process, "
+                   "whose end is reported")
+      ->check(whole_number(0, UINT32_MAX))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  command->add_flag("--in-process", options->in_process,
+                    "Run plugins in this process, without isolation, for a debugger");
   command->add_flag("--json", options->json, "Print one JSON object");
   run_as(command, session, [options, &session] { return run(*options, session); });
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -134,6 +136,128 @@ TEST(DiffCommand, FindsACodeWhoseRangeIsTooSmall) {
   EXPECT_THAT(found["nodes"][0]["op"].get<std::string>(), HasSubstr("quantize_per_tensor"));
   EXPECT_EQ(found["result"]["a"]["verdict"], "right");
   EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
+}
+
+std::string pair_of(const std::string& name) {
+  return kRoot + "/tests/fixtures/quantised_pairs/" + name + ".pt2";
+}
+
+// The network is normalised; PT2E merges that into the weights.
+TEST(DiffCommand, ExplainsWhatQuantisationOfAFloatNetworkLoses) {
+  const CliRun run = cli({"diff", pair_of("net"), pair_of("net_q8"), "--random", "7", "--json"});
+  ASSERT_EQ(run.exit, 0) << run.out.substr(0, 2000) << run.err;
+  const json report = json::parse(run.out);
+  EXPECT_EQ(report["model"], pair_of("net_q8"));
+  size_t judged = 0;
+  double largest = 0;
+  for (const json& block : report["blocks"])
+    for (const json& result : block["results"]) {
+      judged += result["a"]["verdict"] == "right" && result["b"]["verdict"] == "right" ? 1 : 0;
+      largest = std::max(largest, result["metrics"]["max_abs"].get<double>());
+    }
+  EXPECT_GE(judged, 15u);    // each node, each quantisation, and the whole network
+  EXPECT_GT(largest, 1e-3);  // the two sides do differ
+  // The order of the sides does not matter.
+  EXPECT_EQ(cli({"diff", pair_of("net_q8"), pair_of("net"), "--random", "7"}).exit, 0);
+}
+
+TEST(DiffCommand, FindsTheQuantisationWhoseCalibrationSawSmallerInputs) {
+  host::ScratchDir folder;
+  const CliRun run = cli(
+      {"diff", pair_of("net"), pair_of("net_q8_range"), "--random", "7", "--json", "--save", folder.path()});
+  ASSERT_EQ(run.exit, 1) << run.err;
+  const json found = json::parse(run.out)["divergences"][0];
+  ASSERT_EQ(found["nodes"].size(), 2u) << found;
+  EXPECT_THAT(found["nodes"][0]["op"].get<std::string>(), HasSubstr("quantize_per_tensor"));
+  EXPECT_EQ(found["nodes"][0]["name"], "quantize_per_tensor");  // of the input
+  EXPECT_EQ(found["result"]["node"]["source"]["file"], "make_quantised_pairs.py");
+  EXPECT_EQ(found["result"]["a"]["verdict"], "right");
+  EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
+  EXPECT_THAT(found["repro"].get<std::string>(), HasSubstr(folder.path()));
+}
+
+TEST(DiffCommand, FindsTheNodeWhoseWeightIsNotThatOfTheFloatNetwork) {
+  const CliRun run =
+      cli({"diff", pair_of("net"), pair_of("net_q8_weight"), "--random", "7", "--json", "--all"});
+  ASSERT_EQ(run.exit, 1) << run.err;
+  const json report = json::parse(run.out);
+  ASSERT_EQ(report["divergences"].size(), 1u) << report["divergences"];
+  const json& found = report["divergences"][0]["result"];
+  EXPECT_EQ(found["node"]["name"], "conv2d_2");
+  EXPECT_EQ(found["node"]["source"]["module"], "third");
+  EXPECT_EQ(found["a"]["verdict"], "wrong");
+  const CliRun text = cli({"diff", pair_of("net"), pair_of("net_q8_weight"), "--random", "7"});
+  EXPECT_THAT(text.out, HasSubstr("other numbers than quantisation explains"));
+}
+
+TEST(DiffCommand, ArchivesOfDifferentNetworksAreRejected) {
+  const CliRun inputs = cli({"diff", pair_of("net"), zoo("bert.pt2")});
+  EXPECT_EQ(inputs.exit, 4) << inputs.out << inputs.err;
+  EXPECT_THAT(inputs.err, HasSubstr("inputs"));
+  const CliRun one = cli({"diff", pair_of("net"), "portable"});
+  EXPECT_EQ(one.exit, 2) << one.err;
+  EXPECT_THAT(one.err, HasSubstr("--model"));
+}
+
+// int64 masks make float32 overflow in the middle of the network, and float64 does not.
+TEST(DiffCommand, DoesNotJudgeWhatFollowsAnOverflow) {
+  const CliRun run =
+      cli({"diff", "eager", "portable", "--model", zoo("bert.pt2"), "--random", "7", "--json"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const json report = json::parse(run.out);
+  const json& whole = report["blocks"].back();
+  EXPECT_THAT(whole["obstacle"].get<std::string>(), HasSubstr("leave the range"));
+  EXPECT_EQ(whole["results"][0]["a"]["verdict"], "unjudged");
+}
+
+// XNNPACK turns NaN into numbers, and rounds near ties of codes otherwise.
+TEST(DiffCommand, HasNoFalseAlarmOfXnnpackForOverflowsAndCodes) {
+  if (!std::filesystem::exists(std::string(ETB_PLUGIN_DIR) + "/xnnpack.json"))
+    GTEST_SKIP() << "no XNNPACK plugin in this build";
+  for (const std::string model : {"bert", "mlp_8da4w", "mlp_q8_dynamic"})
+    for (const std::string seed : {"7", "8"}) {
+      const CliRun run = cli({"--plugin-path", ETB_PLUGIN_DIR, "diff", "eager", "xnnpack", "--model",
+                              zoo(model + ".pt2"), "--random", seed});
+      EXPECT_EQ(run.exit, 0) << model << ", seed " << seed << '\n' << run.out.substr(0, 3000) << run.err;
+    }
+}
+
+TEST(DiffCommand, JudgesBlockWiseQuantisation) {
+  const CliRun run = cli({"diff", "eager", "portable", "--model", zoo("mlp_8da4w.pt2"), "--random", "7",
+                          "--each-node", "--json"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  for (const json& block : json::parse(run.out)["blocks"])
+    for (const json& result : block["results"]) EXPECT_EQ(result["a"]["verdict"], "right") << block;
+}
+
+// The program cuts its inputs to a smaller range.
+TEST(DiffCommand, NamesNodeAndInstructionOfAProgramWithoutARecord) {
+  host::ScratchDir folder;
+  const std::string program = folder.path("net.pte");
+  ASSERT_EQ(cli({"compile", pair_of("net_q8_range"), "-o", program}).exit, 0);
+  for (const std::string other : {"eager", "portable"}) {
+    const CliRun run = cli({"diff", other, program, "--model", pair_of("net"), "--random", "7", "--json"});
+    ASSERT_EQ(run.exit, 1) << run.err;
+    const json report = json::parse(run.out);
+    ASSERT_FALSE(report["divergences"].empty()) << report["notes"];
+    const json& found = report["divergences"][0];
+    EXPECT_EQ(found["nodes"][0]["name"], "conv2d") << found;
+    EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
+    EXPECT_THAT(found["instruction"].get<std::string>(),
+                testing::MatchesRegex("instruction [0-9]+, native_call_convolution.out"));
+    EXPECT_THAT(report["notes"].dump(), HasSubstr("is the result of instruction"));
+  }
+}
+
+TEST(DiffCommand, SavesTheTensorsOfBothSides) {
+  host::ScratchDir folder;
+  const CliRun run = cli({"diff", "eager", "portable", "--model", kDigits, "--random", "7", "--json",
+                          "--save-values", folder.path("values")});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const auto a = read_npy(folder.path("values/0.a.npy")), b = read_npy(folder.path("values/0.b.npy"));
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->sizes, b->sizes);
+  EXPECT_FALSE(a->bytes.empty());
 }
 
 TEST(DiffCommand, WritesTheTableOfTheNumericGap) {

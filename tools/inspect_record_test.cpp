@@ -9,6 +9,9 @@
 #include <set>
 
 #include "host/testing/scratch_dir.hpp"
+#include "partitioner_sdk/record/record.hpp"
+#include "partitioner_sdk/record/saved_values.hpp"
+#include "tools/run/npy.hpp"
 #include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
@@ -179,6 +182,58 @@ TEST(InspectRecord, PrintsTheTotalOfAModule) {
       cli({"inspect", recorded.profile(), "--etrecord", recorded.record(), "--total-for", "conv", "--json"});
   ASSERT_EQ(run.exit, 0) << run.err;
   EXPECT_GT(Json::parse(run.out)["total"], 0);
+}
+
+// Adds outputs to a record, as update_reference_outputs() of ExecuTorch does. `change` is added to each number.
+void add_reference_outputs(const std::string& path, const std::string& npy, float change) {
+  auto record = record::read_record_file(path);
+  ASSERT_TRUE(record) << record.error().message;
+  auto array = read_npy(npy);
+  ASSERT_TRUE(array) << array.error().message;
+  const std::span<float> numbers(reinterpret_cast<float*>(array->bytes.data()),
+                                 array->bytes.size() / sizeof(float));
+  for (float& number : numbers) number += change;
+  using List = record::SavedValue::List;
+  const record::SavedValue output{
+      record::SavedTensor{static_cast<ir::Dtype>(array->dtype), array->sizes, array->bytes}};
+  const record::SavedValue one_case{List{output}};
+  const auto outputs = record::write_saved_value({record::SavedValue::Dict{{"forward", {List{one_case}}}}});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  record->reference_outputs = *outputs;
+  ASSERT_TRUE(record::write_record_file(*record, path));
+}
+
+// PyTorch computed the arrays of the fixtures. The flags are those of ExecuTorch's inspector_cli.
+TEST(InspectRecord, ComparesOutputsWithTheReferenceOutputsOfTheRecord) {
+  const Recorded recorded("archives/lenet.pt2", "");
+  ScratchDir dir;
+  const std::string profile = dir.path("run.etdp"), buffer = dir.path("run.bin");
+  const CliRun run = cli({"run", recorded.program(), "--input", kFixtures + "archives/lenet.in.0.npy",
+                          "--profile", profile, "--debug-buffer", buffer, "--print-output", "none"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const auto inspect = [&](const std::string& form) {
+    return cli({"inspect", "--etdump_path", profile, "--etrecord_path", recorded.record(),
+                "--debug_buffer_path", buffer, "--compare_results", form});
+  };
+  EXPECT_EQ(inspect("--json").exit, 3);  // no reference outputs yet
+  const std::string reference = kFixtures + "archives/lenet.out.0.npy";
+  add_reference_outputs(recorded.record(), reference, 0);
+  const CliRun equal = inspect("--json");
+  ASSERT_EQ(equal.exit, 0) << equal.err;
+  const Json rows = Json::parse(equal.out)["outputs"];
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_LT(rows[0]["mse"], 1e-10);
+  EXPECT_GT(rows[0]["cosine_similarity"], 0.999999);
+  EXPECT_TRUE(rows[0]["snr_db"].is_null() || rows[0]["snr_db"] > 80);
+  add_reference_outputs(recorded.record(), reference, 0.5f);
+  const Json changed = Json::parse(inspect("--json").out)["outputs"][0];
+  EXPECT_NEAR(changed["mse"].get<double>(), 0.25, 1e-4);
+  EXPECT_NEAR(changed["max_abs"].get<double>(), 0.5, 1e-3);
+  EXPECT_EQ(changed["method"], "forward");
+  EXPECT_THAT(cli({"inspect", profile, "--etrecord", recorded.record(), "--debug_buffer_path", buffer,
+                   "--compare_results"})
+                  .out,
+              HasSubstr("forward, test case 0, output 0: SNR "));
 }
 
 TEST(InspectRecord, NamesWhatIsMissing) {

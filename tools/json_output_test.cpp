@@ -49,6 +49,9 @@ std::vector<Row> rows(const host::ScratchDir& dir) {
       {{"size", kProgram}, {"parts", "modules", "operators", "tensor_data", "overview"}},
       {{"diff-program", kProgram, kProgram}, {"is_equal"}},
       {{"bench", kProgram, "--list"}, {"variants"}},
+      {{"diff", "eager", "portable", "--model", kArchive},
+       {"a", "b", "model", "has_divergence", "divergences", "blocks", "notes"}},
+      {{"inspect", kFixtures + "etrecord/add.etdp"}, {}},
   };
 }
 
@@ -72,8 +75,8 @@ TEST(JsonOutput, NoCommandIsMissingAbove) {
   for (const Row& row : rows(dir)) tested.insert(row.args[0]);
   const std::string help = cli({"--help"}).out;
   for (const std::string& name : tested) EXPECT_NE(help.find(name), std::string::npos) << name;
-  for (const char* name : {"bench", "compile", "diff-program", "exit-codes", "explain", "graph", "info",
-                           "list", "new", "run", "size", "verify"})
+  for (const char* name : {"bench", "compile", "diff", "diff-program", "exit-codes", "explain", "graph",
+                           "info", "inspect", "list", "new", "run", "size", "verify"})
     EXPECT_EQ(tested.count(name), 1u) << name;
 }
 

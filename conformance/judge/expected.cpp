@@ -41,7 +41,7 @@ class Noise {
       for (int64_t i = 0; i < result.numel(); ++i) values[i] += error->second * (2 * random_.uniform() - 1);
       return;
     }
-    if (op.rfind("quantized_decomposed.quantize", 0) != 0) return;
+    if (op.rfind("quantized_decomposed.quantize", 0) != 0 && errors_.count(node) == 0) return;
     has_codes_ = true;
     if (result.dtype() == host::Dtype::INT8) move_codes(result.data_as<int8_t>(), result.numel(), -127, 126);
     if (result.dtype() == host::Dtype::UINT8) move_codes(result.data_as<uint8_t>(), result.numel(), 1, 254);
@@ -62,6 +62,49 @@ class Noise {
   double size_;
   const NodeErrors& errors_;
   bool has_codes_ = false;
+};
+
+// Finds the nodes whose results leave the range of the dtype that the graph stores.
+class OverflowWatch {
+ public:
+  explicit OverflowWatch(const graph::View& view)
+      : method_(view.method()), overflows_(method_.node_count(), false) {}
+
+  void see(uint32_t node, const host::Tensor& result) {
+    if (result.dtype() != host::Dtype::FLOAT64 || node >= overflows_.size()) return;
+    const double largest = largest_of(node);
+    const auto* const values = result.data_as<double>();
+    for (int64_t i = 0; i < result.numel() && !overflows_[node]; ++i)
+      overflows_[node] = std::isfinite(values[i]) && std::abs(values[i]) > largest;
+  }
+
+  void mark(std::vector<ExpectedTensor>& outputs) const {
+    std::vector<bool> follows(method_.value_count(), false), is_source(method_.value_count(), false);
+    for (uint32_t i = 0; i < overflows_.size(); ++i) {
+      const graph::Node node = method_.node(i);
+      bool any = false;
+      for (const graph::Value& operand : node.operands())
+        any = any || follows[operand.id()] || is_source[operand.id()];
+      for (const graph::Value& result : node.results()) {
+        follows[result.id()] = any;
+        is_source[result.id()] = overflows_[i];
+      }
+    }
+    for (uint32_t i = 0; i < outputs.size(); ++i)
+      outputs[i].follows_overflow = follows[method_.output(i).id()];
+  }
+
+ private:
+  double largest_of(uint32_t node) const {
+    for (const graph::Value& result : method_.node(node).results()) {
+      const auto dtype = static_cast<etb_dtype>(result.spec().dtype);
+      if (result.is_tensor() && is_floating(dtype)) return float_format(dtype).largest;
+    }
+    return HUGE_VAL;
+  }
+
+  graph::Graph method_;
+  std::vector<bool> overflows_;
 };
 
 std::vector<double> values_of(const host::Tensor& tensor) {
@@ -91,13 +134,17 @@ struct Subgraph {
 
 Result<std::vector<ExpectedTensor>> run(const Subgraph& graph, const std::vector<TensorData>& inputs,
                                         Noise* noise) {
+  ETB_ASSIGN(const graph::View view, graph::View::open(graph.image));
+  OverflowWatch overflows(view);
   host::ExecutorOptions options;
   options.precision = host::Precision::kFloat64;
   options.read_constant = graph.read_constant;
-  if (noise != nullptr)
-    options.on_result = [noise](std::string_view op, uint32_t node, host::Tensor& result) {
+  options.on_result = [&](std::string_view op, uint32_t node, host::Tensor& result) {
+    if (noise != nullptr)
       noise->change_result(op, node, result);
-    };
+    else
+      overflows.see(node, result);
+  };
   ETB_ASSIGN(host::GraphExecutor executor,
              host::GraphExecutor::make(graph.image, reference_kernels(), options));
   if (executor.input_count() != inputs.size())
@@ -115,6 +162,7 @@ Result<std::vector<ExpectedTensor>> run(const Subgraph& graph, const std::vector
     made.values = values_of(tensor);
     made.is_floating = tensor.dtype() == host::Dtype::FLOAT64;
   }
+  if (noise == nullptr) overflows.mark(out);
   return out;
 }
 

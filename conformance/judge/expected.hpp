@@ -26,9 +26,12 @@ struct ExpectedTensor {
   std::vector<double> bounds;                // allowed difference, by element
   std::vector<std::vector<double>> answers;  // integer outputs: values in the runs with changes
   bool is_floating = true;
+  // It follows from a value that the stored dtype cannot hold, and float64 can: the reference cannot judge it.
+  bool follows_overflow = false;
 };
 
-// Errors of values beside their rounding, by node of the image: the results of the node are up to that much off.
+// Errors of values beside their rounding, by node of the image: the results of the node are up to that much off. The
+// results of such a node with integers of 8 bits are codes, of which some differ by one.
 using NodeErrors = std::map<uint32_t, double>;
 
 // Runs the graph of a verified image. `inputs` are dense. The contract's units are those of the changes.

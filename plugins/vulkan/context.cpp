@@ -145,12 +145,12 @@ Status VulkanContext::resize(const auto& size_of_input) {
   ETB_TRY(solver_.solve());
   gpu::make_dispatches(state_.plan.graph, state_.plan.family, solver_.shapes(), state_.plan.aliases,
                        dispatches_);
-  ETB_TRY(record());
+  ETB_TRY(record(is_timed_));
   is_recorded_ = true;
   return {};
 }
 
-Status VulkanContext::record() {
+Status VulkanContext::record(bool is_timed) {
   const Device& device = *state_.device;
   const DeviceFunctions& vk = device.functions();
   VkCommandBufferBeginInfo begin{};
@@ -160,6 +160,14 @@ Status VulkanContext::record() {
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  const auto stamp = [&](size_t index) {
+    if (is_timed)
+      vk.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, timestamps_.get(),
+                           static_cast<uint32_t>(index));
+  };
+  if (is_timed)
+    vk.CmdResetQueryPool(commands_, timestamps_.get(), 0, static_cast<uint32_t>(times_ns_.size()));
+  stamp(0);
   for (size_t i = 0; i < dispatches_.size(); ++i) {
     if (state_.plan.needs_barrier[i])
       vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
@@ -167,6 +175,7 @@ Status VulkanContext::record() {
     // Kernels for other sizes may read texels of another format.
     if (bound_[i] != dispatches_[i].kernel) write_descriptors(i);
     record_dispatch(dispatches_[i], sets_[i]);
+    stamp(i + 1);
   }
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
   vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
@@ -226,7 +235,51 @@ Status VulkanContext::read_outputs(const Run& run) {
   return {};
 }
 
+// Reports an event for each node that has dispatches. The device's clock is another one: its last time stamp is the end of
+// the run on the host's clock.
+Status VulkanContext::run_timed(const Run& run) {
+  const uint64_t begin_ns = run.host().now_ns();
+  ETB_TRY(state_.device->run(commands_, fence_.get()));
+  const uint64_t end_ns = run.host().now_ns();
+  ETB_TRY(state_.device->read_timestamps(timestamps_, times_ns_));
+  const auto on_host = [&](uint64_t stamp_ns) {
+    const uint64_t before_end = times_ns_.back() - stamp_ns;
+    return end_ns - std::min(before_end, end_ns - begin_ns);
+  };
+  for (size_t i = 0; i < dispatches_.size();) {
+    const size_t first = i;
+    while (i < dispatches_.size() && dispatches_[i].node == dispatches_[first].node) ++i;
+    etb_event event{};
+    event.struct_size = ETB_INIT_SIZE(etb_event);
+    event.flags = ETB_EVENT_LOSSY;
+    event.name = event_names_[dispatches_[first].node].c_str();
+    event.debug_id = -1;
+    event.begin_ticks = on_host(times_ns_[first]);
+    event.end_ticks = on_host(times_ns_[i]);
+    event.timebase = ETB_TIMEBASE_HOST;
+    event.ns_numerator = event.ns_denominator = 1;
+    ETB_TRY(from_host(run.raw().events->put(run.raw().events->ctx, &event), "event sink"));
+  }
+  return {};
+}
+
+// Prepares for a host that profiles, or no longer does.
+Status VulkanContext::set_timed(bool is_timed) {
+  if (is_timed == is_timed_) return {};
+  if (is_timed && event_names_.empty()) {
+    times_ns_.resize(dispatches_.size() + 1);
+    ETB_ASSIGN(timestamps_, state_.device->make_timestamps(static_cast<uint32_t>(times_ns_.size())));
+    for (const gpu::GpuNode& node : state_.plan.graph.nodes) event_names_.push_back(gpu::event_name(node));
+  }
+  is_timed_ = is_timed;
+  is_recorded_ = false;
+  return {};
+}
+
 Status VulkanContext::execute(const Run& run) {
+  ETB_TRY(created_);
+  const bool has_events = run.raw().events != nullptr;
+  ETB_TRY(set_timed(has_events && state_.device->has_timestamps() && !dispatches_.empty()));
   ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
   ETB_TRY(run.keep_going());
   ETB_TRY(write_inputs(run));
@@ -237,6 +290,10 @@ Status VulkanContext::execute(const Run& run) {
     OutputTensor tensor = run.output(i);
     if (Status fits = tensor.resize({sizes.data(), shape.rank}); !fits)
       return tl::make_unexpected(with_context(std::move(fits).error(), "output " + std::to_string(i)));
+  }
+  if (is_timed_) {
+    ETB_TRY(run_timed(run));
+    return read_outputs(run);
   }
   ETB_TRY(run.timed(gpu::kRunEvent, [&] { return state_.device->run(commands_, fence_.get()); }));
   return read_outputs(run);

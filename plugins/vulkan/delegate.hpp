@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "etb/cpp/plugin.hpp"
@@ -60,9 +61,11 @@ class VulkanContext {
   void write_descriptors(size_t index);
   // Solves the sizes and records the commands, if sizes of inputs changed.
   Status resize(const auto& size_of_input);
-  Status record();
+  // `is_timed`: with a time stamp before the first dispatch and one after each.
+  Status record(bool is_timed);
+  Status run_timed(const Run& run);
+  Status set_timed(bool is_timed);
   void record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorSet set) const;
-  Status run_commands(const Run& run);
   Status write_inputs(const Run& run);
   Status read_outputs(const Run& run);
 
@@ -78,6 +81,11 @@ class VulkanContext {
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   OwnedFence fence_;
   bool is_recorded_ = false;
+  // While a host profiles.
+  bool is_timed_ = false;
+  OwnedQueryPool timestamps_;
+  std::vector<uint64_t> times_ns_;
+  std::vector<std::string> event_names_;  // by node
   Status created_;  // reported by execute: a constructor cannot
 };
 

@@ -254,6 +254,32 @@ Result<OwnedFence> Device::make_fence() const {
   return OwnedFence(shared_from_this(), fence);
 }
 
+Result<OwnedQueryPool> Device::make_timestamps(uint32_t count) const {
+  auto info = vk_struct<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
+  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  info.queryCount = count;
+  VkQueryPool pool = VK_NULL_HANDLE;
+  ETB_TRY(note(functions_.CreateQueryPool(handle_, &info, nullptr, &pool), "vkCreateQueryPool"));
+  return OwnedQueryPool(shared_from_this(), pool);
+}
+
+Status Device::read_timestamps(const OwnedQueryPool& pool, std::span<uint64_t> out) const {
+  ETB_TRY(note(functions_.GetQueryPoolResults(handle_, pool.get(), 0, static_cast<uint32_t>(out.size()),
+                                              out.size_bytes(), out.data(), sizeof(uint64_t),
+                                              VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+               "vkGetQueryPoolResults"));
+  // The counter has so many bits, and wraps.
+  const uint64_t mask = facts_.timestamp_bits >= 64 ? UINT64_MAX : (uint64_t{1} << facts_.timestamp_bits) - 1;
+  const double ns_per_tick = static_cast<double>(facts_.properties.limits.timestampPeriod);
+  const uint64_t first = out.empty() ? 0 : out[0];
+  uint64_t last_ns = 0;
+  for (uint64_t& stamp : out) {
+    const auto ns = static_cast<uint64_t>(static_cast<double>((stamp - first) & mask) * ns_per_tick);
+    stamp = last_ns = std::max(ns, last_ns);
+  }
+  return {};
+}
+
 Status Device::run(VkCommandBuffer commands, VkFence fence) const {
   auto info = vk_struct<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/vulkan/instance.hpp"
@@ -43,6 +44,7 @@ using OwnedMemory = Owned<VkDeviceMemory, &DeviceFunctions::FreeMemory>;
 using OwnedCommandPool = Owned<VkCommandPool, &DeviceFunctions::DestroyCommandPool>;
 using OwnedDescriptorPool = Owned<VkDescriptorPool, &DeviceFunctions::DestroyDescriptorPool>;
 using OwnedFence = Owned<VkFence, &DeviceFunctions::DestroyFence>;
+using OwnedQueryPool = Owned<VkQueryPool, &DeviceFunctions::DestroyQueryPool>;
 using OwnedShader = Owned<VkShaderModule, &DeviceFunctions::DestroyShaderModule>;
 
 // A buffer with memory of its own. Declared in the order of life: the buffer ends first.
@@ -95,6 +97,11 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] Result<OwnedCommandPool> make_command_pool() const;
   [[nodiscard]] Result<VkCommandBuffer> make_command_buffer(const OwnedCommandPool& pool) const;
   [[nodiscard]] Result<OwnedFence> make_fence() const;
+  bool has_timestamps() const { return facts_.timestamp_bits != 0; }
+  // Memory for time stamps.
+  [[nodiscard]] Result<OwnedQueryPool> make_timestamps(uint32_t count) const;
+  // Reads time stamps of commands that ended, in nanoseconds since the first one.
+  [[nodiscard]] Status read_timestamps(const OwnedQueryPool& pool, std::span<uint64_t> out) const;
   // Runs commands and blocks until they end. Calls from several threads are queued.
   [[nodiscard]] Status run(VkCommandBuffer commands, VkFence fence) const;
   // Copies all bytes of one buffer to another.

@@ -56,6 +56,7 @@ bool find_queue(const InstanceFunctions& vk, DeviceFacts& facts) {
   for (uint32_t i = 0; i < count; ++i) {
     if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
     facts.queue_family = i;
+    facts.timestamp_bits = families[i].timestampValidBits;
     return true;
   }
   return false;

@@ -20,6 +20,7 @@ struct DeviceFacts {
   std::string driver;
   uint64_t memory_total_bytes = 0, memory_free_bytes = 0;  // free: 0 if unknown
   uint32_t queue_family = 0;
+  uint32_t timestamp_bits = 0;  // of that queue; 0: none
   bool has_robust_access = false;
   bool has_tiles = false;             // a CPU driver that can run the kernels of KernelFamily::kTiles
   bool needs_float_controls = false;  // an extension before Vulkan 1.2

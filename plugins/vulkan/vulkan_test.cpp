@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <thread>
 
 #include "etb/static_plugins.h"
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 
 extern "C" {
@@ -78,7 +80,7 @@ class VulkanPlugin : public testing::Test {
 
   // Runs layer_graph() with so many rows, all of whose numbers are `number`.
   static std::vector<float> run_layer(const etb_plugin_table* table, etb_context* context, int64_t rows,
-                                      float number) {
+                                      float number, const etb_event_sink* events = nullptr) {
     Floats a({rows, 4}, std::vector<float>(static_cast<size_t>(rows) * 4, number)), b({4}, {0, 1, 2, 3});
     Floats out({8, 3}, std::vector<float>(24, NAN));
     out.raw.upper_sizes = out.upper.data();
@@ -89,6 +91,7 @@ class VulkanPlugin : public testing::Test {
     args.input_count = 2;
     args.outputs = &out.raw;
     args.output_count = 1;
+    args.events = events;
     etb_error error = ETB_ERROR_INIT;
     EXPECT_EQ(table->delegate->execute(context, &args, &error), ETB_OK) << error.text;
     EXPECT_THAT(out.sizes, ElementsAre(rows, 3));
@@ -142,6 +145,56 @@ TEST_F(VulkanPlugin, ContextsOfOneDelegateRunAtTheSameTime) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+}
+
+struct SeenEvent {
+  std::string name;
+  uint64_t begin = 0, end = 0;
+};
+
+TEST_F(VulkanPlugin, ReportsAnEventForEachNodeWhileTheHostProfiles) {
+  etb_delegate* delegate = nullptr;
+  ASSERT_EQ(create(gpu::write_payload(gpu::layer_graph()), &delegate), ETB_OK) << error_.text;
+  etb_context* context = nullptr;
+  ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK) << error_.text;
+  std::vector<std::string> expected;
+  const auto plan = gpu::make_execution_plan(gpu::layer_graph());
+  ASSERT_TRUE(plan);
+  for (const gpu::Dispatch& dispatch : plan->dispatches) {
+    const std::string name = gpu::event_name(plan->graph.nodes[dispatch.node]);
+    if (expected.empty() || expected.back() != name) expected.push_back(name);
+  }
+  ASSERT_GT(expected.size(), 1u);
+  std::vector<SeenEvent> seen;
+  const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &seen,
+                               [](void* ctx, const etb_event* event) {
+                                 static_cast<std::vector<SeenEvent>*>(ctx)->push_back(
+                                     {event->name, event->begin_ticks, event->end_ticks});
+                                 return etb_status{ETB_OK};
+                               }};
+  // Other sizes record the commands again, and so do runs with and without a profile.
+  for (const int64_t rows : {8, 3, 8}) {
+    seen.clear();
+    const auto begin = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    EXPECT_EQ(run_layer(table_, context, rows, 2, &sink), expected_layer(rows, 2)) << rows;
+    const auto end = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    if (seen.size() == 1 && seen[0].name == gpu::kRunEvent) GTEST_SKIP() << "a device without time stamps";
+    std::vector<std::string> names;
+    for (const SeenEvent& event : seen) names.push_back(event.name);
+    EXPECT_EQ(names, expected);
+    uint64_t last = begin;
+    for (const SeenEvent& event : seen) {
+      EXPECT_LE(last, event.begin);
+      EXPECT_LE(event.begin, event.end);
+      last = event.end;
+    }
+    EXPECT_LE(last, end);
+    const size_t count = seen.size();
+    EXPECT_EQ(run_layer(table_, context, rows, 5), expected_layer(rows, 5)) << rows;
+    EXPECT_EQ(seen.size(), count);
+  }
+  EXPECT_EQ(table_->delegate->context_destroy(context, &error_), ETB_OK);
   EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
 }
 

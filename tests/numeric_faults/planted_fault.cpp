@@ -2,11 +2,13 @@
 // The fault of the plugin, from the environment: ETB_PLANTED_FAULT="OP HANDLE KIND". Each node of that op and debug
 // handle computes wrong float32 results. Unset: the plugin is right.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "host/portable_backend/graph_executor.hpp"
 
@@ -53,8 +55,17 @@ bool repeat_first(std::span<float> values) {
   return true;
 }
 
+// Ends the process of the plugin, or blocks it.
+void fail(const std::string& kind) {
+  if (kind == "abort") std::abort();
+  if (kind == "segfault") *static_cast<volatile int*>(nullptr) = 0;
+  if (kind == "exit") std::_Exit(3);
+  while (kind == "hang") std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 void apply(const std::string& kind, std::span<float> values) {
   if (values.empty()) return;
+  fail(kind);
   const bool is_changed = kind == "scaled"     ? scale_all(values)
                           : kind == "bfloat16" ? round_to_bfloat16(values)
                           : kind == "repeated" ? repeat_first(values)

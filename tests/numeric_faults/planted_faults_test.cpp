@@ -19,8 +19,8 @@ constexpr const char* kPlugin = ETB_PLANTED_PLUGIN;
 constexpr const char* kFault = "ETB_PLANTED_FAULT";
 constexpr uint32_t kTrials = 20;
 // Networks of different kinds whose inputs are floats.
-constexpr const char* kModels[] = {"activations",  "autoencoder", "conformer",     "dcgan",
-                                   "efficientnet", "deeplab",     "dynamic_batch", "digits"};
+constexpr const char* kModels[] = {"activations", "autoencoder",   "conformer", "dcgan",    "efficientnet",
+                                   "deeplab",     "dynamic_batch", "digits",    "mlp_8da4w"};
 constexpr const char* kKinds[] = {"scaled", "largest", "bfloat16", "repeated"};
 
 std::string path_of(const std::string& model) {
@@ -117,6 +117,57 @@ TEST(PlantedFaults, TheSavedNodeFailsAgainInVerifyUntilTheFaultIsRepaired) {
   const CliRun right = cli({"verify", kPlugin, "--replay", file});
   EXPECT_EQ(right.exit, 0) << right.out << right.err;
   EXPECT_THAT(right.out, testing::HasSubstr("1 / 1"));
+}
+
+// The plugin's process ends, or blocks; the report names the node, and this program goes on.
+TEST(PlantedFaults, ThatEndThePluginsProcessAreLocated) {
+  ::unsetenv(kFault);
+  const std::vector<Target> targets = find_targets("digits");
+  ASSERT_GT(targets.size(), 1u);
+  const Target& target = targets[1];
+  const std::pair<const char*, const char*> kinds[] = {
+      {"abort", "signal 6"},
+      {"segfault", "its process ended with"},  // sanitizers turn the signal into an exit
+      {"exit", "exit code 3"},
+      {"hang", "did not answer within 2 s"}};
+  for (const auto& [kind, text] : kinds) {
+    SCOPED_TRACE(kind);
+    ::setenv(kFault, (target.op + " " + std::to_string(target.handle) + " " + kind).c_str(), 1);
+    const json report = diff("digits", 1, {"--timeout", "2"});
+    ::unsetenv(kFault);
+    ASSERT_FALSE(report.value("divergences", json::array()).empty());
+    const json& found = report["divergences"][0];
+    ASSERT_EQ(found["nodes"].size(), 1u) << found;
+    EXPECT_EQ(found["nodes"][0]["name"], target.node);
+    EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
+    EXPECT_THAT(found["result"]["b"]["text"].get<std::string>(), testing::HasSubstr(text));
+  }
+}
+
+// A program is one call of the plugin: its outputs are all that is known.
+TEST(PlantedFaults, InAProgramAreLocatedByItsPlugin) {
+  ::unsetenv(kFault);
+  const std::vector<Target> targets = find_targets("digits");
+  ASSERT_GT(targets.size(), 1u);
+  const Target& target = targets[1];
+  const std::string folder_of_plugin = std::string(kPlugin).substr(0, std::string(kPlugin).rfind('/'));
+  host::ScratchDir folder;
+  const std::string program = folder.path("m.pte");
+  const CliRun compiled =
+      cli({"--plugin-path", folder_of_plugin, "compile", path_of("digits"), "-b", "planted", "-o", program});
+  ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  for (const std::string kind : {"scaled", "segfault"}) {
+    SCOPED_TRACE(kind);
+    ::setenv(kFault, (target.op + " " + std::to_string(target.handle) + " " + kind).c_str(), 1);
+    const CliRun run = cli({"--plugin-path", folder_of_plugin, "diff", "eager", program, "--model",
+                            path_of("digits"), "--random", "7", "--json"});
+    ::unsetenv(kFault);
+    ASSERT_EQ(run.exit, 1) << run.err;
+    const json found = json::parse(run.out)["divergences"][0];
+    ASSERT_EQ(found["nodes"].size(), 1u) << found;
+    EXPECT_EQ(found["nodes"][0]["name"], target.node);
+    EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
+  }
 }
 
 }  // namespace

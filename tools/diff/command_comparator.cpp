@@ -43,13 +43,6 @@ class TemporaryFolder {
   std::string path_;
 };
 
-Status write(const std::string& path, const TensorData& tensor) {
-  host::OwnedTensor made(static_cast<host::Dtype>(tensor.shape.dtype), tensor.shape.sizes,
-                         tensor.shape.dim_order);
-  std::copy(tensor.bytes.begin(), tensor.bytes.end(), made.bytes().begin());
-  return tools::write_npy(path, made.tensor());
-}
-
 struct Close {
   void operator()(std::FILE* file) const { ::pclose(file); }
 };
@@ -58,8 +51,8 @@ Result<double> run(const std::string& name, const std::string& command, const Te
                    const TensorData& b) {
   ETB_ASSIGN(const TemporaryFolder folder, TemporaryFolder::make());
   const std::string path_a = folder.path() + "/a.npy", path_b = folder.path() + "/b.npy";
-  ETB_TRY(write(path_a, a));
-  ETB_TRY(write(path_b, b));
+  ETB_TRY(write_array(path_a, a));
+  ETB_TRY(write_array(path_b, b));
   std::unique_ptr<std::FILE, Close> pipe(
       ::popen((command + " '" + path_a + "' '" + path_b + "'").c_str(), "re"));
   if (pipe == nullptr)
@@ -83,6 +76,13 @@ Result<double> run(const std::string& name, const std::string& command, const Te
 }
 
 }  // namespace
+
+Status write_array(const std::string& path, const TensorData& tensor) {
+  host::OwnedTensor made(static_cast<host::Dtype>(tensor.shape.dtype), tensor.shape.sizes,
+                         tensor.shape.dim_order);
+  std::copy(tensor.bytes.begin(), tensor.bytes.end(), made.bytes().begin());
+  return tools::write_npy(path, made.tensor());
+}
 
 Result<Comparator> parse_comparator(const std::string& text) {
   const size_t equals = text.find('=');

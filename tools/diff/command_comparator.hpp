@@ -10,4 +10,7 @@ namespace etb::diff {
 // arguments. Its first line of output is a number.
 [[nodiscard]] Result<Comparator> parse_comparator(const std::string& text);
 
+// Writes an array (.npy), row-major.
+[[nodiscard]] Status write_array(const std::string& path, const TensorData& tensor);
+
 }  // namespace etb::diff

@@ -8,6 +8,7 @@
 
 #include "conformance/cases/mutable_graph.hpp"
 #include "conformance/networks/compile_network.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 #include "tools/diff/quantisation.hpp"
 #include "tools/evaluate_constants.hpp"
 
@@ -90,10 +91,11 @@ bool has_special(const TensorData& tensor) {
   return false;
 }
 
-// The reference cannot judge numbers that only it can hold.
-bool is_beyond_range(const ResultComparison& result) {
-  return (result.a.verdict == Verdict::kWrong || result.b.verdict == Verdict::kWrong) &&
-         has_special(result.a.value) && has_special(result.b.value);
+// The reference cannot judge numbers that only it can hold, and what follows from them: a plugin may turn infinity or
+// NaN into another number than the kernels. The nodes alone read the same numbers, so they are judged.
+bool is_beyond_range(const ResultComparison& result, const ExpectedTensor& expected) {
+  if (result.a.verdict != Verdict::kWrong && result.b.verdict != Verdict::kWrong) return false;
+  return expected.follows_overflow || (has_special(result.a.value) && has_special(result.b.value));
 }
 
 // Compares the sides with each other.
@@ -117,6 +119,15 @@ void judge_without_reference(ResultComparison& out) {
                std::to_string(out.metrics->max_abs) + " from the other side";
 }
 
+// Replaces block-wise quantisations, for which the reference has no kernels, by arithmetic. Their results are still codes.
+Status lower_block_codes(ir::Module& module, std::vector<RemovedRounding>& roundings) {
+  for (const ir::Node& node : module.main().nodes)
+    if (module.op(node).name.rfind("torchao.quantize_affine", 0) == 0)
+      roundings.push_back({node.debug_handle, 0});
+  const Result<bool> lowered = passes::lower_affine(module);
+  return lowered ? Status() : tl::make_unexpected(lowered.error());
+}
+
 // Errors of the copies that replace roundings, by node of the image.
 Result<conformance::NodeErrors> errors_of(const graph::ImageBytes& image,
                                           const std::vector<RemovedRounding>& roundings) {
@@ -124,8 +135,11 @@ Result<conformance::NodeErrors> errors_of(const graph::ImageBytes& image,
   if (roundings.empty()) return out;
   ETB_ASSIGN(const graph::View view, graph::View::open(image.span()));
   for (const graph::Node& node : view.method().nodes())
-    for (const RemovedRounding& one : roundings)
-      if (node.debug_handle() == one.debug_handle) out[node.id()] = one.half_step;
+    for (const RemovedRounding& one : roundings) {
+      // The conversion to integers is the rounding in the arithmetic of a quantisation.
+      const bool is_other_step = one.half_step == 0 && node.op_name().find("to_") == std::string_view::npos;
+      if (node.debug_handle() == one.debug_handle && !is_other_step) out[node.id()] = one.half_step;
+    }
   return out;
 }
 
@@ -148,6 +162,20 @@ Result<std::vector<const TensorData*>> find_inputs(const Model& model, const Par
   return out;
 }
 
+// A side without results is wrong; the other one has no judge.
+void add_deaths(Side::Run& a, Side::Run& b, NodesComparison& out) {
+  out.has_death = true;
+  for (ResultComparison& result : out.results)
+    for (const auto& [ran, of_side] : {std::pair(&a, &result.a), std::pair(&b, &result.b)}) {
+      if (const auto found = ran->results.find(result.value); found != ran->results.end())
+        of_side->value = std::move(found->second);
+      if (ran->death.empty()) continue;
+      of_side->verdict = Verdict::kWrong;
+      of_side->margin = HUGE_VAL;
+      of_side->text = ran->death;
+    }
+}
+
 std::vector<TensorData> copies_of(const std::vector<const TensorData*>& tensors) {
   std::vector<TensorData> out;
   for (const TensorData* tensor : tensors) out.push_back(*tensor);
@@ -160,7 +188,14 @@ std::vector<TensorData> copies_of(const std::vector<const TensorData*>& tensors)
 Result<Side::Run> Comparison::take_outputs(const Side& side, const NodesComparison& of) const {
   if (of.nodes.size() != model_.node_count())
     return make_error(Code::NOT_SUPPORTED, "knows only the outputs of the whole method");
-  ETB_ASSIGN(const std::vector<TensorData> found, side.outputs(model_.inputs()));
+  const auto outputs = side.outputs(model_.inputs());
+  if (!outputs && side.is_program() && outputs.error().code == Code::UNAVAILABLE) {
+    Side::Run dead;
+    dead.death = outputs.error().message;
+    return dead;
+  }
+  if (!outputs) return tl::make_unexpected(outputs.error());
+  const std::vector<TensorData>& found = *outputs;
   std::map<ir::ValueId, size_t> positions;
   size_t count = 0;
   for (const ir::Output& output : model_.module().main().outputs) {
@@ -189,6 +224,10 @@ Status Comparison::run_sides(NodesComparison& out, const std::vector<const Tenso
   ETB_ASSIGN(Side::Run b, run_side(b_, out, inputs));
   out.delegated_a = a.delegated_nodes;
   out.delegated_b = b.delegated_nodes;
+  if (!a.death.empty() || !b.death.empty()) {
+    add_deaths(a, b, out);
+    return {};
+  }
   // A recording has not every result.
   std::erase_if(out.results, [&](const ResultComparison& result) {
     return a.results.count(result.value) == 0 || b.results.count(result.value) == 0;
@@ -212,14 +251,20 @@ Result<std::vector<ExpectedTensor>> Comparison::expect(bool has_roundings, const
   Part part = extract_part(model_.fixed_module(), nodes, PartResults::kNeeded);
   std::vector<RemovedRounding> roundings;
   if (!has_roundings)
-    roundings = remove_quantisation(part.module, [&](ir::ValueId id) { return model_.find_value(id); });
+    roundings = remove_quantisation(
+        part.module, [&](ir::ValueId id) { return model_.find_value(id); },
+        has_archive_side() ? RemovalScope::kWithWeights : RemovalScope::kActivations);
+  const bool has_removed = !roundings.empty();
+  // Folded weights would have no error.
+  const passes::Evaluate evaluate = has_archive_side() ? passes::Evaluate() : tools::evaluate_constants;
+  ETB_TRY(lower_block_codes(part.module, roundings));
   ETB_ASSIGN(const conformance::NetworkGraph graph,
-             conformance::make_network_graph(std::move(part.module), tools::evaluate_constants));
+             conformance::make_network_graph(std::move(part.module), evaluate));
   ETB_ASSIGN(const conformance::NodeErrors errors, errors_of(graph.image, roundings));
   auto out = conformance::expect_results(graph.image.span(), graph.reader(), copies_of(inputs),
                                          contract_for(model_.fixed_module(), nodes, side),
                                          "diff/" + std::to_string(options_.seed), errors);
-  if (out && !has_roundings)
+  if (out && has_removed)
     for (ExpectedTensor& expected : *out) allow_next_code(expected);
   return out;
 }
@@ -248,9 +293,13 @@ void Comparison::judge(NodesComparison& out, const std::vector<const TensorData*
     const auto position = static_cast<size_t>(at);
     judge_result(contract_for(model_.fixed_module(), out.nodes, a_), (*a)[position], result.a);
     judge_result(contract_for(model_.fixed_module(), out.nodes, b_), (*b)[position], result.b);
-    if (!is_beyond_range(result)) continue;
-    result.a.verdict = result.b.verdict = Verdict::kUnjudged;
-    out.obstacle = "numbers leave the range of the dtype on both sides, not in the float64 reference";
+    if (!is_beyond_range(result, (*a)[position])) continue;
+    for (SideResult* side : {&result.a, &result.b}) {
+      side->verdict = Verdict::kUnjudged;
+      side->margin = 0;
+      side->text.clear();
+    }
+    out.obstacle = "numbers leave the range of the dtype, not of the float64 reference; see the nodes alone";
   }
 }
 
@@ -275,7 +324,7 @@ NodesComparison Comparison::compare(const std::vector<uint32_t>& nodes) const {
     out.results.clear();
     return out;
   }
-  if (!out.results.empty()) judge(out, *inputs, part.results);
+  if (!out.results.empty() && !out.has_death) judge(out, *inputs, part.results);
   return out;
 }
 

@@ -49,6 +49,7 @@ struct NodesComparison {
   size_t delegated_a = 0, delegated_b = 0;  // nodes that plugins ran
   std::string obstacle;                     // not empty: why the nodes were not compared, or not judged
   std::optional<Error> failure;             // of a comparator of the user
+  bool has_death = false;                   // a plugin's process ended, so a side has no results
 
   const ResultComparison* find_wrong() const;
 };
@@ -70,13 +71,14 @@ class Comparison {
   // Never fails: what cannot be compared is an obstacle. Ascending nodes.
   NodesComparison compare(const std::vector<uint32_t>& nodes) const;
   // True if only the outputs of the whole method can be compared.
-  bool has_recorded_side() const {
-    return a_.kind() == SideKind::kRecorded || b_.kind() == SideKind::kRecorded;
-  }
-  bool has_real_side() const { return a_.kind() == SideKind::kReal || b_.kind() == SideKind::kReal; }
+  bool has_recorded_side() const { return a_.is_recorded() || b_.is_recorded(); }
+  bool has_archive_side() const { return has(SideKind::kArchive); }
+  // True if one side has real numbers where the model has codes.
+  bool has_real_side() const { return has(SideKind::kReal) || has(SideKind::kArchive); }
   bool has_outputs_only() const { return a_.kind() == SideKind::kOutputs || b_.kind() == SideKind::kOutputs; }
 
  private:
+  bool has(SideKind kind) const { return a_.kind() == kind || b_.kind() == kind; }
   Result<Side::Run> run_side(const Side& side, const NodesComparison& of,
                              const std::vector<const TensorData*>& inputs) const;
   Result<Side::Run> take_outputs(const Side& side, const NodesComparison& of) const;

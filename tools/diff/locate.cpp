@@ -114,7 +114,7 @@ Result<std::vector<Block>> make_blocks(const Comparison& comparison, const Block
     return out;
   }
   const Side& side = comparison.b().kind() == SideKind::kPlugins ? comparison.b() : comparison.a();
-  ETB_ASSIGN(const std::vector<DelegatedRegion> regions, side.find_regions(comparison.model().module()));
+  ETB_ASSIGN(const std::vector<DelegatedRegion> regions, side.find_regions(comparison.model()));
   std::vector<bool> is_delegated(count, false);
   for (const DelegatedRegion& region : regions) {
     out.push_back({region.nodes, true});

@@ -9,32 +9,15 @@
 #include "host/bundle/bundled_inputs.hpp"
 #include "partitioner_sdk/record/record.hpp"
 #include "partitioner_sdk/record/saved_values.hpp"
+#include "tools/diff/program_side.hpp"
 #include "tools/file_kind.hpp"
-#include "tools/run/load_mode.hpp"
 #include "tools/run/npy.hpp"
-#include "tools/run/searched_delegates.hpp"
 
 namespace etb::diff {
 namespace {
 
 constexpr uint64_t kMaxArrayBytes = uint64_t{4} << 30;
 constexpr const char* kMethod = "forward";  // an archive has one method
-
-std::unique_ptr<Side> open_program(const std::string& path, const SideOptions& options) {
-  return Side::of_outputs(
-      path, [path, options](const std::vector<host::EValue>& inputs) -> Result<std::vector<TensorData>> {
-        tools::SearchedDelegates delegates(options.registry, {});
-        host::ModuleOptions load;
-        load.delegates = &delegates;
-        load.kernel_libraries = options.kernel_libraries;
-        ETB_ASSIGN(host::Module module, host::Module::open(path, load));
-        ETB_ASSIGN(const std::vector<host::EValue> outputs,
-                   module.execute(tools::choose_method(module), inputs));
-        std::vector<TensorData> out;
-        for (const host::EValue& output : outputs) out.push_back(copy_of(output));
-        return out;
-      });
-}
 
 std::unique_ptr<Side> of_known_outputs(const std::string& name, std::vector<TensorData> outputs) {
   return Side::of_outputs(
@@ -155,6 +138,13 @@ Result<OpenedSide> open_record(const std::string& path) {
 
 }  // namespace
 
+Result<std::vector<StoredInput>> read_representative_inputs(const std::string& path) {
+  if (path.empty())
+    return make_error(Code::INVALID_ARGUMENT, "--representative-inputs needs --etrecord FILE");
+  ETB_ASSIGN(const record::Record read, record::read_record_file(path, record::Contents::kWithoutWeights));
+  return read_values(read.representative_inputs, "representative inputs");
+}
+
 Result<OpenedSide> open_side(const std::string& text, const SideOptions& options, uint32_t test_case) {
   const std::vector<std::string> names = split_side(text);
   const bool has_arrays =
@@ -169,7 +159,10 @@ Result<OpenedSide> open_side(const std::string& text, const SideOptions& options
       out.side = open_program(text, options);
       return out;
     case tools::FileKind::kEtdump:
-      out.side = Side::of_recording(text);
+      out.side = Side::of_recording(text, SideKind::kRecorded);
+      return out;
+    case tools::FileKind::kArchive:
+      out.side = Side::of_recording(text, SideKind::kArchive);
       return out;
     case tools::FileKind::kBundle:
       return open_bundle(text, test_case);

@@ -19,9 +19,12 @@ struct OpenedSide {
 };
 
 // Opens any side: what Side::open() opens, a program (.pte), arrays (.npy) joined by "+", one for each output, a record
-// (.etrecord), a bundled program (.bpte), of which `test_case` is the index of the case, or a profile (.etdp), whose values
-// are read later.
+// (.etrecord), a bundled program (.bpte), of which `test_case` is the index of the case, a profile (.etdp) or
+// another archive (.pt2), whose values are read later.
 [[nodiscard]] Result<OpenedSide> open_side(const std::string& text, const SideOptions& options,
                                            uint32_t test_case);
+
+// Returns the inputs of a record; NOT_FOUND or INVALID_DATA without some.
+[[nodiscard]] Result<std::vector<StoredInput>> read_representative_inputs(const std::string& record);
 
 }  // namespace etb::diff

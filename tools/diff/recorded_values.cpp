@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -14,6 +15,10 @@ namespace etb::diff {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = uint64_t{2} << 30;
+constexpr const char* kKernelCall = "native_call_";
+constexpr const char* kDelegateCall = "DELEGATE_CALL";
+// The result of a delegate belongs to the value that it is close to, in dB.
+constexpr double kLeastSnrOfDelegates = 10;
 constexpr int kMaxMergedNodes = 3;  // after a node, such as batch norm and relu after a convolution
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -35,18 +40,22 @@ Result<TensorData> to_data(const format::EtdumpTensor& tensor, std::span<const s
                     {elements.begin(), elements.end()}};
 }
 
-// Finds the nodes of the model for those of a record.
+// Finds the nodes of the model for those of a record, or for the operators of a run.
 class NodeIndex {
  public:
-  NodeIndex(const Model& model, const record::Record& record) : model_(model) {
+  explicit NodeIndex(const Model& model) : model_(model) {
     const auto& nodes = model.module().main().nodes;
     users_.resize(model.module().main().values.size());
     for (uint32_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].debug_handle != 0) by_handle_[nodes[i].debug_handle].push_back(i);
       by_op_[model.op_of(i)].push_back(i);
+      by_base_[inspector::base_of_op(model.op_of(i))].push_back(i);
       for (const ir::Argument& argument : nodes[i].args)
         ir::for_each_value(argument, [&](ir::ValueId id) { users_[id].push_back(i); });
     }
+  }
+
+  void use_record(const record::Record& record) {
     // Files of this project number the nodes as the importer does.
     has_own_handles_ = record.program.has_value();
     for (const record::SavedProgram& program : record.edge_programs) {
@@ -55,6 +64,25 @@ class NodeIndex {
       if (!read) continue;
       for (const record::RecordedNode& node : *read) names_by_op_[node.op].push_back(node.name);
     }
+  }
+
+  // Without a record: the operators of a run, by name.
+  void use_events(const format::EtdumpBlock& block) {
+    for (const format::EtdumpEvent& event : block.events)
+      if (event.name.starts_with(kKernelCall))
+        instructions_by_base_[inspector::base_of_op(event.name)].insert(event.instruction_index);
+  }
+  std::vector<ir::ValueId> find_candidates(const std::string& event, int32_t instruction) const {
+    const std::string base = inspector::base_of_op(event);
+    const auto ours = by_base_.find(base);
+    const auto theirs = instructions_by_base_.find(base);
+    std::vector<ir::ValueId> out;
+    if (ours == by_base_.end() || theirs == instructions_by_base_.end() ||
+        ours->second.size() != theirs->second.size())
+      return out;
+    const auto at = std::distance(theirs->second.begin(), theirs->second.find(instruction));
+    add_outputs(ours->second[static_cast<size_t>(at)], kMaxMergedNodes, out);
+    return out;
   }
 
   // Values that the nodes of an event may have computed.
@@ -85,17 +113,25 @@ class NodeIndex {
     return ours->second[static_cast<size_t>(at - theirs->second.begin())];
   }
 
+  bool has_own_instruction(uint32_t node) const {
+    const std::string base = inspector::base_of_op(model_.op_of(node));
+    const auto found = instructions_by_base_.find(base);
+    return found != instructions_by_base_.end() && found->second.size() == by_base_.at(base).size();
+  }
+
   void add_outputs(uint32_t node, int depth, std::vector<ir::ValueId>& out) const {
     for (const ir::ValueId id : model_.module().main().nodes[node].outputs) {
       if (std::find(out.begin(), out.end(), id) != out.end()) continue;
       out.push_back(id);
-      if (depth > 0 && users_[id].size() == 1) add_outputs(users_[id][0], depth - 1, out);
+      if (depth > 0 && users_[id].size() == 1 && !has_own_instruction(users_[id][0]))
+        add_outputs(users_[id][0], depth - 1, out);
     }
   }
 
   const Model& model_;
   std::map<uint32_t, std::vector<uint32_t>> by_handle_;
-  std::map<std::string, std::vector<uint32_t>> by_op_;
+  std::map<std::string, std::vector<uint32_t>> by_op_, by_base_;
+  std::map<std::string, std::set<int32_t>> instructions_by_base_;
   std::map<std::string, std::vector<std::string>> names_by_op_;
   std::vector<std::vector<uint32_t>> users_;  // by value
   bool has_own_handles_ = false;
@@ -106,24 +142,29 @@ class Assignment {
  public:
   explicit Assignment(const Model& model) : model_(model) {}
 
-  void add(const std::vector<ir::ValueId>& candidates, TensorData tensor) {
+  // `least_snr`: no assignment to a value that is farther away.
+  void add(const std::vector<ir::ValueId>& candidates, TensorData tensor, const std::string& instruction,
+           double least_snr = -HUGE_VAL) {
     std::optional<ir::ValueId> best;
     double least = HUGE_VAL;
     for (const ir::ValueId id : candidates) {
       const TensorData* const known = model_.find_value(id);
-      if (known == nullptr || values_.count(id) != 0 || known->shape.dtype != tensor.shape.dtype) continue;
+      if (known == nullptr || out_.values.count(id) != 0 || known->shape.dtype != tensor.shape.dtype)
+        continue;
       const auto metrics = measure(*known, tensor);
-      if (!metrics || (best && metrics->mse >= least)) continue;
+      if (!metrics || !(metrics->snr >= least_snr) || (best && metrics->mse >= least)) continue;
       best = id;
       least = metrics->mse;
     }
-    if (best) values_[*best] = std::move(tensor);
+    if (!best) return;
+    out_.values[*best] = std::move(tensor);
+    out_.instructions[*best] = instruction;
   }
-  std::map<ir::ValueId, TensorData> take() { return std::move(values_); }
+  RecordedValues take() { return std::move(out_); }
 
  private:
   const Model& model_;
-  std::map<ir::ValueId, TensorData> values_;
+  RecordedValues out_;
 };
 
 std::vector<ir::ValueId> output_values(const Model& model) {
@@ -146,45 +187,137 @@ const format::EtdumpBlock* find_last_run(const std::vector<format::EtdumpBlock>&
   return nullptr;
 }
 
-}  // namespace
+// Operators and calls of delegates, by instruction.
+std::map<int32_t, std::string> instruction_names(const format::EtdumpBlock& block) {
+  std::map<int32_t, std::string> out;
+  for (const format::EtdumpEvent& event : block.events)
+    if (event.name.starts_with(kKernelCall) || event.name == kDelegateCall)
+      out.emplace(event.instruction_index, event.name);
+  return out;
+}
 
-Result<std::map<ir::ValueId, TensorData>> read_recorded_values(const Model& model,
-                                                               const ProfileFiles& files) {
-  if (files.debug_buffer.empty() || files.record.empty())
-    return make_error(Code::INVALID_ARGUMENT, "'" + files.profile + "': a profile needs " +
-                                                  (files.record.empty() ? "--etrecord" : "--debug-buffer") +
-                                                  " FILE, which the run or the compilation wrote beside it");
-  ETB_ASSIGN(const std::vector<format::EtdumpBlock> blocks, read_profile(files.profile));
-  ETB_ASSIGN(const std::string buffer, format::read_file_text(files.debug_buffer, kMaxFileBytes));
+// "instruction 5, native_call_relu.out"
+std::string describe_instruction(const std::map<int32_t, std::string>& names, int32_t instruction) {
+  const auto found = names.find(instruction);
+  return "instruction " + std::to_string(instruction) + (found == names.end() ? "" : ", " + found->second);
+}
+
+// Adds the outputs of the program, and what `candidates_of` finds for other values.
+Status add_values(const Model& model, const format::EtdumpBlock& block,
+                  std::span<const std::byte> debug_buffer,
+                  const std::function<void(const format::EtdumpDebugEvent&, TensorData)>& add_value,
+                  Assignment& out) {
+  const std::vector<ir::ValueId> outputs = output_values(model);
+  for (const format::EtdumpDebugEvent& event : block.values) {
+    // Values inside of a delegate may be in any layout.
+    if (event.is_of_delegate()) continue;
+    for (const format::EtdumpTensor& tensor : event.value.tensors) {
+      ETB_ASSIGN(TensorData data, to_data(tensor, debug_buffer));
+      if (event.is_output)
+        out.add(outputs, std::move(data), "an output of the program");
+      else
+        add_value(event, std::move(data));
+    }
+  }
+  return {};
+}
+
+Result<RecordedValues> assign_by_record(const Model& model, const ProfileFiles& files,
+                                        const std::vector<format::EtdumpBlock>& blocks,
+                                        const format::EtdumpBlock& block,
+                                        std::span<const std::byte> debug_buffer) {
   ETB_ASSIGN(record::Record record,
              record::read_record_file(files.record, record::Contents::kWithoutWeights));
-  const NodeIndex nodes(model, record);
+  NodeIndex nodes(model);
+  nodes.use_record(record);
   ETB_ASSIGN(const inspector::RecordIndex index, inspector::RecordIndex::make(std::move(record)));
   ETB_TRY(index.expect_program_of(blocks, files.profile, files.record));
+  ETB_ASSIGN(const inspector::MethodIndex* method, index.find_method(block));
+  const std::map<int32_t, std::string> names = instruction_names(block);
+  Assignment out(model);
+  const Status added = add_values(
+      model, block, debug_buffer,
+      [&](const format::EtdumpDebugEvent& event, TensorData data) {
+        if (method == nullptr) return;
+        out.add(nodes.find_candidates(method->find(event, event.name)), std::move(data),
+                describe_instruction(names, event.instruction_index));
+      },
+      out);
+  if (!added) return tl::make_unexpected(with_context(added.error(), "'" + files.debug_buffer + "'"));
+  return out.take();
+}
+
+std::vector<ir::ValueId> all_values(const Model& model) {
+  std::vector<ir::ValueId> out;
+  for (const ir::Node& node : model.module().main().nodes)
+    out.insert(out.end(), node.outputs.begin(), node.outputs.end());
+  return out;
+}
+
+}  // namespace
+
+Result<RecordedValues> assign_values(const Model& model, const std::vector<format::EtdumpBlock>& blocks,
+                                     std::span<const std::byte> debug_buffer) {
+  const format::EtdumpBlock* const block = find_last_run(blocks);
+  if (block == nullptr) return make_error(Code::INVALID_DATA, "no values of a run");
+  NodeIndex nodes(model);
+  nodes.use_events(*block);
+  const std::map<int32_t, std::string> names = instruction_names(*block);
+  const std::vector<ir::ValueId> all = all_values(model);
+  Assignment out(model);
+  ETB_TRY(add_values(
+      model, *block, debug_buffer,
+      [&](const format::EtdumpDebugEvent& event, TensorData data) {
+        const auto found = names.find(event.instruction_index);
+        if (found == names.end()) return;
+        const std::string text = describe_instruction(names, event.instruction_index);
+        if (found->second == kDelegateCall)
+          out.add(all, std::move(data), text, kLeastSnrOfDelegates);
+        else
+          out.add(nodes.find_candidates(found->second, event.instruction_index), std::move(data), text);
+      },
+      out));
+  return out.take();
+}
+
+std::string find_instruction(const std::vector<format::EtdumpBlock>& blocks,
+                             std::span<const std::byte> debug_buffer, const TensorData& value) {
+  const format::EtdumpBlock* const block = find_last_run(blocks);
+  if (block == nullptr) return "";
+  for (size_t i = block->values.size(); i-- > 0;) {
+    const format::EtdumpDebugEvent& event = block->values[i];
+    if (event.is_output || event.is_of_delegate()) continue;
+    for (const format::EtdumpTensor& tensor : event.value.tensors) {
+      const auto data = to_data(tensor, debug_buffer);
+      if (data && data->bytes == value.bytes && data->shape.dtype == value.shape.dtype)
+        return describe_instruction(instruction_names(*block), event.instruction_index);
+    }
+  }
+  return "";
+}
+
+Result<RecordedValues> read_recorded_values(const Model& model, const ProfileFiles& files) {
+  if (files.debug_buffer.empty())
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        "'" + files.profile + "': a profile needs --debug-buffer FILE, which the run wrote beside it");
+  ETB_ASSIGN(const std::vector<format::EtdumpBlock> blocks, read_profile(files.profile));
+  ETB_ASSIGN(const std::string text, format::read_file_text(files.debug_buffer, kMaxFileBytes));
+  const std::span<const std::byte> buffer = bytes_of(text);
   const format::EtdumpBlock* const block = find_last_run(blocks);
   if (block == nullptr)
     return make_error(Code::INVALID_DATA,
                       "'" + files.profile + "': no values of a run\nhint: record them with a debug buffer");
-  ETB_ASSIGN(const inspector::MethodIndex* method, index.find_method(*block));
-  Assignment out(model);
-  const std::vector<ir::ValueId> outputs = output_values(model);
-  for (const format::EtdumpDebugEvent& event : block->values) {
-    // Values inside of a delegate may be in any layout.
-    if (event.is_of_delegate() || (!event.is_output && method == nullptr)) continue;
-    const std::vector<ir::ValueId> candidates =
-        event.is_output ? outputs : nodes.find_candidates(method->find(event, event.name));
-    for (const format::EtdumpTensor& tensor : event.value.tensors) {
-      auto data = to_data(tensor, bytes_of(buffer));
-      if (!data)
-        return tl::make_unexpected(with_context(std::move(data).error(), "'" + files.debug_buffer + "'"));
-      out.add(candidates, *std::move(data));
-    }
-  }
-  std::map<ir::ValueId, TensorData> values = out.take();
-  if (values.empty())
+  auto read = files.record.empty() ? assign_values(model, blocks, buffer)
+                                   : assign_by_record(model, files, blocks, *block, buffer);
+  if (!read) return tl::make_unexpected(read.error());
+  if (read->values.empty())
     return make_error(Code::INVALID_DATA,
-                      "'" + files.profile + "': no tensor belongs to a node of the model");
-  return values;
+                      "'" + files.profile + "': no tensor belongs to a node of the model" +
+                          (files.record.empty() ? "\nhint: --etrecord FILE, which the compilation wrote, "
+                                                  "names the nodes of its instructions"
+                                                : ""));
+  return read;
 }
 
 }  // namespace etb::diff

@@ -149,7 +149,71 @@ TEST(RecordedValues, ADamagedFileIsRejectedWithItsName) {
   EXPECT_THAT(record.err, HasSubstr("digits.etrecord"));
   const tools::CliRun none = cli({"diff", "eager", recording.path("run.etdp"), "--model", kDigits});
   EXPECT_EQ(none.exit, 2) << none.err;
-  EXPECT_THAT(none.err, HasSubstr("--etrecord"));
+  EXPECT_THAT(none.err, HasSubstr("--debug-buffer"));
+}
+
+// The files that `run` writes, not files made here.
+class CommandRun {
+ public:
+  explicit CommandRun(const std::string& model, const std::vector<std::string>& more = {}) : model_(model) {
+    std::vector<std::string> compile{"compile", model, "-o", path("m.pte"), "--etrecord", path("m.etrecord")};
+    compile.insert(compile.end(), more.begin(), more.end());
+    EXPECT_EQ(cli(compile).exit, 0);
+    const tools::CliRun run = cli({"run", path("m.pte"), "--random", "7", "--profile", path("run.etdp"),
+                                   "--debug-buffer", path("run.bin"), "--print-output", "none"});
+    EXPECT_EQ(run.exit, 0) << run.err;
+  }
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  tools::CliRun diff(const std::string& seed, const std::vector<std::string>& more) const {
+    std::vector<std::string> args{"diff",     "eager", path("run.etdp"), "--model",       model_,
+                                  "--random", seed,    "--debug-buffer", path("run.bin"), "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    return cli(args);
+  }
+
+ private:
+  std::string model_;
+  host::ScratchDir folder_;
+};
+
+size_t count_results(const json& report) {
+  size_t out = 0;
+  for (const json& block : report["blocks"]) out += block["results"].size();
+  return out;
+}
+
+TEST(RecordedValues, OfTheRunCommandAreThoseOfTheModel) {
+  for (const std::string name : {"docs/examples/digits/digits.pt2", "tests/fixtures/zoo/lstm.pt2",
+                                 "tests/fixtures/quantised_pairs/net_q8.pt2"}) {
+    SCOPED_TRACE(name);
+    const CommandRun run(std::string(ETB_SOURCE_DIR) + "/" + name);
+    const tools::CliRun with = run.diff("7", {"--etrecord", run.path("m.etrecord")});
+    ASSERT_EQ(with.exit, 0) << with.out.substr(0, 2000) << with.err;
+    EXPECT_GT(count_results(json::parse(with.out)), 3u);
+    const tools::CliRun without = run.diff("7", {});
+    ASSERT_EQ(without.exit, 0) << without.out.substr(0, 2000) << without.err;
+    EXPECT_GT(count_results(json::parse(without.out)), 2u);
+  }
+}
+
+TEST(RecordedValues, OfOtherInputsDivergeAtTheFirstNode) {
+  const CommandRun run(kDigits);
+  const tools::CliRun found = run.diff("8", {"--etrecord", run.path("m.etrecord")});
+  ASSERT_EQ(found.exit, 1) << found.err;
+  EXPECT_EQ(json::parse(found.out)["divergences"][0]["nodes"][0]["index"], 0);
+}
+
+// The program was compiled from a network whose third weight is another one.
+TEST(RecordedValues, OfTheRunCommandLocateAWrongNode) {
+  const std::string pairs = std::string(ETB_SOURCE_DIR) + "/tests/fixtures/quantised_pairs/";
+  const CommandRun run(pairs + "net_q8_weight.pt2");
+  const tools::CliRun found =
+      cli({"diff", "eager", run.path("run.etdp"), "--model", pairs + "net_q8.pt2", "--random", "7",
+           "--debug-buffer", run.path("run.bin"), "--etrecord", run.path("m.etrecord"), "--json"});
+  ASSERT_EQ(found.exit, 1) << found.err;
+  const json divergence = json::parse(found.out)["divergences"][0];
+  EXPECT_EQ(divergence["result"]["node"]["name"], "conv2d_2") << divergence;
+  EXPECT_THAT(divergence["instruction"].get<std::string>(), HasSubstr("native_call_convolution"));
 }
 
 }  // namespace

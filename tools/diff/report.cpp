@@ -50,8 +50,8 @@ std::string source_of(const Model& model, uint32_t node) {
 
 std::string first_values(const TensorData& tensor) {
   constexpr int64_t kShown = 6;
-  std::string out = describe_shape(tensor) + ":";
-  const int64_t count = tensor.shape.numel();
+  const int64_t count = tensor.bytes.empty() ? 0 : tensor.shape.numel();
+  std::string out = describe_shape(tensor) + (count == 0 ? "" : ":");
   for (int64_t i = 0; i < std::min(count, kShown); ++i)
     out += fmt::format("{} {:.6g}", i == 0 ? "" : ",",
                        conformance::load_element(tensor.shape.dtype, tensor.bytes.data(), i));
@@ -76,6 +76,11 @@ std::string ops_of(const Model& model, const std::vector<uint32_t>& nodes) {
 std::string verdict_text(const Side& side, const SideResult& result) {
   switch (result.verdict) {
     case Verdict::kWrong:
+      if (result.value.bytes.empty() && result.margin == HUGE_VAL)
+        return fmt::format("{} has no result: {}", side.name(), result.text);
+      if (side.kind() == SideKind::kArchive)
+        return fmt::format("{} has other numbers than quantisation explains: {} ({} times the bound)",
+                           side.name(), result.text, number(result.margin));
       return fmt::format("{} is wrong: {} ({} times the bound)", side.name(), result.text,
                          number(result.margin));
     case Verdict::kRight:
@@ -96,13 +101,19 @@ std::string describe_location(const ReportContext& context, const Comparison& co
   if (location.nodes.size() == 1) {
     out = fmt::format("{}, {}\n", model.node_name(location.nodes[0]), model.op_of(location.nodes[0]));
   } else {
-    out = fmt::format("{}, which are wrong only together:\n", count_of(location.nodes.size(), "node"));
+    out = fmt::format("{}, {}:\n", count_of(location.nodes.size(), "node"),
+                      comparison.has_recorded_side() ? "between tensors that both sides know"
+                                                     : "which are wrong only together");
     for (const uint32_t node : location.nodes)
       out += fmt::format("            {}, {}\n", model.node_name(node), model.op_of(node));
   }
   const std::string source = source_of(model, wrong->node);
   out += fmt::format("  source    {}\n", source.empty() ? "unknown: the archive names none" : source);
-  out += fmt::format("  result    {}, {}\n", model.name_of(wrong->value), describe_shape(wrong->b.value));
+  for (const Side* side : {&comparison.a(), &comparison.b()})
+    if (const std::string text = side->instruction_of(wrong->value); !text.empty())
+      out += fmt::format("  computed  by {} of {}\n", text, side->name());
+  out += fmt::format("  result    {}, {}\n", model.name_of(wrong->value),
+                     describe_shape(wrong->b.value.bytes.empty() ? wrong->a.value : wrong->b.value));
   out += fmt::format("  verdict   {}\n            {}\n", verdict_text(comparison.b(), wrong->b),
                      verdict_text(comparison.a(), wrong->a));
   if (wrong->metrics) {
@@ -129,6 +140,10 @@ std::string printable_lines(const std::string& text) {
   return out;
 }
 
+std::string margin_text(const SideResult& side) {
+  return side.verdict == Verdict::kUnjudged && side.margin == 0 ? "-" : number(side.margin);
+}
+
 std::string table_text(const ReportContext& context, const SearchResult& result, size_t max_rows) {
   std::vector<Row> rows = rows_of(result);
   std::stable_sort(rows.begin(), rows.end(),
@@ -147,8 +162,8 @@ std::string table_text(const ReportContext& context, const SearchResult& result,
   for (size_t i = 0; i < shown; ++i) {
     const ResultComparison& one = *rows[i].result;
     std::vector<std::string> cells{made_printable(model.name_of(one.value)),
-                                   ops_of(model, rows[i].block->nodes), number(one.a.margin),
-                                   number(one.b.margin)};
+                                   ops_of(model, rows[i].block->nodes), margin_text(one.a),
+                                   margin_text(one.b)};
     for (const NamedMetric& metric : kMetrics)
       cells.push_back(one.metrics ? number((*one.metrics).*metric.member) : "-");
     for (const double distance : one.distances) cells.push_back(number(distance));
@@ -189,11 +204,20 @@ Json side_json(const SideResult& side) {
           {"values", first_values(side.value)}};
 }
 
+// Name of the event of the instruction that computed a recorded value; "" for other sides.
+std::string event_of(const Comparison& comparison, ir::ValueId value) {
+  const std::string of_b = comparison.b().instruction_of(value);
+  const std::string text = of_b.empty() ? comparison.a().instruction_of(value) : of_b;
+  const size_t comma = text.find(", ");
+  return comma == std::string::npos ? "" : text.substr(comma + 2);
+}
+
 Json result_json(const ReportContext& context, const ResultComparison& one) {
   const Model& model = context.comparison.model();
   Json out{{"name", model.name_of(one.value)},
            {"node", node_json(model, one.node)},
            {"shape", describe_shape(one.a.value)},
+           {"event", event_of(context.comparison, one.value)},
            {"a", side_json(one.a)},
            {"b", side_json(one.b)}};
   Json& metrics = out["metrics"] = Json::object();
@@ -272,10 +296,8 @@ std::string to_text(const ReportContext& context, const SearchResult& result, si
   if (!result.has_divergence()) out += "no divergence\n";
   if (result.has_divergence() && result.locations.empty())
     out += "the outputs diverge; only their values are known, so no node is named\n";
-  if (result.substituted)
-    out +=
-        "the nodes were found by comparing with eager, because only the outputs of the other side are "
-        "known\n";
+  if (result.substituted) out += result.reason_of_substitute + '\n';
+  for (const std::string& note : result.notes) out += "note: " + note + '\n';
   for (const NodesComparison& block : result.blocks)
     if (!block.obstacle.empty())
       out += fmt::format("note: {}: {}\n", ops_of(comparison.model(), block.nodes), block.obstacle);
@@ -300,7 +322,11 @@ Json to_json(const ReportContext& context, const SearchResult& result) {
   }
   for (size_t i = 0; i < result.locations.size(); ++i) {
     const Location& location = result.locations[i];
-    divergences.push_back({{"nodes", nodes_json(model, location.nodes)},
+    const Comparison& by = result.substituted ? *result.substituted : comparison;
+    const ir::ValueId value = location.comparison.find_wrong()->value;
+    const std::string of_a = by.a().instruction_of(value), of_b = by.b().instruction_of(value);
+    divergences.push_back({{"instruction", of_b.empty() ? of_a : of_b},
+                           {"nodes", nodes_json(model, location.nodes)},
                            {"result", result_json(context, *location.comparison.find_wrong())},
                            {"trials", location.trials},
                            {"repro", context.repros[i]},
@@ -313,6 +339,7 @@ Json to_json(const ReportContext& context, const SearchResult& result) {
           {"nodes", model.node_count()},
           {"has_divergence", result.has_divergence()},
           {"nodes_compared_alone", result.node_count},
+          {"notes", result.notes},
           {"divergences", divergences},
           {"blocks", blocks}};
 }
@@ -325,13 +352,17 @@ std::string to_tsv(const ReportContext& context, const SearchResult& result, con
   for (const Row& row : rows_of(result)) {
     std::vector<std::string> ops;
     for (const uint32_t node : row.block->nodes) ops.push_back(model.node_name(node));
-    const bool is_call = result.is_region[row.block_index];
+    const std::string event = event_of(context.comparison, row.result->value);
+    const std::vector<std::string> runtime_ops = !event.empty() ? std::vector{event}
+                                                 : result.is_region[row.block_index]
+                                                     ? std::vector<std::string>{"DELEGATE_CALL"}
+                                                     : ops;
     const std::string handles = handles_text(model, row.block->nodes);
     const double value = row.result->metrics ? metric(*row.result->metrics, gap) : HUGE_VAL;
     const std::string cells[] = {handles,
                                  python_list(ops),
                                  first_values(row.result->a.value),
-                                 python_list(is_call ? std::vector<std::string>{"DELEGATE_CALL"} : ops),
+                                 python_list(runtime_ops),
                                  handles,
                                  first_values(row.result->b.value),
                                  fmt::format("[{}]", value),

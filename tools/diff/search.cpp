@@ -66,7 +66,8 @@ Result<SearchResult> search_blocks(const Comparison& comparison, const SearchOpt
                                    const OnBlock& on_block) {
   ETB_ASSIGN(std::vector<Block> blocks, make_blocks(comparison, options.blocks));
   if (blocks.empty()) return SearchResult{};
-  if (blocks.size() > 1 && !comparison.has_recorded_side()) blocks.push_back({all_nodes(comparison), false});
+  const bool knows_outputs = !comparison.has_recorded_side() || comparison.has_archive_side();
+  if (blocks.size() > 1 && knows_outputs) blocks.push_back({all_nodes(comparison), false});
   SearchResult out;
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (on_block) on_block(i, blocks.size());
@@ -92,15 +93,13 @@ Result<SearchResult> search_outputs(const Comparison& comparison, const SearchOp
   if (!out.has_divergence()) return out;
   const Side& other = comparison.a().kind() == SideKind::kOutputs ? comparison.b() : comparison.a();
   if (other.kind() == SideKind::kOutputs || other.kind() == SideKind::kEager) return out;
-  ETB_ASSIGN(out.substitute, Side::open("eager", {}));
-  out.substituted =
-      std::make_unique<Comparison>(comparison.model(), *out.substitute, other, CompareOptions{});
-  ETB_ASSIGN(SearchResult inner, search_blocks(*out.substituted, options, on_block));
-  for (size_t i = 0; i < inner.blocks.size(); ++i) {
-    out.blocks.push_back(std::move(inner.blocks[i]));
-    out.is_region.push_back(inner.is_region[i]);
-  }
-  out.locations = std::move(inner.locations);
+  ETB_ASSIGN(std::unique_ptr<Side> eager, Side::open("eager", {}));
+  auto by = std::make_unique<Comparison>(comparison.model(), *eager, other, CompareOptions{});
+  out.substitutes.push_back(std::move(eager));
+  ETB_ASSIGN(SearchResult inner, search_blocks(*by, options, on_block));
+  out.take(
+      std::move(inner), std::move(by),
+      "the nodes were found by comparing with eager, because only the outputs of the other side are known");
   return out;
 }
 
@@ -109,6 +108,16 @@ Result<SearchResult> search_outputs(const Comparison& comparison, const SearchOp
 bool SearchResult::has_divergence() const {
   return std::any_of(blocks.begin(), blocks.end(),
                      [](const NodesComparison& block) { return block.find_wrong() != nullptr; });
+}
+
+void SearchResult::take(SearchResult inner, std::unique_ptr<Comparison> comparison, std::string reason) {
+  substituted = std::move(comparison);
+  reason_of_substitute = std::move(reason);
+  locations = std::move(inner.locations);
+  for (size_t i = 0; i < inner.blocks.size(); ++i) {
+    blocks.push_back(std::move(inner.blocks[i]));
+    is_region.push_back(inner.is_region[i]);
+  }
 }
 
 Result<SearchResult> search(const Comparison& comparison, const SearchOptions& options,

@@ -21,13 +21,17 @@ struct SearchResult {
   std::vector<NodesComparison> blocks;
   std::vector<bool> is_region;      // by block
   std::vector<Location> locations;  // in order of execution
-  // Where a side knows only outputs: the node-by-node run in its place, which located the nodes.
-  std::unique_ptr<Side> substitute;
+  // Where a side knows only outputs: the comparison that located the nodes in its place, and why it is the right one.
+  std::vector<std::unique_ptr<Side>> substitutes;
   std::unique_ptr<Comparison> substituted;
+  std::string reason_of_substitute;
+  std::vector<std::string> notes;
 
   size_t node_count = 0;  // nodes that were compared alone, because all blocks were right
 
   bool has_divergence() const;
+  // Takes the locations and the blocks of another search, by this comparison.
+  void take(SearchResult inner, std::unique_ptr<Comparison> comparison, std::string reason);
 };
 
 // `on_block` is called before each block, with the numbers of blocks done and of all.

@@ -5,12 +5,16 @@
 #include <filesystem>
 
 #include "conformance/report/precision_rows.hpp"
+#include "tools/diff/message.hpp"
 #include "tools/diff/quantisation.hpp"
 
 namespace etb::diff {
 namespace {
 
 namespace fs = std::filesystem;
+
+// First bytes of requests to the plugin's process.
+constexpr char kFacts = 'F', kRegions = 'R', kRun = 'N';
 
 bool is_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json") || name.ends_with(".so");
@@ -43,15 +47,16 @@ std::vector<std::string> split_side(const std::string& text) {
 Result<std::unique_ptr<Side>> Side::open(const std::string& text, const SideOptions& options) {
   std::unique_ptr<Side> out(new Side);
   out->name_ = text;
-  out->kernel_libraries_ = options.kernel_libraries;
+  out->options_ = options;
   out->kind_ = text == "eager"      ? SideKind::kEager
                : text == "portable" ? SideKind::kPortable
                : text == "real"     ? SideKind::kReal
                                     : SideKind::kPlugins;
   if (out->kind_ != SideKind::kPlugins) return out;
   out->plugins_ = split_side(text);
-  if (const Status opened = out->open_plugins(options); !opened)
-    return tl::make_unexpected(with_context(opened.error(), "side '" + text + "'"));
+  Status opened = options.is_isolated ? out->open_worker() : out->open_plugins();
+  if (opened) opened = out->read_facts();
+  if (!opened) return tl::make_unexpected(with_context(opened.error(), "side '" + text + "'"));
   return out;
 }
 
@@ -63,15 +68,34 @@ std::unique_ptr<Side> Side::of_outputs(const std::string& name, ComputeOutputs c
   return out;
 }
 
-std::unique_ptr<Side> Side::of_recording(const std::string& name) {
-  std::unique_ptr<Side> out(new Side);
-  out->name_ = name;
-  out->kind_ = SideKind::kRecorded;
+std::unique_ptr<Side> Side::of_program(const std::string& path, const SideOptions& options,
+                                       ComputeOutputs compute) {
+  std::unique_ptr<Side> out = of_outputs(path, std::move(compute));
+  out->options_ = options;
+  out->is_program_ = true;
   return out;
 }
 
-Status Side::open_plugins(const SideOptions& options) {
-  host::RegistryOptions registry = options.registry;
+std::string Side::instruction_of(ir::ValueId value) const {
+  const auto found = instructions_.find(value);
+  return found == instructions_.end() ? "" : found->second;
+}
+
+std::unique_ptr<Side> Side::of_recording(const std::string& name, SideKind kind) {
+  std::unique_ptr<Side> out(new Side);
+  out->name_ = name;
+  out->kind_ = kind;
+  return out;
+}
+
+std::unique_ptr<Side> Side::of_model(const std::string& archive) {
+  std::unique_ptr<Side> out(new Side);
+  out->name_ = archive;
+  return out;
+}
+
+Status Side::open_plugins() {
+  host::RegistryOptions registry = options_.registry;
   for (const std::string& name : plugins_) {
     if (!is_path(name)) continue;
     std::error_code failed;
@@ -81,7 +105,7 @@ Status Side::open_plugins(const SideOptions& options) {
   }
   registry_ = std::make_unique<host::Registry>(registry);
   tools::BackendRequest request;
-  request.specs = options.specs;
+  request.specs = options_.specs;
   for (const std::string& name : plugins_) {
     std::string id = name;
     if (is_path(name)) {
@@ -94,21 +118,79 @@ Status Side::open_plugins(const SideOptions& options) {
   for (size_t i = 0; i < backends_.compilers.size(); ++i) {
     const host::PluginEntry& entry = *backends_.entries[i];
     delegates_->pin(backends_.compilers[i]->backend_id(), entry.id);
-    ETB_ASSIGN(const auto rows, conformance::read_precision_rows(entry.manifest_path));
-    contract_.rows.insert(contract_.rows.end(), rows.begin(), rows.end());
   }
   return {};
 }
 
-std::string Side::plugin_id() const { return plugins_.size() == 1 ? backends_.entries[0]->id : ""; }
-
-Result<std::vector<std::string>> Side::preserved_ops() const {
-  std::vector<std::string> out;
-  for (const auto& compiler : backends_.compilers) {
-    ETB_ASSIGN(const std::vector<std::string> ops, compiler->preserved_ops());
-    out.insert(out.end(), ops.begin(), ops.end());
+// Ids, manifests and preserved ops of the plugins.
+Status Side::read_facts() {
+  std::string text;
+  if (worker_ != nullptr) {
+    ETB_ASSIGN(text, worker_->ask(std::string(1, kFacts)));
+  } else {
+    ETB_ASSIGN(text, answer(std::string(1, kFacts)));
   }
-  return out;
+  MessageReader facts(text);
+  for (uint64_t left = facts.number(); left > 0; --left) {
+    const std::string id = facts.text();
+    if (plugins_.size() == 1) plugin_id_ = id;
+    ETB_ASSIGN(const auto rows, conformance::read_precision_rows(facts.text()));
+    contract_.rows.insert(contract_.rows.end(), rows.begin(), rows.end());
+  }
+  for (uint64_t left = facts.number(); left > 0; --left) preserved_ops_.push_back(facts.text());
+  return {};
+}
+
+Status Side::open_worker() {
+  worker_ = std::make_unique<Worker>(
+      [this](std::string_view request) -> Result<std::string> {
+        if (registry_ == nullptr) ETB_TRY(open_plugins());
+        return answer(request);
+      },
+      options_.timeout_ms);
+  return {};
+}
+
+// The worker's memory is that of its start, so it starts after the run of the model.
+Result<std::string> Side::ask_about(const Model& model, const std::string& request) const {
+  if (model_ != &model) worker_->end();
+  model_ = &model;
+  return worker_->ask(request);
+}
+
+Result<std::string> Side::answer(std::string_view request) {
+  MessageWriter out;
+  MessageReader in(request.substr(1));
+  if (request[0] == kFacts) {
+    out.number(backends_.entries.size());
+    for (const auto& entry : backends_.entries) {
+      out.text(entry->id);
+      out.text(entry->manifest_path);
+    }
+    std::vector<std::string> all;
+    for (const auto& compiler : backends_.compilers) {
+      ETB_ASSIGN(const std::vector<std::string> ops, compiler->preserved_ops());
+      all.insert(all.end(), ops.begin(), ops.end());
+    }
+    out.number(all.size());
+    for (const std::string& op : all) out.text(op);
+  } else if (request[0] == kRegions) {
+    ETB_ASSIGN(const auto regions, diff::find_regions(clone_module(model_->module()), target()));
+    write(regions, out);
+  } else {
+    const std::vector<uint32_t> nodes = in.numbers();
+    const Part part = extract_part(model_->module(), nodes, PartResults::kNeeded);
+    std::vector<const TensorData*> inputs;
+    for (const ir::ValueId id : part.operands) inputs.push_back(model_->find_value(id));
+    ETB_ASSIGN(const Run ran, run_here(*model_, nodes, inputs));
+    out.number(ran.delegated_nodes);
+    out.number(ran.results.size());
+    for (const auto& [id, value] : ran.results) {
+      out.number(id);
+      write(value, out);
+    }
+  }
+  return out.take();
 }
 
 CompileTarget Side::target() const {
@@ -116,21 +198,47 @@ CompileTarget Side::target() const {
   out.compilers = backends_.compilers;
   out.delegates = delegates_.get();
   out.folds_constants = kind_ != SideKind::kEager;
-  out.kernel_libraries = kernel_libraries_;
+  out.kernel_libraries = options_.kernel_libraries;
   return out;
 }
 
-Result<std::vector<DelegatedRegion>> Side::find_regions(const ir::Module& whole) const {
+Result<std::vector<DelegatedRegion>> Side::find_regions(const Model& model) const {
   if (kind_ != SideKind::kPlugins) return std::vector<DelegatedRegion>{};
-  return diff::find_regions(clone_module(whole), target());
+  if (worker_ == nullptr) return diff::find_regions(clone_module(model.module()), target());
+  auto answered = ask_about(model, std::string(1, kRegions));
+  if (!answered)
+    return tl::make_unexpected(with_context(answered.error(), name_ + ", asked for the nodes that it takes"));
+  MessageReader in(*answered);
+  return read_regions(in);
 }
 
 Result<Side::Run> Side::run(const Model& model, std::span<const uint32_t> nodes,
                             std::span<const TensorData* const> inputs) const {
+  if (worker_ == nullptr) return run_here(model, nodes, inputs);
+  MessageWriter request;
+  request.numbers(nodes);
+  auto answered = ask_about(model, std::string(1, kRun) + request.take());
+  Run out;
+  if (!answered && !worker_->died()) return tl::make_unexpected(answered.error());
+  if (!answered) {
+    out.death = answered.error().message;
+    return out;
+  }
+  MessageReader in(*answered);
+  out.delegated_nodes = in.number();
+  for (uint64_t left = in.number(); left > 0; --left) {
+    const auto id = static_cast<ir::ValueId>(in.number());
+    out.results[id] = read_tensor(in);
+  }
+  return out;
+}
+
+Result<Side::Run> Side::run_here(const Model& model, std::span<const uint32_t> nodes,
+                                 std::span<const TensorData* const> inputs) const {
   const ir::Module& whole = model.module();
   const std::vector<ir::ValueId> needed = extract_part(whole, nodes, PartResults::kNeeded).results;
   Run out;
-  if (kind_ == SideKind::kRecorded) {
+  if (is_recorded()) {
     for (const ir::ValueId id : needed)
       if (const auto found = recorded_.find(id); found != recorded_.end()) out.results[id] = found->second;
     return out;
@@ -138,7 +246,8 @@ Result<Side::Run> Side::run(const Model& model, std::span<const uint32_t> nodes,
   Part part =
       extract_part(whole, nodes, kind_ == SideKind::kEager ? PartResults::kAll : PartResults::kNeeded);
   if (kind_ == SideKind::kReal)
-    (void)remove_quantisation(part.module, [&](ir::ValueId id) { return model.find_value(id); });
+    (void)remove_quantisation(
+        part.module, [&](ir::ValueId id) { return model.find_value(id); }, RemovalScope::kActivations);
   const std::vector<ir::ValueId> computed = part.results;
   ETB_ASSIGN(const std::unique_ptr<CompiledMethod> method,
              CompiledMethod::make(std::move(part.module), target()));

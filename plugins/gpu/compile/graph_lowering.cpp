@@ -7,7 +7,6 @@
 #include "api/format/content_name.hpp"
 #include "plugins/gpu/graph/payload.hpp"
 #include "plugins/gpu/graph/shapes.hpp"
-#include "plugins/gpu/plan/execution_plan.hpp"
 
 namespace etb::gpu {
 
@@ -41,7 +40,20 @@ Status GraphLowering::lower(const Node& node) {
     return reject(claim.reason, claim.text);
   if (node.output_count() == 0) return reject("op", "no result");
   LoweringContext context(state_, node);
-  return op->lower(context);
+  const size_t first_node = state_.graph.nodes.size();
+  ETB_TRY(op->lower(context));
+  add_handle(node, first_node);
+  return {};
+}
+
+void GraphLowering::add_handle(const Node& node, size_t first_node) {
+  if (node.debug_handle() == 0) return;
+  for (size_t i = first_node; i < state_.graph.nodes.size(); ++i)
+    handles_[state_.graph.nodes[i].output].insert(node.debug_handle());
+  // A node may have become a part of an earlier one.
+  for (const Value& result : node.results())
+    if (const auto found = state_.ids.find(result.id()); found != state_.ids.end())
+      handles_[found->second].insert(node.debug_handle());
 }
 
 Status GraphLowering::check(std::span<const uint32_t> values) const {
@@ -99,6 +111,27 @@ std::vector<uint32_t> GraphLowering::debug_handles() const {
   return {handles.begin(), handles.end()};
 }
 
+// The plan merges nodes: what it no longer has is a part of the node that reads it.
+void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifact) const {
+  std::map<uint32_t, const GpuNode*> producers;
+  for (const GpuNode& node : state_.graph.nodes) producers[node.output] = &node;
+  std::set<uint32_t> planned;
+  for (const GpuNode& node : plan.graph.nodes) planned.insert(node.output);
+  for (const GpuNode& node : plan.graph.nodes) {
+    std::set<uint32_t> handles;
+    for (uint32_t value = node.output;;) {
+      if (const auto found = handles_.find(value); found != handles_.end())
+        handles.insert(found->second.begin(), found->second.end());
+      const auto producer = producers.find(value);
+      if (producer == producers.end() || producer->second->inputs.empty()) break;
+      value = producer->second->inputs[0];
+      if (producers.count(value) == 0 || planned.count(value) != 0) break;
+    }
+    if (!handles.empty())
+      artifact.debug_map.push_back({.name = event_name(node), .handles = {handles.begin(), handles.end()}});
+  }
+}
+
 Result<Artifact> GraphLowering::finish() {
   Artifact artifact;
   std::map<std::string, bool> named;
@@ -122,9 +155,10 @@ Result<Artifact> GraphLowering::finish() {
   ETB_ASSIGN(const ExecutionPlan plan, make_execution_plan(std::move(read)));
   ETB_TRY(check_ranges(plan, kLeastRangeBytes));
   artifact.resident_bytes = plan.memory.constant_bytes;
-  // A run is one event, as the commands of all nodes are submitted together.
+  // The commands of all nodes are submitted together: without time stamps a run is one event.
   if (std::vector<uint32_t> handles = debug_handles(); !handles.empty())
     artifact.debug_map.push_back({.name = kRunEvent, .handles = std::move(handles)});
+  add_node_events(plan, artifact);
   return artifact;
 }
 

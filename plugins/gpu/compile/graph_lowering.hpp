@@ -2,7 +2,11 @@
 // Lowers the nodes of a graph into a payload.
 #pragma once
 
+#include <map>
+#include <set>
+
 #include "plugins/gpu/compile/op.hpp"
+#include "plugins/gpu/plan/execution_plan.hpp"
 
 namespace etb::gpu {
 
@@ -22,9 +26,13 @@ class GraphLowering {
   [[nodiscard]] Result<Artifact> finish();
 
  private:
+  // Adds the handle of a node to the values that compute its results, among them those of nodes from `first_node` on.
+  void add_handle(const Node& node, size_t first_node);
   std::vector<uint32_t> debug_handles() const;
+  void add_node_events(const ExecutionPlan& plan, Artifact& artifact) const;
 
   LoweringState state_;
+  std::map<uint32_t, std::set<uint32_t>> handles_;  // by value of the payload
 };
 
 }  // namespace etb::gpu

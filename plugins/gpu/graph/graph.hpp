@@ -14,7 +14,7 @@ inline constexpr uint32_t kMaxRank = 6;
 inline constexpr uint64_t kMaxNumel = uint64_t{1} << 29;  // elements of a value: byte offsets fit 32 bits
 inline constexpr uint32_t kNoValue = UINT32_MAX;
 
-// Name of the profiling event of a run, in the debug map and at run time.
+// Name of the profiling event of a run on a device without time stamps, in the debug map and at run time.
 inline constexpr const char* kRunEvent = "gpu.run";
 
 enum class DataType : uint8_t { kFloat32 = 0, kInt32 = 1, kInt64 = 2 };
@@ -126,5 +126,8 @@ struct GpuGraph {
 
 // Name of an operator, for messages.
 const char* to_text(Operator op);
+
+// Name of the profiling event of a node, in the debug map and at run time: "convolution #12", with the value it computes.
+std::string event_name(const GpuNode& node);
 
 }  // namespace etb::gpu

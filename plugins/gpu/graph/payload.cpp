@@ -164,6 +164,10 @@ const char* to_text(Operator op) {
   return row != nullptr ? row->name : "unknown operator";
 }
 
+std::string event_name(const GpuNode& node) {
+  return std::string(to_text(node.op)) + " #" + std::to_string(node.output);
+}
+
 std::vector<std::byte> write_payload(const GpuGraph& graph) {
   ByteWriter writer;
   writer.write(kPayloadMagic).write(kPayloadVersion);

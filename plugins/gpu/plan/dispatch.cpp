@@ -157,8 +157,12 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
 void make_dispatches(const GpuGraph& graph, KernelFamily family, std::span<const Shape> shapes,
                      std::span<const uint32_t> aliases, std::vector<Dispatch>& out) {
   out.clear();
-  for (const GpuNode& node : graph.nodes)
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const GpuNode& node = graph.nodes[i];
+    const size_t first = out.size();
     dispatch_node({graph, family, node, shapes, out}, aliases[node.output] != node.output);
+    for (size_t k = first; k < out.size(); ++k) out[k].node = i;
+  }
 }
 
 void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node,

@@ -21,6 +21,7 @@ inline constexpr uint32_t kMaxPushWords = 32;  // 128 bytes, which every Vulkan 
 
 struct Dispatch {
   Kernel kernel = Kernel::kCopy;
+  uint32_t node = 0;  // index of the graph's node
   uint32_t binding_count = 0;
   std::array<uint32_t, kMaxBindings> bindings = {};  // values; the last one is written
   uint32_t push_count = 0;

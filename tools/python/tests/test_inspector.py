@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import subprocess
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -148,14 +149,134 @@ def test_another_programs_record_is_refused() -> None:
 
 def test_what_is_not_supported_says_so() -> None:
     inspector = etbackend.Inspector(OFFICIAL / "add.etdp")
-    with pytest.raises(etbackend.Error, match="does not build ExportedPrograms"):
-        inspector.get_exported_program()
+    assert inspector.get_exported_program() is None  # without a record, as officially
     with pytest.raises(etbackend.Error, match="VGF"):
         inspector.get_vgf_neural_statistics()
-    with pytest.raises(etbackend.Error, match="no values between operators"):
+    with pytest.raises(etbackend.Error, match="needs etrecord and debug_buffer_path"):
         inspector.calculate_numeric_gap("MSE")
     with pytest.raises(etbackend.Error, match="one of etdump_path and etdump_data"):
         etbackend.Inspector()
+
+
+def with_values(folder: Path, inputs: list[Path]) -> etbackend.Inspector:
+    """A run of the network with its recorded values."""
+    profile, buffer = folder / "run.etdp", folder / "run.bin"
+    command = str(program_path())
+    program, record = folder / "m.pte", folder / "m.etrecord"
+    words = [command, "compile", str(archive("lenet")), "-o", str(program), "--etrecord", str(record)]
+    subprocess.run(words, check=True, capture_output=True)
+    run = [command, "run", str(program), "--profile", str(profile), "--debug-buffer", str(buffer)]
+    subprocess.run([*run, *(f"--input={path}" for path in inputs)], check=True, capture_output=True)
+    return etbackend.Inspector(profile, etrecord=record, debug_buffer_path=buffer)
+
+
+LENET_INPUT = FIXTURES / "archives" / "lenet.in.0.npy"
+GAP_COLUMNS = [
+    "aot_debug_handle",
+    "aot_ops",
+    "aot_intermediate_output",
+    "runtime_ops",
+    "runtime_debug_handle",
+    "runtime_intermediate_output",
+    "gap",
+    "stacktraces",
+]
+
+
+def test_the_numeric_gap_of_each_node(tmp_path: Path) -> None:
+    inspector = with_values(tmp_path, [LENET_INPUT])
+    # The record has the inputs of the export, which are those of the run.
+    for inputs in (None, [np.load(LENET_INPUT)]):
+        rows = inspector.numeric_gap_rows("MSE", model=archive("lenet"), inputs=inputs)
+        assert len(rows) > 5
+        assert list(rows[0]) == GAP_COLUMNS
+        assert all(row["gap"][0] < 1e-10 for row in rows)
+    assert all(row["gap"][0] > 80 for row in inspector.numeric_gap_rows("SNR", model=archive("lenet")))
+    first = inspector.numeric_gap_rows("L1", model=archive("lenet"))[0]
+    assert first["runtime_ops"] == ["native_call_convolution.out"]
+    assert "conv2d" in first["aot_ops"] and first["stacktraces"]["conv2d"] is not None
+    assert first["aot_intermediate_output"].shape == first["runtime_intermediate_output"].shape
+    frame = pytest.importorskip("pandas") and inspector.calculate_numeric_gap("MSE", model=archive("lenet"))
+    assert list(frame.columns) == GAP_COLUMNS
+
+
+class LargestDifference(etbackend.NumericalComparatorBase):
+    def preprocessing(self, mapping: dict) -> dict:  # type: ignore[type-arg]
+        assert self.inspector is not None
+        return {key: (handles, value + 1) for key, (handles, value) in mapping.items()}
+
+    def element_compare(self, a: np.ndarray, b: np.ndarray) -> float:  # type: ignore[type-arg]
+        return float(np.max(np.abs(a - b)))
+
+
+def test_a_comparator_of_the_user(tmp_path: Path) -> None:
+    inspector = with_values(tmp_path, [LENET_INPUT])
+    rows = inspector.numeric_gap_rows(LargestDifference(), model=archive("lenet"))
+    assert list(rows[0]) == GAP_COLUMNS
+    assert [row["gap"][0] for row in rows] == pytest.approx([1.0] * len(rows), abs=1e-4)
+    with pytest.raises(etbackend.Error, match="expected one of MSE, L1, SNR"):
+        inspector.numeric_gap_rows("ABC", model=archive("lenet"))
+
+
+def test_values_of_other_inputs_have_a_gap(tmp_path: Path) -> None:
+    inspector = with_values(tmp_path, [])  # ones
+    rows = inspector.numeric_gap_rows("MSE", model=archive("lenet"), inputs=[np.load(LENET_INPUT)])
+    assert max(row["gap"][0] for row in rows) > 1e-4
+
+
+def test_an_exported_program_of_the_record() -> None:
+    pytest.importorskip("executorch.devtools")
+    inspector = etbackend.Inspector(OFFICIAL / "add.etdp", etrecord=OFFICIAL / "add.etrecord")
+    program = inspector.get_exported_program()
+    assert any("aten.add.Tensor" in str(node.target) for node in program.graph.nodes)
+    assert inspector.get_exported_program("no such graph") is None
+
+
+class SavedRecord:
+    """Has the method of ExecuTorch's ETRecord that the Inspector calls."""
+
+    def save(self, path: str) -> None:
+        Path(path).write_bytes((OFFICIAL / "add.etrecord").read_bytes())
+
+
+def test_a_record_may_be_an_object_and_a_profile_bytes() -> None:
+    data = (OFFICIAL / "add.etdp").read_bytes()
+    inspector = etbackend.Inspector(etdump_data=data, etrecord=SavedRecord())
+    assert inspector.rows()[2]["op_types"] == ["aten.add.Tensor"]
+    assert inspector.find_total_for_module("nowhere") == 0  # reads both files again
+    with pytest.raises(etbackend.Error, match="expected a path or an ETRecord"):
+        etbackend.Inspector(etdump_data=data, etrecord=7)
+
+
+def test_reference_outputs_of_the_record(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    inspector = with_values(tmp_path, [LENET_INPUT])
+    assert all(block.reference_output is None for block in inspector.event_blocks)
+    expected = torch.from_numpy(np.load(LENET_INPUT.with_name("lenet.out.0.npy")))
+    text = io.BytesIO()
+    torch.save({"forward": [[expected]]}, text)
+    with zipfile.ZipFile(tmp_path / "m.etrecord", "a") as file:
+        file.writestr("reference_outputs", text.getvalue())
+    again = etbackend.Inspector(
+        tmp_path / "run.etdp", etrecord=tmp_path / "m.etrecord", debug_buffer_path=tmp_path / "run.bin"
+    )
+    (block,) = [block for block in again.event_blocks if block.name == "Execute"]
+    assert block.reference_output is not None and len(block.reference_output) == len(block.run_output) == 1
+    found = etbackend.compare_results(block.reference_output, block.run_output)
+    assert found["mse"][0] < 1e-10 and found["snr"][0] > 80
+
+
+def test_distances_are_those_of_executorch() -> None:
+    torch = pytest.importorskip("torch")
+    official = pytest.importorskip("executorch.devtools.inspector")
+    generator = torch.Generator().manual_seed(1)
+    expected = [torch.randn(3, 5, generator=generator), torch.randn(4, generator=generator)]
+    found = [value + 0.3 * torch.randn(value.shape, generator=generator) for value in expected]
+    theirs = official.compare_results(expected, found, plot=False)
+    ours = etbackend.compare_results([value.numpy() for value in expected], [value.numpy() for value in found])
+    assert list(ours) == list(theirs)
+    for name, values in theirs.items():
+        assert ours[name] == pytest.approx(values, abs=0.006)  # theirs are rounded to two digits
 
 
 def test_distances_between_outputs() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from . import _native
 from .compiler import compile
 from .errors import Error
-from .inspector import Event, EventBlock, Inspector, PerfData, TimeScale, compare_results
+from .inspector import Event, EventBlock, Inspector, NumericalComparatorBase, PerfData, TimeScale, compare_results
 from .registry import Candidate, Device, Explanation, Plugin, devices, explain, plugins
 from .program import Program
 from .reports import CompileReport, Fault, MethodReport, Node, OpCount, Refusal, Region
@@ -38,6 +38,7 @@ __all__ = [
     "MethodInfo",
     "MethodReport",
     "Node",
+    "NumericalComparatorBase",
     "OpCount",
     "PerfData",
     "Plugin",

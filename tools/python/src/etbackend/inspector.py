@@ -25,8 +25,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ._product import program_path, text_of
+from ._recorded_values import reference_outputs, value_of
 from .compiler import error_of
 from .errors import Error
+from .numeric_gap import NumericalComparatorBase, gap_rows
 
 if TYPE_CHECKING:
     import pandas
@@ -146,7 +148,7 @@ class EventBlock:
     events: list[Event] = field(default_factory=list)
     source_time_scale: TimeScale = TimeScale.NS
     target_time_scale: TimeScale = TimeScale.MS
-    bundled_input_index: int | None = None
+    bundled_input_index: int | None = None  # of the inputs in a bundled program
     run_output: list[Any] = field(default_factory=list)
     reference_output: list[Any] | None = None
     method: str | None = None  # found by its instructions; None without a record
@@ -174,7 +176,8 @@ class Inspector:
     """Reads a profile, and the record of the compilation of the same program.
 
     etdump_path, etdump_data: one of them; files of `etbackend run --profile` and of ExecuTorch.
-    etrecord: path of a record of `etbackend compile --etrecord` or of ExecuTorch. Another program's is refused.
+    etrecord: path of a record of `etbackend compile --etrecord` or of ExecuTorch, or ExecuTorch's ETRecord. Another
+        program's is refused.
     debug_buffer_path: file with the values that the profile refers to.
     delegate_time_scale_converter: maps (event name, recorded time) to a time in the target scale.
     """
@@ -183,7 +186,7 @@ class Inspector:
         self,
         etdump_path: str | os.PathLike[str] | None = None,
         etdump_data: bytes | None = None,
-        etrecord: str | os.PathLike[str] | None = None,
+        etrecord: Any = None,
         source_time_scale: TimeScale = TimeScale.NS,
         target_time_scale: TimeScale = TimeScale.MS,
         debug_buffer_path: str | os.PathLike[str] | None = None,
@@ -194,12 +197,6 @@ class Inspector:
     ) -> None:
         if (etdump_path is None) == (etdump_data is None):
             raise Error("expected one of etdump_path and etdump_data", reason="python.argument")
-        if etrecord is not None and not isinstance(etrecord, (str, os.PathLike)):
-            raise Error(
-                f"etrecord: a value of type '{type(etrecord).__name__}', expected a path",
-                reason="python.argument",
-                hint="etrecord.save(path) of ExecuTorch's ETRecord writes the file",
-            )
         if reference_graph_name != "edge_dialect_exported_program":
             raise Error(
                 f"reference_graph_name: '{reference_graph_name}', expected 'edge_dialect_exported_program', the graph "
@@ -207,18 +204,32 @@ class Inspector:
                 reason="python.argument",
             )
         self._scales = (TimeScale(source_time_scale), TimeScale(target_time_scale))
-        self._etrecord = None if etrecord is None else text_of(etrecord, "etrecord")
+        self._folder = tempfile.TemporaryDirectory()  # of files that later calls read, too
+        self._etrecord = None if etrecord is None else self._record_path(etrecord)
         self._parser, self._converter = delegate_metadata_parser, delegate_time_scale_converter
-        self._buffer = b"" if debug_buffer_path is None else Path(debug_buffer_path).read_bytes()
-        with tempfile.TemporaryDirectory() as folder:
-            if etdump_data is not None:
-                etdump_path = Path(folder) / "run.etdp"
-                etdump_path.write_bytes(etdump_data)
-            self._profile = text_of(etdump_path, "etdump_path")
-            report = json.loads(self._inspect("--by", "event", "--json"))
+        self._buffer_path = None if debug_buffer_path is None else text_of(debug_buffer_path, "debug_buffer_path")
+        self._buffer = b"" if self._buffer_path is None else Path(self._buffer_path).read_bytes()
+        if etdump_data is not None:
+            etdump_path = Path(self._folder.name) / "run.etdp"
+            etdump_path.write_bytes(etdump_data)
+        self._profile = text_of(etdump_path, "etdump_path")
+        report = json.loads(self._inspect("--by", "event", "--json"))
         self.program: dict[str, str] | None = report["program"]
         self.allocators: list[dict[str, Any]] = report["allocators"]
-        self.event_blocks = [self._block(block) for block in report["event_blocks"]]
+        references = reference_outputs(self._etrecord)
+        self.event_blocks = [self._block(block, references) for block in report["event_blocks"]]
+
+    def _record_path(self, etrecord: Any) -> str:
+        if isinstance(etrecord, (str, os.PathLike)):
+            return text_of(etrecord, "etrecord")
+        if not callable(getattr(etrecord, "save", None)):
+            raise Error(
+                f"etrecord: a value of type '{type(etrecord).__name__}', expected a path or an ETRecord",
+                reason="python.argument",
+            )
+        path = os.path.join(self._folder.name, "model.etrecord")
+        etrecord.save(path)
+        return path
 
     def _inspect(self, *options: str) -> bytes:
         source, target = self._scales
@@ -231,14 +242,17 @@ class Inspector:
             raise error_of(done, "inspect")
         return done.stdout
 
-    def _block(self, block: dict[str, Any]) -> EventBlock:
+    def _block(self, block: dict[str, Any], references: Mapping[str, Sequence[Any]]) -> EventBlock:
+        cases = references.get(block["method"] or "forward", ()) if block["name"] == "Execute" else ()
+        index = max(block["bundled_input_index"] or 0, 0)
         return EventBlock(
             name=block["name"],
             events=[self._event(event) for event in block["events"]],
             source_time_scale=self._scales[0],
             target_time_scale=self._scales[1],
             bundled_input_index=block["bundled_input_index"],
-            run_output=[_value(value, self._buffer) for value in block["run_output"]],
+            run_output=[value_of(value, self._buffer) for value in block["run_output"]],
+            reference_output=list(cases[index]) if index < len(cases) else None,
             method=block["method"],
         )
 
@@ -260,7 +274,7 @@ class Inspector:
             },
             is_delegated_op=event["is_delegated_op"],
             delegate_backend_name=event["delegate_backend_name"],
-            debug_data=[_value(value, self._buffer) for value in event["debug_data"]],
+            debug_data=[value_of(value, self._buffer) for value in event["debug_data"]],
             start_time=event["start_time"],
             instruction_id=event["instruction_id"],
             sources=event["sources"],
@@ -330,19 +344,67 @@ class Inspector:
     def _events_of(self, event_block: str) -> Iterator[Event]:
         return (event for block in self.event_blocks if block.name == event_block for event in block.events)
 
-    def get_exported_program(self, graph: str | None = None) -> None:
-        raise Error(
-            "get_exported_program: this package does not build ExportedPrograms",
-            reason="python.not-supported",
-            hint="executorch.devtools.parse_etrecord(path).edge_dialect_program reads the record's graph",
-        )
+    def get_exported_program(self, graph: str | None = None) -> Any:
+        """A graph of the record: the edge dialect of its first method, or an extra one by name. None without a record.
 
-    def calculate_numeric_gap(self, *arguments: Any, **options: Any) -> None:
-        raise Error(
-            "calculate_numeric_gap: the record has no values between operators to compare with",
-            reason="python.not-supported",
-            hint="`etbackend diff` finds the first operator that differs between two backends",
-        )
+        Needs ExecuTorch's package, which makes an ExportedProgram of it."""
+        if self._etrecord is None:
+            return None
+        try:
+            from executorch.devtools import parse_etrecord  # noqa: PLC0415  (only this method needs it)
+        except ImportError as cause:
+            raise Error(
+                "get_exported_program: an ExportedProgram needs ExecuTorch's package",
+                reason="python.installation",
+                hint="pip install executorch",
+            ) from cause
+        record = parse_etrecord(self._etrecord)
+        found = record.edge_dialect_program if graph is None else (record.graph_map or {}).get(graph)
+        if isinstance(found, Mapping):  # by method
+            return found.get("forward", next(iter(found.values()), None))
+        return found
+
+    def calculate_numeric_gap(
+        self,
+        distance: str | Any,
+        disable_debug_handle_valdiation: bool = False,
+        reference_graph: str | None = None,
+        *,
+        model: str | os.PathLike[str] | None = None,
+        inputs: Sequence[Any] | None = None,
+    ) -> pandas.DataFrame:
+        """How far the recorded values are from those of the model, node by node: numeric_gap_rows as a data frame."""
+        return _frame(self.numeric_gap_rows(distance, disable_debug_handle_valdiation, reference_graph, model=model, inputs=inputs))
+
+    def numeric_gap_rows(
+        self,
+        distance: str | Any,
+        disable_debug_handle_valdiation: bool = False,
+        reference_graph: str | None = None,
+        *,
+        model: str | os.PathLike[str] | None = None,
+        inputs: Sequence[Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The rows of ExecuTorch's numeric gap: debug handles, ops and values of both sides, gap, stack traces.
+
+        The model runs here node by node. Each node reads the recorded values, so an earlier error is not a later node's.
+
+        distance: "MSE", "L1", "SNR", "COSINE", "MAX_ABS", "MAX_REL", or an object with element_compare(a, b) -> float,
+            such as a NumericalComparatorBase.
+        disable_debug_handle_valdiation, reference_graph: accepted, as the nodes are those of the model.
+        model: the archive (.pt2) that the program was compiled from, because the record has no weights.
+        inputs: arrays of the recorded run; without them the representative inputs of the record.
+        """
+        del disable_debug_handle_valdiation, reference_graph
+        if model is None or self._etrecord is None or self._buffer_path is None:
+            raise Error(
+                "calculate_numeric_gap needs etrecord and debug_buffer_path of the Inspector, and model",
+                reason="python.argument",
+                hint="model='model.pt2' is the archive of torch.export.save that the program was compiled from",
+            )
+        files = [f"--etrecord={self._etrecord}", f"--debug-buffer={self._buffer_path}"]
+        words = ["eager", self._profile, f"--model={text_of(model, 'model')}", *files]
+        return gap_rows(distance, words, inputs, self)
 
     def get_vgf_neural_statistics(self) -> None:
         raise Error(
@@ -383,38 +445,6 @@ def _cosine(expected: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> floa
     return float(expected @ found) / length if length else 1.0
 
 
-def _value(value: dict[str, Any] | None, buffer: bytes) -> Any:
-    """A recorded value: a number, or an array; None for a tensor whose elements are not in the buffer."""
-    if value is None:
-        return None
-    for kind in ("int", "bool", "float"):
-        if kind in value:
-            return value[kind]
-    if "tensors" in value:
-        return [_array(tensor, buffer) for tensor in value["tensors"]]
-    return _array(value["tensor"], buffer)
-
-
-def _array(tensor: dict[str, Any] | None, buffer: bytes) -> np.ndarray[Any, Any] | None:
-    if tensor is None or tensor["offset"] < 0:
-        return None
-    name = {"bfloat16": "uint16"}.get(tensor["dtype"], tensor["dtype"])
-    try:
-        dtype = np.dtype(name)
-    except TypeError:
-        return None
-    sizes, strides = tensor["sizes"], tensor["strides"]
-    count = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides)) if 0 not in sizes else 0
-    if tensor["offset"] + count * dtype.itemsize > len(buffer):
-        return None
-    flat = np.frombuffer(buffer, dtype, count, tensor["offset"])
-    steps = [stride * dtype.itemsize for stride in strides]
-    array = np.lib.stride_tricks.as_strided(flat, sizes, steps).copy() if count else np.zeros(sizes, dtype)
-    if tensor["dtype"] == "bfloat16":
-        return (array.astype(np.uint32) << 16).view(np.float32)
-    return array
-
-
 def _shortened(items: Sequence[str]) -> str:
     return f"['{items[0]}', '{items[1]}' ... '{items[-1]}'] ({len(items)} total)"
 
@@ -435,4 +465,4 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
     return pandas.DataFrame(list(rows))
 
 
-__all__ = ["Event", "EventBlock", "Inspector", "PerfData", "TimeScale", "compare_results"]
+__all__ = ["Event", "EventBlock", "Inspector", "NumericalComparatorBase", "PerfData", "TimeScale", "compare_results"]
