@@ -32,7 +32,8 @@ using ConstantBytes = std::function<Result<std::span<const std::byte>>(const cha
 using ResultHook = std::function<void(std::string_view op, uint32_t node, Tensor& result)>;
 
 // Called after each node, in the order of the image, with the tensors that it wrote. An error ends the run.
-using NodeHook = std::function<Status(uint32_t node, std::string_view op, std::span<const Tensor* const> results)>;
+using NodeHook =
+    std::function<Status(uint32_t node, std::string_view op, std::span<const Tensor* const> results)>;
 
 struct ExecutorOptions {
   Precision precision = Precision::kAsStored;

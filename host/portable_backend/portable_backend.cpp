@@ -174,7 +174,8 @@ std::string event_name(std::string_view op, uint32_t node) {
 }
 
 // Reports the results of a node, if the host records them.
-Status put_results(const ValueReport& values, const char* name, std::span<const host::Tensor* const> results) {
+Status put_results(const ValueReport& values, const char* name,
+                   std::span<const host::Tensor* const> results) {
   if (results.empty() || !values.wants(name)) return {};
   std::vector<etb_tensor> tensors;
   for (const host::Tensor* result : results) {
@@ -195,7 +196,8 @@ Status put_results(const ValueReport& values, const char* name, std::span<const 
 NodeHook node_events(const Run& run) {
   if (run.raw().events == nullptr) return {};
   return [&run, values = ValueReport(run), begin_ns = run.host().now_ns()](
-             uint32_t node, std::string_view op, std::span<const host::Tensor* const> results) mutable -> Status {
+             uint32_t node, std::string_view op,
+             std::span<const host::Tensor* const> results) mutable -> Status {
     const std::string name = event_name(op, node);
     etb_event event{};
     event.struct_size = ETB_INIT_SIZE(etb_event);

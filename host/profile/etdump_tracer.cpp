@@ -263,8 +263,7 @@ bool EtdumpTracer::store(const Tensor& tensor, int64_t* out_offset) noexcept {
   *out_offset = -1;
   const uint64_t nbytes = tensor.nbytes();
   if (nbytes == 0 || tensor.data() == nullptr || options_.debug_sink == nullptr) return true;
-  if (options_.widens_bfloat16 && tensor.dtype() == Dtype::BFLOAT16)
-    return store_widened(tensor, out_offset);
+  if (options_.widens_bfloat16 && tensor.dtype() == Dtype::BFLOAT16) return store_widened(tensor, out_offset);
   *out_offset =
       options_.debug_sink->write({static_cast<const std::byte*>(tensor.data()), static_cast<size_t>(nbytes)});
   return *out_offset >= 0;

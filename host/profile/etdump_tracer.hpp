@@ -35,7 +35,8 @@ struct EtdumpOptions {
   ProfileLevel profile_level = ProfileLevel::kAll;
   DebugLevel debug_level = DebugLevel::kNone;
   bool allocations = false;  // ExecuTorch's Inspector of 1.5.1 does not open files that have some
-  bool widens_bfloat16 = false;  // bfloat16 is recorded as float32, which ExecuTorch's Inspector of 1.5.1 reads
+  bool widens_bfloat16 =
+      false;  // bfloat16 is recorded as float32, which ExecuTorch's Inspector of 1.5.1 reads
   // Takes the elements of tensors; NULL: values are recorded with dtype and sizes only.
   DebugSink* debug_sink = nullptr;
   EtdumpFilter event_filter = {};  // of instructions and of events inside of delegates

@@ -62,7 +62,10 @@ class VulkanContext {
   Status resize(const auto& size_of_input);
   Status record();
   void record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorSet set) const;
-  Status run_commands(const Run& run);
+  Status record_for_values(size_t index, const Buffer* copy);
+  // Runs one dispatch after the other, and reports each result before another overwrites it.
+  Status run_for_values(const Run& run);
+  Status put_value(const Run& run, uint32_t id, const std::string& name, std::byte* data) const;
   Status write_inputs(const Run& run);
   Status read_outputs(const Run& run);
 

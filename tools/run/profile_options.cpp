@@ -123,9 +123,10 @@ void add_profile_options(CLI::App& command, ProfileOptions& options) {
       ->type_name("REGEX");
   command.add_option("--debug-ids", options.debug_ids, "Record only values of these instructions")
       ->type_name("FIRST-LAST");
-  command.add_flag("--debug-widen", options.widens_bfloat16,
-                   "Record bfloat16 as float32, because ExecuTorch's Inspector 1.5.1 does not open files with "
-                   "bfloat16 values");
+  command.add_flag(
+      "--debug-widen", options.widens_bfloat16,
+      "Record bfloat16 as float32, because ExecuTorch's Inspector 1.5.1 does not open files with "
+      "bfloat16 values");
   command
       .add_option("--debug-buffer-size,--debug_buffer_size", options.debug_buffer_size,
                   "Stop recording values when the file has this size, such as 512MiB (default: 16 GiB)")

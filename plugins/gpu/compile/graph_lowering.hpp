@@ -23,6 +23,7 @@ class GraphLowering {
 
  private:
   std::vector<uint32_t> debug_handles() const;
+  void add_debug_map(Artifact& artifact) const;
 
   LoweringState state_;
 };

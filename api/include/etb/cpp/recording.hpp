@@ -23,7 +23,7 @@ struct RecordingOptions {
   bool has_instructions = true;            // false: only the times of whole methods
   uint32_t values = ETB_RECORD_NO_VALUES;  // ETB_RECORD_*
   bool has_allocations = false;
-  bool has_wide_bfloat16 = false;          // bfloat16 as float32
+  bool has_wide_bfloat16 = false;  // bfloat16 as float32
   Filter event_filter = {}, value_filter = {};
   std::string debug_path = {};   // file of the debug buffer; "": memory
   uint64_t max_debug_bytes = 0;  // 0: 16 GiB
