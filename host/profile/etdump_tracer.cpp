@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "host/runtime/delegate_resolver.hpp"
+
 namespace etb::host {
 namespace {
 
@@ -323,6 +325,24 @@ void EtdumpTracer::add_value(LogValue record, const EValue& value) noexcept {
 void EtdumpTracer::on_allocation(const Allocation& allocation) noexcept {
   char buffer[32];
   log_.add_allocation(log_.allocator_of(name_of(allocation, buffer)), allocation.nbytes);
+}
+
+// Names such as "XnnpackBackend context".
+void EtdumpTracer::on_delegate_memory(std::string_view id, const DelegateMemory& memory) noexcept {
+  const struct {
+    const char* name;
+    uint64_t nbytes;
+  } parts[] = {{"resident", memory.resident},
+               {"context", memory.context},
+               {"scratch", memory.scratch},
+               {"from the host's allocator", memory.allocator}};
+  for (const auto& part : parts) {
+    if (part.nbytes == 0) continue;
+    char buffer[128];
+    std::snprintf(buffer, sizeof(buffer), "%.*s %s", static_cast<int>(std::min<size_t>(id.size(), 64)),
+                  id.data(), part.name);
+    log_.add_allocation(log_.allocator_of(buffer), part.nbytes);
+  }
 }
 
 }  // namespace etb::host

@@ -63,6 +63,7 @@ class EtdumpTracer final : public EventTracer {
   void on_value(const Event& call, const EValue& value) noexcept override;
   void on_output(const EValue& value) noexcept override;
   void on_allocation(const Allocation& allocation) noexcept override;
+  void on_delegate_memory(std::string_view id, const DelegateMemory& memory) noexcept override;
   const etb_event_sink* delegate_events(int32_t chain_index, int32_t instruction_index) noexcept override;
 
  private:
