@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -71,6 +72,29 @@ void expect_joined(const Json& report, const std::string& backend) {
     EXPECT_NE(row["nodes"][0]["line"], 0) << row["name"];
   }
   EXPECT_GT(count, 0u);
+}
+
+// Memory of plugins that `run --profile-memory` recorded, in bytes by allocator.
+std::map<std::string, uint64_t> memory_of(const std::string& archive, const std::string& backend) {
+  const Recorded made(archive, backend);
+  const CliRun run = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", made.program(), "--profile", made.profile(),
+                          "--profile-memory", "--print-output", "none"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  std::map<std::string, uint64_t> out;
+  for (const Json& row : Json::parse(cli({"inspect", made.profile(), "--json"}).out)["allocators"])
+    out[row["name"]] = row["bytes"];
+  return out;
+}
+
+TEST(InspectRecord, MemoryOfPluginsIsRecordedByAllocator) {
+  if (!has_xnnpack()) GTEST_SKIP() << "built without XNNPACK";
+  const auto memory = memory_of("archives/lenet.pt2", "xnnpack");
+  // The weights of lenet alone are 44,000 floats.
+  ASSERT_EQ(memory.count("XnnpackBackend resident"), 1u);
+  EXPECT_GT(memory.at("XnnpackBackend resident"), 44000 * sizeof(float));
+  ASSERT_EQ(memory.count("XnnpackBackend context"), 1u);
+  EXPECT_GT(memory.at("XnnpackBackend context"), 0u);
+  EXPECT_EQ(memory_of("archives/lenet.pt2", "").count("XnnpackBackend resident"), 0u);
 }
 
 TEST(InspectRecord, EventsOfTheTemplatePluginHaveTheirSource) {

@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "host/application/module_handle.hpp"
+#include "host/application/recording_handle.hpp"
 
-etb_module::etb_module(etb::host::ModuleParts given, etb::host::Module opened)
+etb_module::etb_module(etb::host::ModuleParts given, etb::host::Module opened, std::string name)
     : parts(std::move(given)),
       module(std::move(opened)),
+      program_name(std::move(name)),
       names(module.method_names()),
       run_thread(
           [this](const etb::host::AsyncRun& run, etb_error* error) {
@@ -23,6 +25,14 @@ etb_module::etb_module(etb::host::ModuleParts given, etb::host::Module opened)
           [this] { is_running.store(false, std::memory_order_release); }) {
   const bool has_forward = std::find(names.begin(), names.end(), "forward") != names.end();
   default_method = has_forward || names.empty() ? "forward" : names[0];
+  if (parts.recording != nullptr) parts.recording->add_program(program_name, module.program());
+}
+
+etb_module::~etb_module() {
+  if (parts.recording == nullptr) return;
+  // Without a digest the recording is complete, except that no reader recognises its program.
+  static_cast<void>(
+      etb::host::answer(nullptr, [&]() -> etb::Status { return parts.recording->identify_programs(); }));
 }
 
 namespace {
@@ -39,14 +49,15 @@ using etb::host::Module;
 using etb::host::ModuleOptions;
 using etb::host::use;
 
-template <class Open>
-etb_status open_module(const etb_module_options* given, etb_module** out, etb_error* error,
-                       Open open) noexcept {
+// `name` returns the program's name for recordings.
+template <class Open, class Name>
+etb_status open_module(const etb_module_options* given, etb_module** out, etb_error* error, Open open,
+                       Name name) noexcept {
   return answer(error, [&]() -> Status {
     ETB_TRY(check_pointer(out, "out"));
     ETB_ASSIGN(etb::host::ModuleParts parts, etb::host::read_module_options(given));
     ETB_ASSIGN(Module opened, open(parts.options));
-    auto made = std::make_unique<etb_module>(std::move(parts), std::move(opened));
+    auto made = std::make_unique<etb_module>(std::move(parts), std::move(opened), name());
     add_handle(made.get(), HandleKind::kModule);
     *out = made.release();
     return {};
@@ -75,35 +86,45 @@ extern "C" {
 
 etb_status ETB_CALL etb_module_open(const char* path, const etb_module_options* options, etb_module** out,
                                     etb_error* error) {
-  return open_module(options, out, error, [path](const ModuleOptions& read) -> Result<Module> {
-    ETB_TRY(check_pointer(path, "path"));
-    return Module::open(path, read);
-  });
+  return open_module(
+      options, out, error,
+      [path](const ModuleOptions& read) -> Result<Module> {
+        ETB_TRY(check_pointer(path, "path"));
+        return Module::open(path, read);
+      },
+      [path] { return std::string(path).substr(std::string_view(path).rfind('/') + 1); });
 }
 
 etb_status ETB_CALL etb_module_open_bytes(etb_bytes bytes, const etb_module_options* options,
                                           etb_module** out, etb_error* error) {
-  return open_module(options, out, error, [bytes](const ModuleOptions& read) -> Result<Module> {
-    ETB_TRY(etb::host::check_array(static_cast<const std::byte*>(bytes.data), bytes.nbytes, "bytes"));
-    return Module::from_bytes({static_cast<const std::byte*>(bytes.data), static_cast<size_t>(bytes.nbytes)},
-                              read);
-  });
+  return open_module(
+      options, out, error,
+      [bytes](const ModuleOptions& read) -> Result<Module> {
+        ETB_TRY(etb::host::check_array(static_cast<const std::byte*>(bytes.data), bytes.nbytes, "bytes"));
+        return Module::from_bytes(
+            {static_cast<const std::byte*>(bytes.data), static_cast<size_t>(bytes.nbytes)}, read);
+      },
+      [] { return "program in memory"; });
 }
 
 etb_status ETB_CALL etb_module_open_descriptor(int descriptor, uint64_t offset, uint64_t nbytes,
                                                const etb_module_options* options, etb_module** out,
                                                etb_error* error) {
-  return open_module(options, out, error, [=](const ModuleOptions& read) {
-    return Module::from_descriptor(descriptor, offset, nbytes, read);
-  });
+  return open_module(
+      options, out, error,
+      [=](const ModuleOptions& read) { return Module::from_descriptor(descriptor, offset, nbytes, read); },
+      [] { return "program of a descriptor"; });
 }
 
 etb_status ETB_CALL etb_module_open_again(etb_module* module, const etb_module_options* options,
                                           etb_module** out, etb_error* error) {
-  return open_module(options, out, error, [module](const ModuleOptions& read) -> Result<Module> {
-    ETB_TRY(check_handle(module, HandleKind::kModule));
-    return Module::from_program(module->module.program(), read);
-  });
+  return open_module(
+      options, out, error,
+      [module](const ModuleOptions& read) -> Result<Module> {
+        ETB_TRY(check_handle(module, HandleKind::kModule));
+        return Module::from_program(module->module.program(), read);
+      },
+      [module] { return module->program_name; });
 }
 
 void ETB_CALL etb_module_close(etb_module* module) {

@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <fstream>
+
 #include "api/format/etdump.hpp"
+#include "api/format/etdump_program.hpp"
 #include "host/testing/scratch_dir.hpp"
 #include "host/testing/toy_application.hpp"
 
@@ -93,6 +97,54 @@ TEST(ModuleCpp, RecordsWhatItDoes) {
   EXPECT_EQ(recording.dropped_count(), 0U);
   recording.clear();
   EXPECT_TRUE(format::read_etdump(recording.bytes())->empty());
+}
+
+// The identity of the program that a recording carries; an empty one for none.
+format::ProgramIdentity identity_of(const etb::Recording& recording) {
+  const auto blocks = format::read_etdump(recording.bytes());
+  EXPECT_TRUE(blocks);
+  return format::find_program(*blocks).value_or(format::ProgramIdentity{});
+}
+
+TEST(ModuleCpp, ARecordingNamesItsProgram) {
+  const auto add = format::identify_program(fixture("add.pte"));
+  ASSERT_TRUE(add);
+  const etb::Recording recording;
+  etb::ModuleOptions options;
+  options.recording = &recording;
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  etb::Module(fixture("add.pte"), options).forward(x, x);
+  EXPECT_EQ(identity_of(recording), *add);  // after the module was closed
+  etb::Module again(fixture("add.pte"), options);
+  again.forward(x, x);
+  EXPECT_EQ(identity_of(recording), *add);
+}
+
+TEST(ModuleCpp, ARecordingOfAProgramInMemoryHasTheDigestOfItsBytes) {
+  const auto add = format::identify_program(fixture("add.pte"));
+  ASSERT_TRUE(add);
+  std::ifstream in(fixture("add.pte"), std::ios::binary);
+  const std::string file((std::istreambuf_iterator<char>(in)), {});
+  alignas(16) static std::byte bytes[1 << 16];
+  ASSERT_LE(file.size(), sizeof(bytes));
+  std::memcpy(bytes, file.data(), file.size());
+  const etb::Recording recording;
+  etb::ModuleOptions options;
+  options.recording = &recording;
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  etb::Module(std::span<const std::byte>(bytes, file.size()), options).forward(x, x);
+  EXPECT_EQ(identity_of(recording).sha256, add->sha256);
+  EXPECT_EQ(identity_of(recording).name, "program in memory");
+}
+
+TEST(ModuleCpp, ARecordingOfTwoProgramsNamesNone) {
+  const etb::Recording recording;
+  etb::ModuleOptions options;
+  options.recording = &recording;
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  etb::Module(fixture("add.pte"), options).forward(x, x);
+  const etb::Module other(fixture("conv.pte"), options);
+  EXPECT_EQ(identity_of(recording).sha256, "");
 }
 
 TEST(ModuleCpp, ARecordingMayChooseAndWritesItsFiles) {

@@ -15,7 +15,8 @@
 
 // Members are in order of life, so that the run thread ends before the module, and the module before its parts.
 struct etb_module {
-  etb_module(etb::host::ModuleParts given, etb::host::Module opened);
+  etb_module(etb::host::ModuleParts given, etb::host::Module opened, std::string program_name);
+  ~etb_module();
 
   // The name of a method as a function got it: NULL means the default.
   const char* method_or_default(const char* method) const {
@@ -24,6 +25,7 @@ struct etb_module {
 
   etb::host::ModuleParts parts;
   etb::host::Module module;
+  std::string program_name;  // of its file, for recordings
   std::vector<std::string> names;
   std::string default_method;
   etb::host::SpecArrays spec;  // arrays of the latest etb_module_input_spec or etb_module_output_spec

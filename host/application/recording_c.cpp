@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings of the C API (etb/recording.h).
+#include <algorithm>
+#include <utility>
+
+#include "api/format/etdump_program.hpp"
+#include "api/format/hex.hpp"
 #include "host/application/errors.hpp"
 #include "host/application/recording_handle.hpp"
 
@@ -43,6 +48,7 @@ Result<RecordingOptions> read_options(const etb_recording_options& given) {
   out.profile_level = given.instructions == ETB_RECORD_METHOD ? ProfileLevel::kMethod : ProfileLevel::kAll;
   out.debug_level = static_cast<DebugLevel>(given.values);
   out.allocations = (given.flags & ETB_RECORD_ALLOCATIONS) != 0;
+  out.widens_bfloat16 = (given.flags & ETB_RECORD_WIDE_BFLOAT16) != 0;
   ETB_TRY(read_filter(given.event_filter, out.event_filter));
   ETB_TRY(read_filter(given.value_filter, out.value_filter));
   if (given.debug_path != nullptr) out.debug_path = given.debug_path;
@@ -65,6 +71,30 @@ etb_status use(etb_recording* recording, etb_error* error, Body body) noexcept {
 
 }  // namespace
 
+void etb_recording::add_program(std::string name,
+                                const std::shared_ptr<const etb::host::SharedProgram>& program) {
+  opened_.push_back({std::move(name), program});
+}
+
+Status etb_recording::identify_programs() {
+  for (const Opened& each : std::exchange(opened_, {})) {
+    const auto program = each.program.lock();
+    if (!program) continue;
+    ETB_ASSIGN(const auto digest, program->digest());
+    std::string sha256 = etb::format::to_hex(digest);
+    const bool is_known = std::any_of(programs_.begin(), programs_.end(),
+                                      [&](const auto& known) { return known.sha256 == sha256; });
+    if (!is_known) programs_.push_back({each.name, std::move(sha256)});
+  }
+  return {};
+}
+
+Status etb_recording::show_program() {
+  ETB_TRY(identify_programs());
+  if (programs_.size() == 1) recording->show_allocator(etb::format::to_allocator_name(programs_.front()));
+  return {};
+}
+
 extern "C" {
 
 etb_status ETB_CALL etb_recording_open(const etb_recording_options* options, etb_recording** out,
@@ -74,7 +104,7 @@ etb_status ETB_CALL etb_recording_open(const etb_recording_options* options, etb
     etb_recording_options given = ETB_RECORDING_OPTIONS_INIT;
     if (options != nullptr) {
       ETB_TRY(etb::accept_struct(options, ETB_SIZE_THROUGH(etb_recording_options, max_event_bytes),
-                                 ETB_RECORD_ALLOCATIONS, "options"));
+                                 ETB_RECORD_ALLOCATIONS | ETB_RECORD_WIDE_BFLOAT16, "options"));
       given = etb::copy_struct(*options);
     }
     ETB_ASSIGN(const RecordingOptions read, read_options(given));
@@ -93,6 +123,7 @@ void ETB_CALL etb_recording_close(etb_recording* recording) {
 etb_status ETB_CALL etb_recording_write(etb_recording* recording, const char* path, etb_error* error) {
   return use(recording, error, [path](etb_recording& used) -> Status {
     ETB_TRY(etb::host::check_pointer(path, "path"));
+    ETB_TRY(used.show_program());
     ETB_TRY(used.recording->write(path));
     return used.recording->commit_debug_file();
   });
@@ -101,6 +132,7 @@ etb_status ETB_CALL etb_recording_write(etb_recording* recording, const char* pa
 etb_status ETB_CALL etb_recording_bytes(etb_recording* recording, etb_bytes* out, etb_error* error) {
   return use(recording, error, [out](etb_recording& used) -> Status {
     ETB_TRY(etb::host::check_pointer(out, "out"));
+    ETB_TRY(used.show_program());
     ETB_ASSIGN(used.bytes, used.recording->to_bytes());
     *out = {used.bytes.data(), used.bytes.size()};
     return {};

@@ -146,6 +146,7 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
   args.spec_count = specs.size();
   args.options = options.delegate.data();
   args.option_count = options.delegate.size();
+  const uint64_t allocated_before = plugin_->allocated_bytes();
   ETB_ASSIGN(delegate_, plugin_->create_delegate(args, device_.get()));
   ETB_ASSIGN(const etb_delegate_info info, delegate_->query());
   ETB_ASSIGN(context_, delegate_->create_context(options.context));
@@ -165,6 +166,10 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
   } else {
     ETB_TRY(prepare(request.arguments, request.arenas, request.may_move));
   }
+  // Other threads may load methods of the same plugin meanwhile: then the number is of both.
+  const uint64_t allocated = plugin_->allocated_bytes();
+  memory_ = {info.resident_bytes, info.context_bytes, info.scratch_bytes,
+             allocated - std::min(allocated, allocated_before)};
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
   if (info.scratch_bytes > request.max_scratch_bytes || alignment > 4096 ||

@@ -63,6 +63,7 @@ class PluginDelegate final : public MethodDelegate {
 
   etb_status execute(const DelegateRun& run) noexcept override;
   DelegateOperands operands() const noexcept override { return {input_count_, shared_inputs_}; }
+  DelegateMemory memory() const noexcept override { return memory_; }
   void destroy() noexcept override { delete this; }
 
  private:
@@ -109,6 +110,7 @@ class PluginDelegate final : public MethodDelegate {
   std::vector<etb_option> run_options_;
   void* aligned_scratch_ = nullptr;
   uint64_t scratch_nbytes_ = 0;
+  DelegateMemory memory_;
 };
 
 }  // namespace etb::host

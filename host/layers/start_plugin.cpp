@@ -21,6 +21,7 @@ struct StartedPlugin : PluginLife {
   void on_deinit(etb_status status) noexcept override {
     if (library != nullptr) library->on_deinit(status);
   }
+  uint64_t allocated_bytes() noexcept override { return services.memory().usage().live_bytes; }
 
   std::shared_ptr<PluginLife> library;
   PluginServices services;

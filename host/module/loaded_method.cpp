@@ -2,6 +2,7 @@
 #include "host/module/loaded_method.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "host/module/core_error.hpp"
@@ -19,15 +20,37 @@ bool is_input(const MethodMeta& meta, uint32_t output) {
 
 bool has_stopped(etb_status answer) { return answer == ETB_CANCELLED || answer == ETB_DEADLINE_EXCEEDED; }
 
+// Passes on the requests of a method, and reports the memory of each delegate.
+class RecordedDelegates final : public DelegateResolver {
+ public:
+  RecordedDelegates(DelegateResolver& delegates, EventTracer& tracer) noexcept
+      : delegates_(delegates), tracer_(tracer) {}
+
+  etb_status create(const DelegateRequest& request, MethodDelegate** out,
+                    etb_error* error) noexcept override {
+    const etb_status status = delegates_.create(request, out, error);
+    if (status == ETB_OK) tracer_.on_delegate_memory(request.id, (*out)->memory());
+    return status;
+  }
+
+ private:
+  DelegateResolver& delegates_;
+  EventTracer& tracer_;
+};
+
 }  // namespace
 
 Status LoadedMethod::load(const Program& program, const MethodMeta& meta,
-                          std::span<const std::span<std::byte>> arenas, const MethodOptions& options) {
+                          std::span<const std::span<std::byte>> arenas, const MethodOptions& given) {
   auto state = ZeroedBuffer::make(budget_, "state", meta.state_nbytes());
   if (!state)
     return tl::make_unexpected(
         with_context(std::move(state).error(), "method '" + std::string(meta.name()) + "'"));
-  tracer_ = options.tracer;
+  tracer_ = given.tracer;
+  MethodOptions options = given;
+  std::optional<RecordedDelegates> recorded;
+  if (tracer_ != nullptr && tracer_->wants().allocations && given.delegates != nullptr)
+    options.delegates = &recorded.emplace(*given.delegates, *tracer_);
   state_ = *std::move(state);
   state_allocator_ = BumpAllocator(state_.bytes());
   const MethodMemory memory{&state_allocator_, arenas, scratch_.bytes()};

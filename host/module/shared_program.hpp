@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "api/format/digest.hpp"
+#include "etb/cpp/result.hpp"
 #include "host/runtime/program.hpp"
 
 namespace etb::host {
@@ -17,6 +19,8 @@ class SharedProgram {
   [[nodiscard]] etb_status load(etb_error* error) noexcept { return program_.load(*loader_, error); }
   const Program& program() const noexcept { return program_; }
   void rest() const noexcept { loader_->rest(); }
+  // Reads the whole file.
+  [[nodiscard]] Result<format::Sha256> digest() const;
 
  private:
   std::shared_ptr<DataLoader> loader_;

@@ -22,6 +22,8 @@ class PluginLife {
  public:
   virtual ~PluginLife() = default;
   virtual void on_deinit(etb_status) noexcept {}
+  // Live bytes that the plugin has from the host's allocator.
+  virtual uint64_t allocated_bytes() noexcept { return 0; }
 };
 
 // The handles of this folder are move-only. Each keeps its parent alive, so objects are destroyed before
@@ -38,6 +40,8 @@ class PluginContext {
 
   const etb_plugin_table& table() const noexcept { return core_->table; }
   etb_plugin* handle() const noexcept { return core_->plugin; }
+  // Live bytes that the plugin has from the host's allocator.
+  uint64_t allocated_bytes() const noexcept { return core_->life->allocated_bytes(); }
 
   // Calls `put` for each device. The info is valid during the call.
   [[nodiscard]] Status each_device(const std::function<void(const etb_device_info&)>& put) const;

@@ -85,6 +85,7 @@ struct GraphExecutor::Impl {
     uint32_t output_count;
     uint32_t node_id;
     std::string op;
+    std::vector<const Tensor*> results = {};
   };
 
   Impl(const graph::View& opened, const KernelRegistry& table, Precision wanted)
@@ -203,7 +204,10 @@ Status GraphExecutor::Impl::add_step(const graph::Node& node) {
             node.id(),
             op};
   uint32_t result = node.first_output(), result_index = 0;
-  for (uint32_t i = 0; i < node.output_count(); ++i) ETB_TRY(make_value(node.first_output() + i, true));
+  for (uint32_t i = 0; i < node.output_count(); ++i) {
+    ETB_TRY(make_value(node.first_output() + i, true));
+    step.results.push_back(&values.back().tensor);
+  }
   const auto find_value = [&](uint32_t id) {
     return id < node.first_output() ? &values[id].evalue : nullptr;
   };
@@ -318,7 +322,7 @@ Status GraphExecutor::run(const StopCheck& check, const NodeHook& after_node) {
   for (size_t n = 0; n < impl_->steps.size(); ++n) {
     Impl::Step& step = impl_->steps[n];
     ETB_TRY(impl_->run_step(step, left));
-    if (after_node) ETB_TRY(after_node(static_cast<uint32_t>(n), step.op));
+    if (after_node) ETB_TRY(after_node(static_cast<uint32_t>(n), step.op, step.results));
     if (!impl_->on_result) continue;
     for (uint32_t i = 0; i < step.output_count; ++i)
       impl_->on_result(step.op, step.node_id, impl_->values[step.first_output + i].tensor);

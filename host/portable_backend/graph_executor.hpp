@@ -31,8 +31,9 @@ using ConstantBytes = std::function<Result<std::span<const std::byte>>(const cha
 // change the elements: the suite measures how far small changes spread.
 using ResultHook = std::function<void(std::string_view op, uint32_t node, Tensor& result)>;
 
-// Called after each node, in the order of the image. An error ends the run.
-using NodeHook = std::function<Status(uint32_t node, std::string_view op)>;
+// Called after each node, in the order of the image, with the tensors that it wrote. An error ends the run.
+using NodeHook =
+    std::function<Status(uint32_t node, std::string_view op, std::span<const Tensor* const> results)>;
 
 struct ExecutorOptions {
   Precision precision = Precision::kAsStored;

@@ -14,6 +14,7 @@
 #include "api/ops/schema.hpp"
 #include "etb/cpp/bytes.hpp"
 #include "etb/cpp/plugin.hpp"
+#include "etb/cpp/values.hpp"
 #include "host/kernels/portable.hpp"
 #include "host/portable_backend/graph_executor.hpp"
 
@@ -172,10 +173,31 @@ std::string event_name(std::string_view op, uint32_t node) {
   return std::string(op) + " #" + std::to_string(node);
 }
 
-// Reports an event for each node; empty if the host wants none.
+// Reports the results of a node, if the host records them.
+Status put_results(const ValueReport& values, const char* name,
+                   std::span<const host::Tensor* const> results) {
+  if (results.empty() || !values.wants(name)) return {};
+  std::vector<etb_tensor> tensors;
+  for (const host::Tensor* result : results) {
+    etb_tensor& tensor = tensors.emplace_back();
+    tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
+    tensor.dtype = static_cast<etb_dtype>(result->dtype());
+    tensor.rank = static_cast<uint32_t>(result->rank());
+    tensor.role = ETB_ROLE_OUTPUT;
+    tensor.sizes = const_cast<int64_t*>(result->sizes().data());  // the sink only reads them
+    tensor.dim_order = result->dim_order().data();
+    tensor.data = result->data();
+    tensor.capacity_bytes = result->capacity_bytes();
+  }
+  return values.put(name, tensors);
+}
+
+// Reports an event for each node, and its results if the host records values; empty if the host wants none.
 NodeHook node_events(const Run& run) {
   if (run.raw().events == nullptr) return {};
-  return [&run, begin_ns = run.host().now_ns()](uint32_t node, std::string_view op) mutable -> Status {
+  return [&run, values = ValueReport(run), begin_ns = run.host().now_ns()](
+             uint32_t node, std::string_view op,
+             std::span<const host::Tensor* const> results) mutable -> Status {
     const std::string name = event_name(op, node);
     etb_event event{};
     event.struct_size = ETB_INIT_SIZE(etb_event);
@@ -186,6 +208,7 @@ NodeHook node_events(const Run& run) {
     event.timebase = ETB_TIMEBASE_HOST;
     event.ns_numerator = event.ns_denominator = 1;
     ETB_TRY(from_host(run.raw().events->put(run.raw().events->ctx, &event), "event sink"));
+    ETB_TRY(put_results(values, name.c_str(), results));
     begin_ns = run.host().now_ns();
     return {};
   };

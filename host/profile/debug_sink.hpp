@@ -10,7 +10,8 @@ namespace etb::host {
 
 class DebugSink {
  public:
-  // Stores the bytes and returns their offset, a multiple of 64; -1: they do not fit, or could not be written.
+  // Stores the bytes and returns their offset, a multiple of 64; -1: they do not fit, or could not be written. Bytes after
+  // a multiple of 64 bytes follow them without a gap.
   virtual int64_t write(std::span<const std::byte> bytes) noexcept = 0;
 
  protected:

@@ -182,6 +182,7 @@ Result<std::unique_ptr<EtdumpRecording>> EtdumpRecording::make(const RecordingOp
   tracer.profile_level = options.profile_level;
   tracer.debug_level = options.debug_level;
   tracer.allocations = options.allocations;
+  tracer.widens_bfloat16 = options.widens_bfloat16;
   tracer.debug_sink = state->in_file ? static_cast<DebugSink*>(&*state->in_file) : &state->in_memory;
   tracer.event_filter = to_filter(options.event_filter, state->event_regex);
   tracer.value_filter = to_filter(options.value_filter, state->value_regex);

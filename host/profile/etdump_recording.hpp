@@ -28,6 +28,7 @@ struct RecordingOptions {
   ProfileLevel profile_level = ProfileLevel::kAll;
   DebugLevel debug_level = DebugLevel::kNone;
   bool allocations = false;
+  bool widens_bfloat16 = false;
   FilterText event_filter = {}, value_filter = {};
   // The debug buffer: a file that is written while the program runs; "": memory.
   std::string debug_path = {};

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "host/runtime/delegate_resolver.hpp"
+
 namespace etb::host {
 namespace {
 
@@ -263,9 +265,26 @@ bool EtdumpTracer::store(const Tensor& tensor, int64_t* out_offset) noexcept {
   *out_offset = -1;
   const uint64_t nbytes = tensor.nbytes();
   if (nbytes == 0 || tensor.data() == nullptr || options_.debug_sink == nullptr) return true;
+  if (options_.widens_bfloat16 && tensor.dtype() == Dtype::BFLOAT16) return store_widened(tensor, out_offset);
   *out_offset =
       options_.debug_sink->write({static_cast<const std::byte*>(tensor.data()), static_cast<size_t>(nbytes)});
   return *out_offset >= 0;
+}
+
+// A bfloat16 is the upper half of a float32.
+bool EtdumpTracer::store_widened(const Tensor& tensor, int64_t* out_offset) noexcept {
+  constexpr int64_t kPiece = 256;  // 1 KiB of floats, so that pieces follow each other without a gap
+  uint32_t piece[kPiece];
+  const auto* const elements = tensor.data_as<uint16_t>();
+  for (int64_t i = 0; i < tensor.numel(); i += kPiece) {
+    const int64_t count = std::min(kPiece, tensor.numel() - i);
+    for (int64_t k = 0; k < count; ++k) piece[k] = uint32_t{elements[i + k]} << 16;
+    const int64_t offset =
+        options_.debug_sink->write(std::as_bytes(std::span(piece, static_cast<size_t>(count))));
+    if (offset < 0) return false;
+    if (i == 0) *out_offset = offset;
+  }
+  return true;
 }
 
 void EtdumpTracer::add_tensors(LogValue record, std::span<const Tensor* const> tensors) noexcept {
@@ -273,6 +292,7 @@ void EtdumpTracer::add_tensors(LogValue record, std::span<const Tensor* const> t
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!store(*tensors[i], &offsets[i])) return static_cast<void>(++dropped_value_count_);
   }
+  record.widens_bfloat16 = options_.widens_bfloat16;
   log_.add_value(record, tensors, {offsets, tensors.size()});
 }
 
@@ -305,6 +325,24 @@ void EtdumpTracer::add_value(LogValue record, const EValue& value) noexcept {
 void EtdumpTracer::on_allocation(const Allocation& allocation) noexcept {
   char buffer[32];
   log_.add_allocation(log_.allocator_of(name_of(allocation, buffer)), allocation.nbytes);
+}
+
+// Names such as "XnnpackBackend context".
+void EtdumpTracer::on_delegate_memory(std::string_view id, const DelegateMemory& memory) noexcept {
+  const struct {
+    const char* name;
+    uint64_t nbytes;
+  } parts[] = {{"resident", memory.resident},
+               {"context", memory.context},
+               {"scratch", memory.scratch},
+               {"from the host's allocator", memory.allocator}};
+  for (const auto& part : parts) {
+    if (part.nbytes == 0) continue;
+    char buffer[128];
+    std::snprintf(buffer, sizeof(buffer), "%.*s %s", static_cast<int>(std::min<size_t>(id.size(), 64)),
+                  id.data(), part.name);
+    log_.add_allocation(log_.allocator_of(buffer), part.nbytes);
+  }
 }
 
 }  // namespace etb::host

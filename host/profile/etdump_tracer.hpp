@@ -35,6 +35,8 @@ struct EtdumpOptions {
   ProfileLevel profile_level = ProfileLevel::kAll;
   DebugLevel debug_level = DebugLevel::kNone;
   bool allocations = false;  // ExecuTorch's Inspector of 1.5.1 does not open files that have some
+  bool widens_bfloat16 =
+      false;  // bfloat16 is recorded as float32, which ExecuTorch's Inspector of 1.5.1 reads
   // Takes the elements of tensors; NULL: values are recorded with dtype and sizes only.
   DebugSink* debug_sink = nullptr;
   EtdumpFilter event_filter = {};  // of instructions and of events inside of delegates
@@ -61,6 +63,7 @@ class EtdumpTracer final : public EventTracer {
   void on_value(const Event& call, const EValue& value) noexcept override;
   void on_output(const EValue& value) noexcept override;
   void on_allocation(const Allocation& allocation) noexcept override;
+  void on_delegate_memory(std::string_view id, const DelegateMemory& memory) noexcept override;
   const etb_event_sink* delegate_events(int32_t chain_index, int32_t instruction_index) noexcept override;
 
  private:
@@ -75,6 +78,7 @@ class EtdumpTracer final : public EventTracer {
   bool accepts(const EtdumpFilter& filter, int64_t id, const LogName* name, uint8_t rule) const noexcept;
   void add_value(LogValue record, const EValue& value) noexcept;
   bool store(const Tensor& tensor, int64_t* out_offset) noexcept;
+  bool store_widened(const Tensor& tensor, int64_t* out_offset) noexcept;
 
   ProfileLog& log_;
   EtdumpOptions options_;

@@ -217,6 +217,36 @@ TEST(EtdumpTracer, ValuesOfEachKindAreRecorded) {
   EXPECT_EQ(values[4].value.real, 0.5);
 }
 
+TEST(EtdumpTracer, Bfloat16IsRecordedAsFloat32OnRequest) {
+  RecordingOptions options;
+  options.debug_level = DebugLevel::kIntermediateOutputs;
+  options.widens_bfloat16 = true;
+  const auto recording = record(options);
+  recording->tracer().on_begin(EventKind::kExecute);
+  std::vector<uint16_t> elements(700);  // more than one piece
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<uint16_t>(0x3F80 + i);
+  TensorStorage storage;
+  Tensor tensor = storage.make(Dtype::BFLOAT16, std::vector<int64_t>{7, 100}, elements.data(), 1400);
+  const EValue value(&tensor);
+  const Event call{EventKind::kDelegate, "XnnpackBackend", 0, 3, 1, 20};
+  recording->tracer().on_value(call, value);
+  recording->tracer().on_value(call, value);
+  const auto values = blocks_of(*recording).at(0).values;
+  ASSERT_EQ(values.size(), 2u);
+  for (const auto& each : values) {
+    const auto& found = each.value.tensors.at(0);
+    EXPECT_EQ(found.dtype, static_cast<uint8_t>(Dtype::FLOAT32));
+    const auto bytes = format::find_elements(found, recording->debug_bytes());
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    ASSERT_EQ(bytes->size(), 2800u);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, bytes->data() + 4 * i, 4);
+      ASSERT_EQ(bits, uint32_t{elements[i]} << 16) << i;
+    }
+  }
+}
+
 // Reports a value as a plugin does.
 struct InnerValue {
   explicit InnerValue(const char* name, int64_t debug_id, std::vector<float> floats)

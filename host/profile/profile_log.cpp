@@ -144,7 +144,9 @@ void ProfileLog::add_value(LogValue value, std::span<const Tensor* const> tensor
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& tensor = *tensors[i];
     const size_t rank = tensor.sizes().size();
-    new (place) LogTensor{offsets[i], static_cast<uint32_t>(rank), static_cast<uint8_t>(tensor.dtype())};
+    const Dtype dtype =
+        value.widens_bfloat16 && tensor.dtype() == Dtype::BFLOAT16 ? Dtype::FLOAT32 : tensor.dtype();
+    new (place) LogTensor{offsets[i], static_cast<uint32_t>(rank), static_cast<uint8_t>(dtype)};
     place += sizeof(LogTensor);
     if (rank == 0) continue;
     std::memcpy(place, tensor.sizes().data(), rank * sizeof(int64_t));

@@ -84,6 +84,7 @@ struct LogValue {
   uint32_t tensor_count;
   uint8_t kind;  // as in format::EtdumpValueKind
   bool is_output;
+  bool widens_bfloat16;  // bfloat16 tensors were stored as float32
   union {
     int64_t integer;
     double real;

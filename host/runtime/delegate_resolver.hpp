@@ -24,7 +24,8 @@ struct DelegateRequest {
   DataBlock* payload;                  // moved from to keep it; else released after this call
   const NamedDataMap* named_data;      // valid during the delegate's life
   const PlatformHooks* platform;       // valid during the delegate's life
-  std::span<EValue* const> arguments;  // arguments of its first call, tensors at their largest; empty without a call
+  std::span<EValue* const>
+      arguments;  // arguments of its first call, tensors at their largest; empty without a call
   std::span<const std::span<std::byte>> arenas;  // the method's readable arenas; borrowed for the call
   bool may_move;  // the program moves values, so a tensor's address may change later
   uint64_t max_scratch_bytes = UINT64_MAX;  // LoadLimits
@@ -47,12 +48,21 @@ struct DelegateOperands {
   std::span<const uint32_t> shared_inputs = {};
 };
 
+// Memory of one delegate and its context in bytes, for a recording. 0: unknown, or none.
+struct DelegateMemory {
+  uint64_t resident = 0;   // of the delegate: packed weights, code; as its plugin states it
+  uint64_t context = 0;    // for one run at a time; as its plugin states it
+  uint64_t scratch = 0;    // that the host passes to each run
+  uint64_t allocator = 0;  // that the plugin took from the host's allocator while the delegate was made
+};
+
 // One delegate made ready for one method. `execute` never runs twice at the same time.
 class MethodDelegate {
  public:
   // Changes only the sizes and elements of outputs, not the address of any tensor.
   virtual etb_status execute(const DelegateRun& run) noexcept = 0;
   virtual DelegateOperands operands() const noexcept { return {}; }
+  virtual DelegateMemory memory() const noexcept { return {}; }
   virtual void destroy() noexcept = 0;  // called once
 
  protected:

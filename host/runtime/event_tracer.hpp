@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "etb/delegate.h"
 #include "host/runtime/evalue.hpp"
@@ -52,6 +53,8 @@ struct TracerWants {
   bool allocations = false;
 };
 
+struct DelegateMemory;  // delegate_resolver.hpp
+
 // Called on the thread that runs the method. Without a tracer the runtime reads no clock.
 class EventTracer {
  public:
@@ -73,6 +76,11 @@ class EventTracer {
   virtual void on_output(const EValue& value) noexcept { static_cast<void>(value); }
 
   virtual void on_allocation(const Allocation& allocation) noexcept { static_cast<void>(allocation); }
+
+  // Called while a method is loaded, for each of its delegates.
+  virtual void on_delegate_memory(std::string_view id, const DelegateMemory& memory) noexcept {
+    static_cast<void>(id), static_cast<void>(memory);
+  }
 
   // Returns the sink for the events of this delegate call, or null when no events are wanted.
   virtual const etb_event_sink* delegate_events(int32_t chain_index, int32_t instruction_index) noexcept {

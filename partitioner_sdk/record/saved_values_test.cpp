@@ -25,7 +25,9 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 // (1, 2), (3, 4), and their sum times two: tests/fixtures/make_etrecords.py.
 TEST(SavedValues, InputsAndOutputsOfOfficialFilesAreRead) {
-  for (const char* name : {"add.etrecord", "old_1_1.etrecord", "old_0_7.etrecord"}) {
+  for (const char* name :
+       {"add.etrecord", "releases/0.7.0.etrecord", "releases/1.0.1.etrecord", "releases/1.1.0.etrecord",
+        "releases/1.2.0.etrecord", "releases/1.3.1.etrecord", "releases/1.4.0.etrecord"}) {
     const auto record = read_record_file(std::string(ETB_SOURCE_DIR) + "/tests/fixtures/etrecord/" + name);
     ASSERT_TRUE(record);
     const auto inputs = read_saved_value(bytes_of(record->representative_inputs));

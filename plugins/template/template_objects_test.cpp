@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "etb/ext/draft/values.h"
 #include "plugins/template/template_fixture.hpp"
 
 namespace template_plugins {
@@ -277,6 +278,42 @@ TEST_P(TemplateObjects, EventsAreMadeOnlyWithASinkAndOnTheHostsClock) {
   EXPECT_LE(before, seen.begin);
   EXPECT_LE(seen.begin, seen.end);
   EXPECT_LE(seen.end, after);
+}
+
+// Receives events and values, as a host that records values does.
+struct SeenValues {
+  explicit SeenValues(uint32_t wanted) : wants(wanted) {
+    sink.events.struct_size = ETB_INIT_SIZE(etb_value_sink);
+    sink.events.ctx = this;
+    sink.events.put = [](void*, const etb_event*) { return ETB_OK + 0; };
+    sink.id = ETB_VALUE_SINK_ID;
+    sink.wants = [](void* ctx, const char*, int64_t) { return static_cast<SeenValues*>(ctx)->wants; };
+    sink.put_value = [](void* ctx, const etb_inner_value* value) {
+      auto& out = *static_cast<SeenValues*>(ctx);
+      out.names.emplace_back(value->name);
+      const etb_tensor& tensor = *value->tensors;
+      out.floats.assign(static_cast<const float*>(tensor.data),
+                        static_cast<const float*>(tensor.data) + tensor.sizes[0]);
+      return ETB_OK + 0;
+    };
+  }
+  uint32_t wants;
+  etb_value_sink sink{};
+  std::vector<std::string> names;
+  std::vector<float> floats;
+};
+
+TEST_P(TemplateObjects, TheSumBeforeItSaturatesIsReportedToAHostThatRecordsValues) {
+  make_ready({f64_option("limit", 5)});
+  TestTensor left({2}, {1, 2}), right({2}, {10, -1}), sum({2}, {0, 0});
+  SeenValues none(0), all(1);
+  ASSERT_EQ(execute(left, right, sum, &none.sink.events), ETB_OK) << error_.text;
+  EXPECT_THAT(none.names, testing::IsEmpty());
+  ASSERT_EQ(execute(left, right, sum, &all.sink.events), ETB_OK) << error_.text;
+  ASSERT_EQ(all.names.size(), 1u);
+  EXPECT_THAT(all.names[0], HasSubstr(".add"));
+  EXPECT_THAT(all.floats, testing::ElementsAre(11, 1));
+  EXPECT_THAT(sum.data, testing::ElementsAre(5, 1, 12345));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "etb/cpp/values.hpp"
 #include "plugins/vulkan/delegate.hpp"
 
 namespace etb::vulkan {
@@ -183,6 +184,74 @@ Status VulkanContext::record(bool is_timed) {
   return device.note(vk.EndCommandBuffer(commands_), "vkEndCommandBuffer");
 }
 
+// Records one dispatch and, if `copy` is not NULL, a copy of its result.
+Status VulkanContext::record_for_values(size_t index, const Buffer* copy) {
+  const Device& device = *state_.device;
+  const DeviceFunctions& vk = device.functions();
+  VkCommandBufferBeginInfo begin{};
+  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  ETB_TRY(device.note(vk.BeginCommandBuffer(commands_, &begin), "vkBeginCommandBuffer"));
+  record_dispatch(dispatches_[index], sets_[index]);
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                          VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_HOST_READ_BIT;
+  vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                        VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                        nullptr, 0, nullptr);
+  if (copy != nullptr) {
+    const gpu::Location& location = state_.plan.memory.locations[dispatches_[index].written()];
+    const VkBufferCopy region{location.offset, 0, location.nbytes};
+    vk.CmdCopyBuffer(commands_, buffer_of(location).buffer.get(), copy->buffer.get(), 1, &region);
+    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                          &barrier, 0, nullptr, 0, nullptr);
+  }
+  return device.note(vk.EndCommandBuffer(commands_), "vkEndCommandBuffer");
+}
+
+Status VulkanContext::put_value(const Run& run, uint32_t id, const std::string& name, std::byte* data) const {
+  const gpu::Shape& shape = solver_.shapes()[id];
+  std::array<int64_t, gpu::kMaxRank> sizes{};
+  std::copy_n(shape.sizes.begin(), shape.rank, sizes.begin());
+  etb_tensor tensor{};
+  tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
+  tensor.dtype = dtype_of(state_.plan.graph.value(id).type);
+  tensor.rank = shape.rank;
+  tensor.role = ETB_ROLE_OUTPUT;
+  tensor.sizes = sizes.data();
+  tensor.data = data;
+  tensor.capacity_bytes = state_.plan.memory.locations[id].nbytes;
+  return ValueReport(run).put(name.c_str(), {&tensor, 1});
+}
+
+Status VulkanContext::run_for_values(const Run& run) {
+  const ValueReport values(run);
+  const auto& locations = state_.plan.memory.locations;
+  is_recorded_ = false;
+  std::vector<size_t> last(locations.size(), dispatches_.size());  // by value: the dispatch that completes it
+  uint64_t nbytes = 0;
+  for (size_t i = 0; i < dispatches_.size(); ++i) {
+    last[dispatches_[i].written()] = i;
+    nbytes = std::max(nbytes, locations[dispatches_[i].written()].nbytes);
+  }
+  ETB_ASSIGN(const Buffer copy, state_.device->make_buffer(nbytes, BufferUse::kTransfer));
+  for (size_t i = 0; i < dispatches_.size(); ++i) {
+    const uint32_t id = dispatches_[i].written();
+    const std::string name = gpu::result_name(id);
+    const bool is_wanted = last[id] == i && state_.plan.graph.value(id).role == gpu::ValueRole::kResult &&
+                           values.wants(name.c_str());
+    const bool is_mapped = locations[id].memory == gpu::Memory::kTransfer;
+    ETB_TRY(record_for_values(i, is_wanted && !is_mapped ? &copy : nullptr));
+    ETB_TRY(state_.device->run(commands_, fence_.get()));
+    if (!is_wanted) continue;
+    ETB_TRY(put_value(run, id, name, is_mapped ? transfer_.mapped + locations[id].offset : copy.mapped));
+  }
+  return {};
+}
+
 void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorSet set) const {
   const auto [x, y, z] = dispatch.items;
   if (x == 0 || y == 0 || z == 0) return;
@@ -278,8 +347,8 @@ Status VulkanContext::set_timed(bool is_timed) {
 
 Status VulkanContext::execute(const Run& run) {
   ETB_TRY(created_);
-  const bool has_events = run.raw().events != nullptr;
-  ETB_TRY(set_timed(has_events && state_.device->has_timestamps() && !dispatches_.empty()));
+  const bool has_events = run.raw().events != nullptr, has_values = ValueReport(run).is_wanted();
+  ETB_TRY(set_timed(has_events && !has_values && state_.device->has_timestamps() && !dispatches_.empty()));
   ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
   ETB_TRY(run.keep_going());
   ETB_TRY(write_inputs(run));
@@ -290,6 +359,10 @@ Status VulkanContext::execute(const Run& run) {
     OutputTensor tensor = run.output(i);
     if (Status fits = tensor.resize({sizes.data(), shape.rank}); !fits)
       return tl::make_unexpected(with_context(std::move(fits).error(), "output " + std::to_string(i)));
+  }
+  if (has_values) {
+    ETB_TRY(run.timed(gpu::kRunEvent, [&] { return run_for_values(run); }));
+    return read_outputs(run);
   }
   if (is_timed_) {
     ETB_TRY(run_timed(run));

@@ -66,6 +66,10 @@ class VulkanContext {
   Status run_timed(const Run& run);
   Status set_timed(bool is_timed);
   void record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorSet set) const;
+  Status record_for_values(size_t index, const Buffer* copy);
+  // Runs one dispatch after the other, and reports each result before another overwrites it.
+  Status run_for_values(const Run& run);
+  Status put_value(const Run& run, uint32_t id, const std::string& name, std::byte* data) const;
   Status write_inputs(const Run& run);
   Status read_outputs(const Run& run);
 

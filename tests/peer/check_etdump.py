@@ -11,7 +11,8 @@ The official Inspector opens both files with their debug buffers, and `etbackend
     reader  what our reader finds in both files (the program etdump_values beside ETBACKEND) against the official one
 
 Times are not compared. Prints a row for each program, and ends with 1 if something differs. A program that the official run time does
-not run so is skipped with its error. --allocations checks instead that the official Inspector refuses files with allocations, as docs/profiling.md says.
+not run so is skipped with its error. --inner BACKEND takes archives (.pt2) instead: each is compiled for BACKEND and run with --debug-widen,
+and the official Inspector must show values inside of its delegates, each joined with debug handles. --allocations checks instead that the official Inspector refuses files with allocations, as docs/profiling.md says.
 """
 
 import argparse
@@ -203,6 +204,30 @@ def check_allocations(options):
     return 1
 
 
+def check_inner(options):
+    """Values inside of delegates in the official Inspector."""
+    wrong = 0
+    print("| model | values inside of delegates | with debug handles | dtypes recorded |\n|---|---|---|---|")
+    for archive in options.programs:
+        with tempfile.TemporaryDirectory() as name:
+            program, record, path, debug = (Path(name) / file for file in ("m.pte", "m.etrecord", "run.etdp", "run.bin"))
+            plugins = [word for folder in options.plugin_path for word in ("--plugin-path", folder)]
+            command = [options.etbackend, *plugins, "compile", archive, "-b", options.inner, "-o", program, "--etrecord", record]
+            subprocess.run(command, check=True, capture_output=True)
+            record_here(options.etbackend, program, 1, path, debug, options.plugin_path)
+            dtypes = sorted({tensor["dtype"] for value in our_raw_values(options.etbackend, path, debug) for tensor in value["tensors"]})
+            record_here(options.etbackend, program, 1, path, debug, options.plugin_path, ["--debug-widen"])
+            from executorch.devtools import Inspector
+
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                inspector = Inspector(etdump_path=str(path), etrecord=str(record), debug_buffer_path=str(debug))
+            inner = [event for block in inspector.event_blocks for event in block.events if event.is_delegated_op and event.debug_data]
+            joined = sum(bool(event.debug_handles) for event in inner)
+            wrong += joined != len(inner) or not inner
+            print(f"| {Path(archive).stem} | {len(inner)} | {joined} | {', '.join(map(str, dtypes))} |", flush=True)
+    return 1 if wrong else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("etbackend")
@@ -212,9 +237,12 @@ def main():
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--debug-mib", type=int, default=8, help="size of the official debug buffer, which is written whole")
     parser.add_argument("--allocations", action="store_true")
+    parser.add_argument("--inner", metavar="BACKEND")
     options = parser.parse_args()
     if options.allocations:
         return check_allocations(options)
+    if options.inner:
+        return check_inner(options)
     wrong = skipped = 0
     print("| program | rows | the same | values | the same | our reader agrees with theirs | events inside delegates: theirs, ours |")
     print("|---|---|---|---|---|---|---|")

@@ -62,6 +62,7 @@ Status check_files(const ProfileOptions& options) {
                  {"--profile-ids", !options.profile_ids.empty()},
                  {"--debug-filter", !options.debug_filter.empty()},
                  {"--debug-ids", !options.debug_ids.empty()},
+                 {"--debug-widen", options.widens_bfloat16},
                  {"--profile-memory", options.memory}};
   for (const auto& choice : choices)
     if (choice.is_given && options.profile.empty())
@@ -122,6 +123,10 @@ void add_profile_options(CLI::App& command, ProfileOptions& options) {
       ->type_name("REGEX");
   command.add_option("--debug-ids", options.debug_ids, "Record only values of these instructions")
       ->type_name("FIRST-LAST");
+  command.add_flag(
+      "--debug-widen", options.widens_bfloat16,
+      "Record bfloat16 as float32, because ExecuTorch's Inspector 1.5.1 does not open files with "
+      "bfloat16 values");
   command
       .add_option("--debug-buffer-size,--debug_buffer_size", options.debug_buffer_size,
                   "Stop recording values when the file has this size, such as 512MiB (default: 16 GiB)")
@@ -145,6 +150,7 @@ Result<std::unique_ptr<host::EtdumpRecording>> start_recording(const ProfileOpti
       options.profile_level == "method" ? host::ProfileLevel::kMethod : host::ProfileLevel::kAll;
   recording.debug_level = level_of(options);
   recording.allocations = options.memory;
+  recording.widens_bfloat16 = options.widens_bfloat16;
   ETB_ASSIGN(recording.event_filter, to_filter("--profile-ids", options.profile_filter, options.profile_ids));
   ETB_ASSIGN(recording.value_filter, to_filter("--debug-ids", options.debug_filter, options.debug_ids));
   recording.debug_path = options.debug_buffer;

@@ -20,6 +20,7 @@ struct ProfileOptions {
   std::string profile_ids, debug_ids;
   uint64_t debug_buffer_size = 0;  // 0: 16 GiB
   bool memory = false;
+  bool widens_bfloat16 = false;
   bool dump_outputs = false, dump_intermediate_outputs = false;  // as in ExecuTorch's example_runner
 };
 

@@ -46,6 +46,9 @@ typedef struct etb_recording etb_recording;
 #define ETB_RECORD_ALLOCATIONS \
   0x1u  // memory by allocator; ExecuTorch's Inspector 1.5.1 does not open such files
 
+#define ETB_RECORD_WIDE_BFLOAT16 \
+  0x2u  // bfloat16 as float32; ExecuTorch's Inspector 1.5.1 does not open files with bfloat16 values
+
 // Choice among operators, delegates and the events inside of delegates. All zero: everything.
 typedef struct etb_recording_filter {
   uint32_t struct_size;
@@ -64,7 +67,7 @@ typedef struct etb_recording_filter {
 // Options of etb_recording_open. All pointers are borrowed-for-call.
 typedef struct etb_recording_options {
   uint32_t struct_size;
-  uint32_t flags;                            // ETB_RECORD_ALLOCATIONS
+  uint32_t flags;                            // ETB_RECORD_ALLOCATIONS, ETB_RECORD_WIDE_BFLOAT16
   uint32_t instructions;                     // ETB_RECORD_ALL or ETB_RECORD_METHOD
   uint32_t values;                           // ETB_RECORD_NO_VALUES, _OUTPUTS or _ALL_VALUES
   const etb_recording_filter* event_filter;  // times to record; NULL: all

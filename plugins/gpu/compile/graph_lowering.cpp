@@ -132,6 +132,22 @@ void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifac
   }
 }
 
+// Results have names of their own, for a recording of values. One result may be that of several nodes, such as a
+// convolution and its activation.
+void GraphLowering::add_results(Artifact& artifact) const {
+  std::map<uint32_t, std::set<uint32_t>> by_result;
+  for (uint32_t i = 0; i < state_.image.node_count(); ++i) {
+    const Node node = state_.image.node(i);
+    for (uint32_t k = 0; k < node.output_count(); ++k) {
+      const auto id = state_.ids.find(node.first_output() + k);
+      if (node.debug_handle() != 0 && id != state_.ids.end())
+        by_result[id->second].insert(node.debug_handle());
+    }
+  }
+  for (const auto& [id, nodes] : by_result)
+    artifact.debug_map.push_back({.name = result_name(id), .handles = {nodes.begin(), nodes.end()}});
+}
+
 Result<Artifact> GraphLowering::finish() {
   Artifact artifact;
   std::map<std::string, bool> named;
@@ -159,6 +175,7 @@ Result<Artifact> GraphLowering::finish() {
   if (std::vector<uint32_t> handles = debug_handles(); !handles.empty())
     artifact.debug_map.push_back({.name = kRunEvent, .handles = std::move(handles)});
   add_node_events(plan, artifact);
+  add_results(artifact);
   return artifact;
 }
 

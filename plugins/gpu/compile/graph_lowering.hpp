@@ -30,6 +30,7 @@ class GraphLowering {
   void add_handle(const Node& node, size_t first_node);
   std::vector<uint32_t> debug_handles() const;
   void add_node_events(const ExecutionPlan& plan, Artifact& artifact) const;
+  void add_results(Artifact& artifact) const;
 
   LoweringState state_;
   std::map<uint32_t, std::set<uint32_t>> handles_;  // by value of the payload

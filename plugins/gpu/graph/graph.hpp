@@ -16,6 +16,8 @@ inline constexpr uint32_t kNoValue = UINT32_MAX;
 
 // Name of the profiling event of a run on a device without time stamps, in the debug map and at run time.
 inline constexpr const char* kRunEvent = "gpu.run";
+// Name of a result in recordings, in the debug map and at run time.
+inline std::string result_name(uint32_t value) { return "gpu.value " + std::to_string(value); }
 
 enum class DataType : uint8_t { kFloat32 = 0, kInt32 = 1, kInt64 = 2 };
 constexpr uint32_t nbytes_of(DataType type) { return type == DataType::kInt64 ? 8 : 4; }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "etb/all.h"
+#include "etb/ext/draft/values.h"
 
 /* The identity. The host reads it from the library's note section without running code. my_npu_c.json repeats it. */
 ETB_DEFINE_PLUGIN_NOTE(note, "com.example.my-npu-c", "Example Inc.", "0.1.0", "",
@@ -355,6 +356,15 @@ static int has_sizes_of(const etb_tensor* a, const etb_tensor* b) {
   return 1;
 }
 
+/* Reports a value inside of the delegate, the sum before it saturates, if the host records values. */
+static etb_status put_sum(const etb_exec_args* args, const etb_tensor* sum) {
+  const etb_value_sink* values = etb_values_of(args->events);
+  const etb_inner_value value = {
+      ETB_INIT_SIZE(etb_inner_value), 0, EVENT_NAME, -1, ETB_INNER_TENSORS, 1, sum, 0, 0};
+  if (values == NULL || !values->wants(values->events.ctx, EVENT_NAME, -1)) return ETB_OK;
+  return values->put_value(values->events.ctx, &value);
+}
+
 static etb_status add(const etb_delegate* delegate, const etb_exec_args* args, etb_error* error) {
   const etb_tensor* left = ETB_AT(etb_tensor, args->inputs, delegate->program.left);
   const etb_tensor* right = ETB_AT(etb_tensor, args->inputs, delegate->program.right);
@@ -378,6 +388,8 @@ static etb_status add(const etb_delegate* delegate, const etb_exec_args* args, e
   b = right->data;
   out = sum->data;
   for (i = 0; i < numel; ++i) out[i] = a[i] + b[i];
+  status = put_sum(args, sum);
+  if (status != ETB_OK) return status;
   if (delegate->limit > 0)
     for (i = 0; i < numel; ++i) out[i] = saturate(out[i], delegate->limit);
   return ETB_OK;

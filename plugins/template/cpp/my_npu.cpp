@@ -5,6 +5,7 @@
 
 #include "etb/cpp/bytes.hpp"
 #include "etb/cpp/plugin.hpp"
+#include "etb/cpp/values.hpp"
 
 namespace {
 
@@ -12,7 +13,7 @@ namespace {
 // and the two inputs to add.
 constexpr uint32_t kMagic = 0x504e594d;  // "MYNP"
 constexpr uint32_t kVersion = 1;
-constexpr const char* kEventName = "my_npu.add";  // of the profiling event
+constexpr const char* kEventName = "my_npu.add";  // of the profiling event, and of the recorded value
 
 struct MyNpu;
 
@@ -54,6 +55,8 @@ class MyNpuDelegate {
       ETB_ASSIGN(const auto b, right.data<float>());
       ETB_ASSIGN(const auto out, sum.data<float>());
       for (size_t i = 0; i < out.size(); ++i) out[i] = a[i] + b[i];
+      // A value inside of the delegate: the sum before it saturates. Only for a host that records values.
+      if (const etb::ValueReport values(run); values.wants(kEventName)) ETB_TRY(values.put(kEventName, sum));
       if (limit_ > 0)
         for (float& value : out) value = std::clamp(value, -limit_, limit_);
       return {};

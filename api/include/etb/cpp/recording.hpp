@@ -23,6 +23,7 @@ struct RecordingOptions {
   bool has_instructions = true;            // false: only the times of whole methods
   uint32_t values = ETB_RECORD_NO_VALUES;  // ETB_RECORD_*
   bool has_allocations = false;
+  bool has_wide_bfloat16 = false;  // bfloat16 as float32
   Filter event_filter = {}, value_filter = {};
   std::string debug_path = {};   // file of the debug buffer; "": memory
   uint64_t max_debug_bytes = 0;  // 0: 16 GiB
@@ -41,7 +42,8 @@ class Recording {
   explicit Recording(const RecordingOptions& options = {}) {
     const etb_recording_filter events = to_raw(options.event_filter), values = to_raw(options.value_filter);
     etb_recording_options raw = ETB_RECORDING_OPTIONS_INIT;
-    raw.flags = options.has_allocations ? ETB_RECORD_ALLOCATIONS : 0;
+    raw.flags = (options.has_allocations ? ETB_RECORD_ALLOCATIONS : 0) |
+                (options.has_wide_bfloat16 ? ETB_RECORD_WIDE_BFLOAT16 : 0);
     raw.instructions = options.has_instructions ? ETB_RECORD_ALL : ETB_RECORD_METHOD;
     raw.values = options.values;
     raw.event_filter = &events;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DRAFT, may change; no plugin of this repository uses it yet. Values that a delegate computes inside, for a recording
-// of intermediate outputs.
+// DRAFT, may change. Values that a delegate computes inside, for a recording of intermediate outputs. Names and debug ids
+// are those of the artifact's debug map.
 //
 //   const etb_value_sink* values = etb_values_of(args->events);
 //   if (values != NULL && values->wants(values->events.ctx, "conv1", -1))
