@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person sees while plugins compile, and how a signal stops them.
+// The progress of plugins that compile, on a terminal, and how a signal stops them.
 #pragma once
 
 #include <chrono>
