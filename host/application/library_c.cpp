@@ -24,9 +24,10 @@ std::vector<const char*> kernel_names() {
   (void)add_portable_kernels(registry);
   std::vector<const char*> names;
   registry.for_each([&names](const etb::host::Kernel& kernel) { names.push_back(kernel.name); });
-  std::ranges::sort(names, {}, [](const char* name) { return std::string_view(name); });
-  names.erase(std::ranges::unique(names, {}, [](const char* name) { return std::string_view(name); }).begin(),
-              names.end());
+  const auto is_before = [](std::string_view a, std::string_view b) { return a < b; };
+  std::sort(names.begin(), names.end(), is_before);
+  const auto is_equal = [](std::string_view a, std::string_view b) { return a == b; };
+  names.erase(std::unique(names.begin(), names.end(), is_equal), names.end());
   return names;
 }
 

@@ -54,8 +54,9 @@ build_product() {
   local PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, as in tools/quickstart.sh
   local build=$root/build/python-product targets=(etbackend etb_shared) plugin help tree=$out/tree
   say "building the product (in build/python-product)"
-  # As for the packages: with the same options, the compiler cache has the objects of either.
-  cmake -S "$root" -B "$build" --preset package -DETB_PLUGIN_VULKAN=OFF "${cmake[@]}" --log-level=NOTICE >/dev/null
+  # As for the packages: with the same options, the compiler cache has the objects of either. A wheel has its plugins in
+  # lib, not in Debian's folder for the architecture.
+  cmake -S "$root" -B "$build" --preset package -DCMAKE_INSTALL_LIBDIR=lib -DETB_PLUGIN_VULKAN=OFF "${cmake[@]}" --log-level=NOTICE >/dev/null
   help=$(cmake --build "$build" --target help)
   for plugin in ${plugins//;/ }; do
     if grep -q "^etb_plugin_$plugin:" <<<"$help"; then
