@@ -114,8 +114,10 @@ std::string quote_words(std::string_view text) {
   size_t copied = 0;
   bool in_text = false;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && in_text) ++i;
-    else if (text[i] == '"') in_text = !in_text;
+    if (text[i] == '\\' && in_text)
+      ++i;
+    else if (text[i] == '"')
+      in_text = !in_text;
     else if (!in_text && (text[i] == 'I' || text[i] == 'N')) {
       const std::string_view word = text[i] == 'I' ? "Infinity" : "NaN";
       if (!text.substr(i).starts_with(word)) continue;

@@ -321,7 +321,8 @@ class GraphWriter {
 
   std::string name_of_node(const ir::Node& node) {
     const ir::Op& op = module_.op(node);
-    const bool is_list = op.schema == nullptr || (op.schema->result_count() == 1 && op.schema->result(0).type.is_list);
+    const bool is_list =
+        op.schema == nullptr || (op.schema->result_count() == 1 && op.schema->result(0).type.is_list);
     if (node.outputs.size() == 1 && !is_list) return names_[node.outputs[0]];
     // "split" of "aten.split.Tensor"
     const size_t begin = op.name.find('.') + 1;

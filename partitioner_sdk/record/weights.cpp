@@ -19,8 +19,8 @@ Result<std::string> save_inputs(const ir::Module& module, Wants wants) {
     if (!wants(input.kind) || input.constant == ir::kNone || !names.insert(input.target).second) continue;
     out.put_text(input.target);
     const ir::Constant& constant = module.constants[input.constant];
-    if (Status put = input.kind == ir::InputKind::kParameter ? out.put_parameter(constant)
-                                                              : out.put_tensor(constant);
+    if (Status put =
+            input.kind == ir::InputKind::kParameter ? out.put_parameter(constant) : out.put_tensor(constant);
         !put)
       return tl::make_unexpected(
           with_context(std::move(put).error(), "'" + format::made_printable(input.target) + "'"));

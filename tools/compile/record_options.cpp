@@ -33,11 +33,10 @@ void add_record_options(CLI::App& command, RecordOptions& options) {
 
 Status check_record_options(const RecordOptions& options) {
   if (options.is_set()) return {};
-  for (const auto& [name, is_given] :
-       {std::pair("--etrecord-input", !options.inputs.empty()),
-        {"--etrecord-output", !options.outputs.empty()},
-        {"--etrecord-module", !options.modules.empty()},
-        {"--etrecord-weights", options.weights}})
+  for (const auto& [name, is_given] : {std::pair("--etrecord-input", !options.inputs.empty()),
+                                       {"--etrecord-output", !options.outputs.empty()},
+                                       {"--etrecord-module", !options.modules.empty()},
+                                       {"--etrecord-weights", options.weights}})
     if (is_given) return make_error(Code::INVALID_ARGUMENT, std::string(name) + " needs --etrecord FILE");
   return {};
 }

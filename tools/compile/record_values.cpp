@@ -24,7 +24,8 @@ class EmittedMethods {
     out.head_ = format::make_program_head(program.parts);
     format::FileExtent extent;
     etb_error error;
-    ETB_TRY(check(format::read_program_extent(out.head_.bytes, out.head_.file_nbytes, &extent, &error), error));
+    ETB_TRY(
+        check(format::read_program_extent(out.head_.bytes, out.head_.file_nbytes, &extent, &error), error));
     ETB_TRY(check(format::read_program(out.head_.bytes, extent, &out.view_, &error), error));
     return out;
   }
@@ -52,9 +53,10 @@ Result<SavedValue> to_saved(const EValue& value) {
   } else if (value.is_double()) {
     out.value = value.to_double();
   } else if (!value.is_none()) {
-    return make_error(Code::NOT_SUPPORTED, fmt::format("found {}, a record holds tensors, ints, doubles, bools "
-                                                       "and none only",
-                                                       to_text(value.tag())));
+    return make_error(Code::NOT_SUPPORTED,
+                      fmt::format("found {}, a record holds tensors, ints, doubles, bools "
+                                  "and none only",
+                                  to_text(value.tag())));
   }
   return out;
 }
@@ -63,14 +65,16 @@ Result<SavedValue> to_list(std::span<const EValue> values, const char* what) {
   SavedValue::List items;
   for (size_t i = 0; i < values.size(); ++i) {
     auto item = to_saved(values[i]);
-    if (!item) return tl::make_unexpected(with_context(std::move(item).error(), fmt::format("{} {}", what, i)));
+    if (!item)
+      return tl::make_unexpected(with_context(std::move(item).error(), fmt::format("{} {}", what, i)));
     items.push_back(*std::move(item));
   }
   return SavedValue{std::move(items)};
 }
 
 // Notes of values, with the option and the method that they belong to.
-void add_notes(const std::vector<std::string>& from, const std::string& where, std::vector<std::string>& notes) {
+void add_notes(const std::vector<std::string>& from, const std::string& where,
+               std::vector<std::string>& notes) {
   for (const std::string& note : from) notes.push_back(where + ": " + note);
 }
 
@@ -82,8 +86,8 @@ Result<SavedValue> read_inputs(const std::vector<std::string>& texts, const Emit
                       "no method 'forward', the only one with representative inputs in a record");
   MethodInputs inputs(*meta);
   if (texts.size() != inputs.count())
-    return make_error(Code::INVALID_ARGUMENT, fmt::format("{} values, method '{}' has {} inputs", texts.size(),
-                                                          kForward, inputs.count()));
+    return make_error(Code::INVALID_ARGUMENT, fmt::format("{} values, method '{}' has {} inputs",
+                                                          texts.size(), kForward, inputs.count()));
   for (uint32_t i = 0; i < inputs.count(); ++i) ETB_TRY(inputs.set_text(i, texts[i]));
   add_notes(inputs.notes(), "--etrecord-input", notes);
   return to_list(inputs.values(), "input");
@@ -127,8 +131,9 @@ Result<std::vector<std::string>> add_record_values(const RecordOptions& options,
   for (const auto& [name, texts] : split_outputs(options.outputs, methods)) {
     const auto meta = methods.find(name);
     if (!meta)
-      return make_error(Code::INVALID_ARGUMENT,
-                        fmt::format("--etrecord-output '{}': no method 'forward'\nhint: METHOD=FILE", texts[0]));
+      return make_error(
+          Code::INVALID_ARGUMENT,
+          fmt::format("--etrecord-output '{}': no method 'forward'\nhint: METHOD=FILE", texts[0]));
     auto outputs = read_outputs(texts, *meta, notes);
     if (!outputs) return tl::make_unexpected(with_context(std::move(outputs).error(), "--etrecord-output"));
     by_method[name] = *std::move(outputs);
