@@ -40,7 +40,9 @@ def arrays_of(archive, kind):
 
 
 def largest_difference(found, expected):
-    found = [found] if hasattr(found, "shape") else list(found)
+    from torch.utils._pytree import tree_leaves
+
+    found = tree_leaves(found)
     if len(found) != len(expected):
         return float("inf")
     return max(float((a.double() - b.double()).abs().max()) for a, b in zip(found, expected))
@@ -59,6 +61,7 @@ def check_archive(etbackend, archive, module, folder):
     import numpy as np
     import torch
     from executorch.devtools.etrecord import parse_etrecord
+    from torch.utils._pytree import tree_leaves
 
     program, record, profile, buffer = (str(folder / f"{archive.stem}.{ending}") for ending in ("pte", "etrecord", "etdp", "bin"))
     inputs, outputs = arrays_of(archive, "in"), arrays_of(archive, "out")
@@ -82,7 +85,7 @@ def check_archive(etbackend, archive, module, folder):
         if module:
             extra, direct = parsed.graph_map.get(f"{module[0]}/forward"), torch.export.load(module[1])
             example = direct.example_inputs[0]
-            if extra is None or largest_difference(extra.module()(*example), [direct.module()(*example)]) > 1e-5:
+            if extra is None or largest_difference(extra.module()(*example), tree_leaves(direct.module()(*example))) > 1e-5:
                 wrong.append("extra module")
     rows, gap = official_gap(profile, record, buffer)
     wrong += [name for name, is_wrong in (("exported graph", exported > 1e-5), ("edge graph", edge > 1e-5), ("numeric gap", not gap < 1e-8)) if is_wrong]
