@@ -110,7 +110,9 @@ class ModelReader {
     const auto text = zip_.find(is_record ? std::string(kRecordModel)
                                 : is_old  ? std::string(kOldModel)
                                           : root_ + std::string(kModels) + model + ".json");
-    ETB_ASSIGN(const auto document, JsonDocument::parse(as_text(*text)));
+    ETB_ASSIGN(const auto document,
+               JsonDocument::parse(as_text(*text),
+                                   is_record ? JsonDocument::Words::kAsTexts : JsonDocument::Words::kReject));
     const Json root = document->root();
     const int64_t major = root["schema_version"]["major"].as_int().value_or(-1);
     if (major < 0) return make_error(Code::INVALID_DATA, "the JSON of the model has no schema version");

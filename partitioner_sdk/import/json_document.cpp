@@ -108,7 +108,7 @@ class JsonBuilder {
 
 namespace {
 
-// Python writes these numbers as words without quotes. Returns a text in which they have quotes; empty without any.
+// Returns a text in which Python's words for numbers have quotes; empty without any.
 std::string quote_words(std::string_view text) {
   std::string out;
   size_t copied = 0;
@@ -133,8 +133,8 @@ std::string quote_words(std::string_view text) {
 
 }  // namespace
 
-Result<std::unique_ptr<JsonDocument>> JsonDocument::parse(std::string_view text) {
-  const std::string quoted = quote_words(text);
+Result<std::unique_ptr<JsonDocument>> JsonDocument::parse(std::string_view text, Words words) {
+  const std::string quoted = words == Words::kAsTexts ? quote_words(text) : "";
   if (!quoted.empty()) text = quoted;
   if (const char* fault = format::find_silent_json_fault(text))
     return make_error(Code::INVALID_DATA, std::string("json: ") + fault);

@@ -63,9 +63,11 @@ Status CompilationRecord::add_exported(ir::Module& module) {
 Status CompilationRecord::add_modules(const std::vector<std::pair<std::string, std::string>>& archives,
                                       const std::shared_ptr<const ops::CustomOps>& custom_ops) {
   for (const auto& [name, path] : archives) {
-    ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {"", custom_ops}));
+    auto module = pt2::import_archive(path, {"", custom_ops});
+    if (!module)
+      return tl::make_unexpected(with_context(std::move(module).error(), "--etrecord-module " + name));
     ETB_ASSIGN(record::SavedProgram program,
-               save(module, name + "/forward", record::exported_program_json(module)));
+               save(*module, name + "/forward", record::exported_program_json(*module)));
     program.example_inputs = find_example_inputs(path, "").file;
     record_.extra_programs.push_back(std::move(program));
   }
