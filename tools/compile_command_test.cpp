@@ -321,7 +321,9 @@ TEST_F(CompileCommand, OptionsOfARecordThatDoNotFitAreExplained) {
   rejected({"--etrecord", record, "--etrecord-output", in},
            "output 0: found float32 [1, 1, 14, 14], expected");
   rejected({"--etrecord", record, "--etrecord-output", "other=" + out}, "other=");
-  rejected({"--etrecord", record, "--etrecord-input", out}, "--etrecord-input: input 0");
+  rejected({"--etrecord", record, "--etrecord-input", out},
+           "--etrecord-input: input 0: found float32 [1, 10], expected float32 [1, 1, 14, 14]");
+  rejected({"--etrecord", record, "--etrecord-input", "3"}, "input 0: found int, expected float32");
   rejected({"--etrecord", record, "--etrecord-module", "mlp.pt2"}, "expected NAME=FILE.pt2");
   rejected({"--etrecord", record, "--etrecord-module", "delegate_map=" + archive("mlp.pt2")},
            "the name contains the reserved name 'delegate_map'");

@@ -78,21 +78,26 @@ void add_notes(const std::vector<std::string>& from, const std::string& where,
   for (const std::string& note : from) notes.push_back(where + ": " + note);
 }
 
-// The run time checks sizes when an input is set, which does not happen here.
-Status check_sizes(uint32_t index, const EValue& value, const host::MethodMeta& meta) {
-  if (!value.is_tensor()) return {};
-  const format::TensorRecord record = meta.input(index).as_tensor();
+// The run time checks a value when an input is set, which does not happen here.
+Status check_value(uint32_t index, const EValue& value, const host::MethodMeta& meta) {
+  const format::ValueView spec = meta.input(index);
+  if (spec.kind() != format::ValueKind::kTensor) return {};
+  const format::TensorRecord record = spec.as_tensor();
   const std::vector<int64_t> wanted(record.sizes.begin(), record.sizes.end());
-  const std::vector<int64_t> found(value.tensor().sizes().begin(), value.tensor().sizes().end());
+  const auto dtype = static_cast<host::Dtype>(record.dtype);
   const bool is_static = record.dynamism == format::Dynamism::kStatic;
-  bool fits = found.size() == wanted.size();
-  for (size_t i = 0; fits && i < found.size(); ++i)
-    fits = is_static ? found[i] == wanted[i] : found[i] <= wanted[i];
-  if (fits) return {};
-  return make_error(
-      Code::INVALID_DATA,
-      fmt::format("input {}: found {}, expected {}{}", index, format_shape(value.tensor().dtype(), found),
-                  format_shape(static_cast<host::Dtype>(record.dtype), wanted), is_static ? "" : " at most"));
+  std::string found = value.is_tensor() ? "" : to_text(value.tag());
+  if (value.is_tensor()) {
+    const auto sizes = value.tensor().sizes();
+    bool fits = value.tensor().dtype() == dtype && sizes.size() == wanted.size();
+    for (size_t i = 0; fits && i < wanted.size(); ++i)
+      fits = is_static ? sizes[i] == wanted[i] : sizes[i] <= wanted[i];
+    if (fits) return {};
+    found = format_shape(value.tensor().dtype(), std::vector<int64_t>(sizes.begin(), sizes.end()));
+  }
+  return make_error(Code::INVALID_DATA,
+                    fmt::format("input {}: found {}, expected {}{}", index, found,
+                                format_shape(dtype, wanted), is_static ? "" : " at most"));
 }
 
 Result<SavedValue> read_inputs(const std::vector<std::string>& texts, const EmittedMethods& methods,
@@ -107,7 +112,7 @@ Result<SavedValue> read_inputs(const std::vector<std::string>& texts, const Emit
                                                           texts.size(), kForward, inputs.count()));
   for (uint32_t i = 0; i < inputs.count(); ++i) {
     ETB_TRY(inputs.set_text(i, texts[i]));
-    ETB_TRY(check_sizes(i, inputs.values()[i], *meta));
+    ETB_TRY(check_value(i, inputs.values()[i], *meta));
   }
   add_notes(inputs.notes(), "--etrecord-input", notes);
   return to_list(inputs.values(), "input");
