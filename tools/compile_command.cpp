@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -30,6 +29,7 @@
 #include "tools/compile/plugin_progress.hpp"
 #include "tools/compile/record_options.hpp"
 #include "tools/compile/record_values.hpp"
+#include "tools/compile/stopwatch.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
 #include "tools/page_facts.hpp"
@@ -64,30 +64,6 @@ struct Options {
   bool leaves_inputs = false, leaves_outputs = false;  // to the caller
   bool times = false;
   bool json = false;
-};
-
-// Records the milliseconds of each step, in order.
-class Stopwatch {
- public:
-  void lap(std::string step) {
-    const auto now = std::chrono::steady_clock::now();
-    laps_.emplace_back(std::move(step), std::chrono::duration<double, std::milli>(now - last_).count());
-    last_ = now;
-  }
-  void print(std::ostream& out) const {
-    for (const auto& [step, ms] : laps_) out << fmt::format("{:>10.2f} ms  {}\n", ms, step);
-  }
-  const std::vector<std::pair<std::string, double>>& laps() const { return laps_; }
-  // A step that runs several times is several rows.
-  Json to_json() const {
-    Json rows = Json::array();
-    for (const auto& [step, ms] : laps_) rows.push_back({{"step", step}, {"ms", ms}});
-    return rows;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  std::vector<std::pair<std::string, double>> laps_;
 };
 
 // Returns method name and file of each method to compile.
@@ -272,14 +248,14 @@ Result<emit::Program> write_files(const Options& options, Parts& parts, const st
                                   Session& session) {
   ETB_ASSIGN(emit::Program program, emit_program(options, parts));
   job.watch.lap("emit");
+  ETB_ASSIGN(const auto notes, add_record_values(options.record, program, parts.record));
+  for (const std::string& note : notes) job.note(note);
   std::vector<ir::FileBytes> files;
   for (const ir::Module& module : parts.modules)
     files.insert(files.end(), module.files.begin(), module.files.end());
   if (!options.external_data.empty())
     ETB_TRY(emit::write_external_file(program, options.external_data, files));
   const bool has_record = options.record.is_set();
-  ETB_ASSIGN(const auto notes, add_record_values(options.record, program, parts.record));
-  for (const std::string& note : notes) job.note(note);
   ETB_TRY(write_program(program, output, files, has_record, parts.record, session));
   if (has_record) {
     parts.record.add_maps(program, parts.delegates.delegates);
