@@ -45,11 +45,12 @@ class Session {
   ~Session() {
     for (etb_module*& module : modules_) etb_module_close(module);  // ended ones, too
     for (etb_registry*& registry : registries_) etb_registry_close(registry);
+    for (etb_recording*& recording : recordings_) etb_recording_close(recording);
   }
 
   void step() {
     error_ = ETB_ERROR_INIT;
-    const uint32_t function = choices_.below(22);
+    const uint32_t function = choices_.below(26);
     etb_status status = ETB_OK;
     if (function < 4)
       status = open_or_close(function);
@@ -57,8 +58,10 @@ class Session {
       status = describe(function);
     else if (function < 18)
       status = run(function);
-    else
+    else if (function < 22)
       status = ask(function);
+    else
+      status = record(function);
     if (status != ETB_OK && (error_.code != status || error_.text[0] == '\0')) std::abort();
   }
 
@@ -88,6 +91,7 @@ class Session {
     options.setting_count = choices_.below(8) == 0 ? 1 : 0;
     options.choices = &choice_;
     options.choice_count = choices_.below(8) == 0 ? 1 : 0;
+    if (choices_.below(2) == 0) options.recording = any_of(recordings_);
     return options;
   }
 
@@ -247,10 +251,46 @@ class Session {
     }
   }
 
+  etb_status record(uint32_t function) {
+    etb_recording*& slot = any_of(recordings_);
+    etb_bytes bytes{};
+    switch (function) {
+      case 22: {
+        etb_recording_close(slot);  // modules that have it go on
+        if (choices_.below(4) == 0) return ETB_OK;
+        etb_recording_filter filter = ETB_RECORDING_FILTER_INIT;
+        constexpr const char* kPatterns[] = {nullptr, "add", "(", ""};
+        filter.pattern = kPatterns[choices_.below(4)];
+        filter.first_id = choices_.below(4) == 0 ? choices_.byte() : 0;
+        filter.id_count = choices_.below(4);
+        etb_recording_options options = ETB_RECORDING_OPTIONS_INIT;
+        options.flags = choices_.below(4);
+        options.instructions = choices_.below(3);
+        options.values = choices_.below(4);
+        if (choices_.below(4) == 0) options.event_filter = &filter;
+        if (choices_.below(4) == 0) options.value_filter = &filter;
+        if (choices_.below(4) == 0) options.max_debug_bytes = choices_.byte();
+        if (choices_.below(4) == 0) options.max_event_bytes = choices_.byte() * uint64_t{64};
+        return etb_recording_open(choices_.below(8) == 0 ? nullptr : &options, &slot, &error_);
+      }
+      case 23:
+        if (choices_.below(2) == 0) return etb_recording_debug_bytes(slot, &bytes, &error_);
+        return etb_recording_bytes(slot, choices_.below(8) == 0 ? nullptr : &bytes, &error_);
+      case 24:
+        if (choices_.below(2) == 0) etb_recording_clear(slot);
+        etb_recording_set_input_index(slot, static_cast<int8_t>(choices_.byte()));
+        static_cast<void>(etb_recording_dropped_count(slot));
+        return ETB_OK;
+      default:
+        return etb_recording_write(slot, choices_.below(4) == 0 ? nullptr : "/dev/null/no-folder", &error_);
+    }
+  }
+
   Choices& choices_;
   etb_error error_ = ETB_ERROR_INIT;
   std::array<etb_registry*, 2> registries_{};
   std::array<etb_module*, 3> modules_{};
+  std::array<etb_recording*, 2> recordings_{};
   int64_t sizes_[2] = {4, 1};
   float floats_[4] = {1, 2, 3, 4};
   alignas(64) std::byte output_[64] = {};

@@ -224,6 +224,46 @@ TEST_F(Misuse, AFileThatVanishesStaysUsableWhenItWasRead) {
   etb_module_close(other_);
 }
 
+// ---- Recordings
+
+TEST_F(Misuse, AModuleOutlivesItsRecording) {
+  etb_recording* recording = nullptr;
+  ASSERT_EQ(etb_recording_open(nullptr, &recording, &error_), ETB_OK);
+  etb_module_options options = ETB_MODULE_OPTIONS_INIT;
+  options.recording = recording;
+  ASSERT_EQ(open(options), ETB_OK);
+  etb_recording_close(recording);
+  const etb_value x = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes_, x_, sizeof x_);
+  const etb_value inputs[] = {x, x};
+  EXPECT_EQ(etb_module_call(other_, nullptr, inputs, 2, nullptr, nullptr, 0, &error_), ETB_OK) << error_.text;
+  etb_module_close(other_);
+}
+
+TEST_F(Misuse, ARecordingServesOneRunAtATime) {
+  etb_recording* recording = nullptr;
+  ASSERT_EQ(etb_recording_open(nullptr, &recording, &error_), ETB_OK);
+  etb_module_options options = ETB_MODULE_OPTIONS_INIT;
+  options.recording = recording;
+  const AlignedBytes endless = endless_program();
+  etb_module* running = nullptr;
+  ASSERT_EQ(etb_module_open_bytes(endless.view(), &options, &running, &error_), ETB_OK);
+  ASSERT_EQ(open(options), ETB_OK);
+  ASSERT_EQ(etb_module_start(running, nullptr, nullptr, nullptr, nullptr, &error_), ETB_OK);
+  etb_bytes bytes{};
+  EXPECT_EQ(etb_recording_bytes(recording, &bytes, &error_), ETB_BUSY);
+  EXPECT_THAT(error_.text, HasSubstr("the recording is used"));
+  EXPECT_EQ(etb_module_load_method(other_, nullptr, &error_), ETB_BUSY);
+  EXPECT_EQ(etb_recording_dropped_count(recording), 0U);
+  etb_module_cancel(running);
+  EXPECT_EQ(etb_module_wait(running, UINT64_MAX, &error_), ETB_CANCELLED);
+  EXPECT_EQ(etb_recording_bytes(recording, &bytes, &error_), ETB_OK) << error_.text;
+  EXPECT_NE(bytes.nbytes, 0U);
+  EXPECT_EQ(etb_module_load_method(other_, nullptr, &error_), ETB_OK) << error_.text;
+  etb_module_close(running);
+  etb_module_close(other_);
+  etb_recording_close(recording);
+}
+
 // ---- Log
 
 TEST_F(Misuse, NothingIsLoggedUntilALogIsSet) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "host/application/module_handle.hpp"
-#include "host/application/recording_handle.hpp"
 
 etb_module::etb_module(etb::host::ModuleParts given, etb::host::Module opened, std::string name)
     : parts(std::move(given)),
@@ -22,7 +21,7 @@ etb_module::etb_module(etb::host::ModuleParts given, etb::host::Module opened, s
               return module.run(run.method, limits);
             });
           },
-          [this] { is_running.store(false, std::memory_order_release); }) {
+          [this] { end_run(); }) {
   const bool has_forward = std::find(names.begin(), names.end(), "forward") != names.end();
   default_method = has_forward || names.empty() ? "forward" : names[0];
   if (parts.recording != nullptr) parts.recording->add_program(program_name, module.program());
@@ -56,6 +55,8 @@ etb_status open_module(const etb_module_options* given, etb_module** out, etb_er
   return answer(error, [&]() -> Status {
     ETB_TRY(check_pointer(out, "out"));
     ETB_ASSIGN(etb::host::ModuleParts parts, etb::host::read_module_options(given));
+    const etb::host::RecordingUse recording(parts.recording.get());
+    ETB_TRY(recording.check());
     ETB_ASSIGN(Module opened, open(parts.options));
     auto made = std::make_unique<etb_module>(std::move(parts), std::move(opened), name());
     add_handle(made.get(), HandleKind::kModule);

@@ -10,6 +10,7 @@
 #include "host/application/errors.hpp"
 #include "host/application/handles.hpp"
 #include "host/application/module_options.hpp"
+#include "host/application/recording_handle.hpp"
 #include "host/application/run_thread.hpp"
 #include "host/application/values.hpp"
 
@@ -17,6 +18,16 @@
 struct etb_module {
   etb_module(etb::host::ModuleParts given, etb::host::Module opened, std::string program_name);
   ~etb_module();
+
+  // Begins and ends a run of the run thread, which uses the recording until its end.
+  void begin_run() noexcept {
+    if (parts.recording != nullptr) parts.recording->use_count.fetch_add(1);
+    is_running.store(true, std::memory_order_relaxed);
+  }
+  void end_run() noexcept {
+    if (parts.recording != nullptr) parts.recording->use_count.fetch_sub(1);
+    is_running.store(false, std::memory_order_release);
+  }
 
   // The name of a method as a function got it: NULL means the default.
   const char* method_or_default(const char* method) const {
@@ -70,6 +81,8 @@ etb_status use(etb_module* module, etb_error* error, Body&& body) noexcept {
       return make_error(Code::BUSY, "a run that etb_module_start began is under way");
     const InUse mark(*module);
     if (!mark.is_first()) return make_error(Code::BUSY, "another thread is in a call on this module");
+    const RecordingUse recording(module->parts.recording.get());
+    ETB_TRY(recording.check());
     return body(*module);
   });
 }

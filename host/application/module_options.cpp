@@ -140,7 +140,7 @@ Result<ModuleParts> read_module_options(const etb_module_options* given) {
     if (options.trace != nullptr)
       return make_error(Code::INVALID_ARGUMENT, "options: trace and recording exclude each other");
     parts.options.tracer = &options.recording->recording->tracer();
-    parts.recording = options.recording;
+    parts.recording = options.recording->self;
   }
   return parts;
 }

@@ -40,7 +40,7 @@ struct ModuleParts {
   std::unique_ptr<EngineDelegates> delegates;  // NULL: ETB_MODULE_NO_PLUGINS
   std::unique_ptr<SinkTracer> tracer;          // NULL: nothing is traced
   ModuleOptions options;                       // points to the parts above
-  etb_recording* recording = nullptr;  // borrowed until the module is closed; NULL: nothing is recorded
+  std::shared_ptr<etb_recording> recording;  // NULL: nothing is recorded
 };
 
 // `given` NULL: the defaults. Errors name the field, what was found and what was expected.

@@ -22,6 +22,7 @@ using etb::host::FilterText;
 using etb::host::HandleKind;
 using etb::host::ProfileLevel;
 using etb::host::RecordingOptions;
+using etb::host::RecordingUse;
 
 Status read_filter(const etb_recording_filter* given, FilterText& out) {
   if (given == nullptr) return {};
@@ -65,6 +66,8 @@ template <class Body>
 etb_status use(etb_recording* recording, etb_error* error, Body body) noexcept {
   return answer(error, [&]() -> Status {
     ETB_TRY(check_handle(recording, HandleKind::kRecording));
+    const RecordingUse in_use(recording);
+    ETB_TRY(in_use.check());
     return body(*recording);
   });
 }
@@ -108,16 +111,18 @@ etb_status ETB_CALL etb_recording_open(const etb_recording_options* options, etb
       given = etb::copy_struct(*options);
     }
     ETB_ASSIGN(const RecordingOptions read, read_options(given));
-    auto made = std::make_unique<etb_recording>();
+    auto made = std::make_shared<etb_recording>();
     ETB_ASSIGN(made->recording, EtdumpRecording::make(read));
     add_handle(made.get(), HandleKind::kRecording);
-    *out = made.release();
+    made->self = made;
+    *out = made.get();
     return {};
   });
 }
 
 void ETB_CALL etb_recording_close(etb_recording* recording) {
-  if (recording != nullptr && etb::host::remove_handle(recording, HandleKind::kRecording)) delete recording;
+  if (recording == nullptr || !etb::host::remove_handle(recording, HandleKind::kRecording)) return;
+  const auto last = std::move(recording->self);  // ends it here, or with the last module that uses it
 }
 
 etb_status ETB_CALL etb_recording_write(etb_recording* recording, const char* path, etb_error* error) {
@@ -149,17 +154,26 @@ etb_status ETB_CALL etb_recording_debug_bytes(etb_recording* recording, etb_byte
 }
 
 void ETB_CALL etb_recording_clear(etb_recording* recording) {
-  if (check_handle(recording, HandleKind::kRecording)) recording->recording->clear();
+  static_cast<void>(use(recording, nullptr, [](etb_recording& used) -> Status {
+    used.recording->clear();
+    return {};
+  }));
 }
 
 void ETB_CALL etb_recording_set_input_index(etb_recording* recording, int32_t index) {
-  if (check_handle(recording, HandleKind::kRecording))
-    recording->recording->tracer().set_bundled_input_index(index);
+  static_cast<void>(use(recording, nullptr, [index](etb_recording& used) -> Status {
+    used.recording->tracer().set_bundled_input_index(index);
+    return {};
+  }));
 }
 
 uint64_t ETB_CALL etb_recording_dropped_count(const etb_recording* recording) {
-  if (!check_handle(recording, HandleKind::kRecording)) return 0;
-  return recording->recording->dropped_event_count() + recording->recording->dropped_value_count();
+  uint64_t count = 0;
+  static_cast<void>(use(const_cast<etb_recording*>(recording), nullptr, [&count](etb_recording& used) -> Status {
+    count = used.recording->dropped_event_count() + used.recording->dropped_value_count();
+    return {};
+  }));
+  return count;
 }
 
 }  // extern "C"

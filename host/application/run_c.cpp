@@ -96,11 +96,11 @@ etb_status ETB_CALL etb_module_start(etb_module* module, const char* method, con
     ETB_TRY(used.module.load_method(name));
     ETB_TRY(used.module.check_inputs(name));
     used.is_cancelled.store(false, std::memory_order_relaxed);
-    used.is_running.store(true, std::memory_order_relaxed);
+    used.begin_run();
     etb_error failed = ETB_ERROR_INIT;
     const etb_status status =
         used.run_thread.start({name, read.max_instructions, read.deadline_ns, done, ctx}, &failed);
-    if (status != ETB_OK) used.is_running.store(false, std::memory_order_relaxed);
+    if (status != ETB_OK) used.end_run();
     return etb::check(status, failed);
   });
 }

@@ -19,7 +19,8 @@
 // the values that operators and delegates compute; the elements of tensors are in the debug buffer, a second file or
 // memory. docs/profiling.md describes the events.
 //
-// A recording serves one module at a time. Its functions must not be called while the module is in a call.
+// A recording serves one module at a time: while a call or a started run uses it, other modules that have it and its own
+// functions return ETB_BUSY.
 #ifndef ETB_RECORDING_H_
 #define ETB_RECORDING_H_
 
@@ -92,7 +93,7 @@ typedef struct etb_recording_options {
 ETB_EXPORT etb_status ETB_CALL etb_recording_open(const etb_recording_options* options, etb_recording** out,
                                                   etb_error* error);
 
-// Ends a recording. Modules that use it must be closed before.
+// Ends a recording. Modules that have it go on; what they record is lost.
 //
 // recording  consumed; may be NULL.
 // threads    [serial:recording]
@@ -127,7 +128,7 @@ ETB_EXPORT etb_status ETB_CALL etb_recording_bytes(etb_recording* recording, etb
 ETB_EXPORT etb_status ETB_CALL etb_recording_debug_bytes(etb_recording* recording, etb_bytes* out,
                                                          etb_error* error);
 
-// Forgets what was recorded, and its debug buffer if that is in memory.
+// Forgets what was recorded, and its debug buffer if that is in memory. Does nothing while the recording is used.
 //
 // threads  [serial:recording]
 // since    1.0
@@ -140,7 +141,7 @@ ETB_EXPORT void ETB_CALL etb_recording_clear(etb_recording* recording);
 // since    1.0
 ETB_EXPORT void ETB_CALL etb_recording_set_input_index(etb_recording* recording, int32_t index);
 
-// Returns how many events and values were not stored, because a limit was reached.
+// Returns how many events and values were not stored, because a limit was reached; 0 while the recording is used.
 //
 // threads  [serial:recording]
 // since    1.0
