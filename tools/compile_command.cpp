@@ -29,7 +29,7 @@
 #include "tools/compile/plugin_progress.hpp"
 #include "tools/compile/record_options.hpp"
 #include "tools/compile/record_values.hpp"
-#include "tools/compile/stopwatch.hpp"
+#include "tools/compile/step_times.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
 #include "tools/page_facts.hpp"
@@ -123,7 +123,7 @@ struct Job {
   std::ostream& out;
   std::ostream& err;
   Progress progress;
-  Stopwatch watch = {};
+  StepTimes watch = {};
   Extensions extensions = {};
   std::optional<Delegation> delegation = {};
   std::vector<std::string> warnings = {};

@@ -14,7 +14,7 @@
 namespace etb::tools {
 
 // Records the milliseconds of each step, in order.
-class Stopwatch {
+class StepTimes {
  public:
   void lap(std::string step) {
     const auto now = std::chrono::steady_clock::now();
