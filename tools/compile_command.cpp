@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -28,6 +27,9 @@
 #include "tools/compile/delegation.hpp"
 #include "tools/compile/extensions.hpp"
 #include "tools/compile/plugin_progress.hpp"
+#include "tools/compile/record_options.hpp"
+#include "tools/compile/record_values.hpp"
+#include "tools/compile/step_times.hpp"
 #include "tools/file_kind.hpp"
 #include "tools/option_values.hpp"
 #include "tools/page_facts.hpp"
@@ -50,7 +52,7 @@ struct Options {
   std::vector<std::string> methods;  // NAME=FILE.pt2
   std::string model;
   std::string output;
-  std::string record;                  // .etrecord
+  RecordOptions record;
   std::string external_data;           // .ptd
   std::vector<std::string> constants;  // NAME=VALUE
   std::vector<std::string> bounds;     // SYMBOL=SIZE
@@ -62,30 +64,6 @@ struct Options {
   bool leaves_inputs = false, leaves_outputs = false;  // to the caller
   bool times = false;
   bool json = false;
-};
-
-// Records the milliseconds of each step, in order.
-class Stopwatch {
- public:
-  void lap(std::string step) {
-    const auto now = std::chrono::steady_clock::now();
-    laps_.emplace_back(std::move(step), std::chrono::duration<double, std::milli>(now - last_).count());
-    last_ = now;
-  }
-  void print(std::ostream& out) const {
-    for (const auto& [step, ms] : laps_) out << fmt::format("{:>10.2f} ms  {}\n", ms, step);
-  }
-  const std::vector<std::pair<std::string, double>>& laps() const { return laps_; }
-  // A step that runs several times is several rows.
-  Json to_json() const {
-    Json rows = Json::array();
-    for (const auto& [step, ms] : laps_) rows.push_back({{"step", step}, {"ms", ms}});
-    return rows;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  std::vector<std::pair<std::string, double>> laps_;
 };
 
 // Returns method name and file of each method to compile.
@@ -145,11 +123,16 @@ struct Job {
   std::ostream& out;
   std::ostream& err;
   Progress progress;
-  Stopwatch watch = {};
+  StepTimes watch = {};
   Extensions extensions = {};
   std::optional<Delegation> delegation = {};
   std::vector<std::string> warnings = {};
   std::set<std::string> ops = {};  // of the graphs before each pass, where --decompose needs them
+
+  void note(const std::string& text) {
+    progress.erase();
+    err << "note: " << format::made_printable(text) << '\n';
+  }
 
   void warn(const std::string& text) {
     progress.erase();
@@ -200,8 +183,8 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
   module.name = name;
   job.watch.lap("import");
   job.observe("import", module);
-  if (!options.record.empty()) {
-    record.add_exported(module);
+  if (options.record.is_set()) {
+    ETB_TRY(record.add_exported(module));
     if (name == "forward") record.add_inputs(path, options.model);
   }
   passes::PipelineOptions pipeline = job.pipeline();
@@ -210,7 +193,7 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
   if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   ETB_TRY(passes::to_edge(module, pipeline));
   for (const std::string& assumption : pt2::bound_data_sizes(module)) job.warn(assumption);
-  if (!options.record.empty()) record.add_edge(module);
+  if (options.record.is_set()) ETB_TRY(record.add_edge(module));
   ETB_TRY(passes::simplify(module, pipeline));
   return module;
 }
@@ -265,16 +248,18 @@ Result<emit::Program> write_files(const Options& options, Parts& parts, const st
                                   Session& session) {
   ETB_ASSIGN(emit::Program program, emit_program(options, parts));
   job.watch.lap("emit");
+  ETB_ASSIGN(const auto notes, add_record_values(options.record, program, parts.record));
+  for (const std::string& note : notes) job.note(note);
   std::vector<ir::FileBytes> files;
   for (const ir::Module& module : parts.modules)
     files.insert(files.end(), module.files.begin(), module.files.end());
   if (!options.external_data.empty())
     ETB_TRY(emit::write_external_file(program, options.external_data, files));
-  const bool has_record = !options.record.empty();
+  const bool has_record = options.record.is_set();
   ETB_TRY(write_program(program, output, files, has_record, parts.record, session));
   if (has_record) {
     parts.record.add_maps(program, parts.delegates.delegates);
-    ETB_TRY(parts.record.write(options.record));
+    ETB_TRY(parts.record.write(options.record.path));
   }
   job.watch.lap("write");
   return program;
@@ -312,7 +297,7 @@ void print_summary(const Options& options, const emit::Program& program, const s
   else
     print_written(output, out);
   if (!options.external_data.empty()) print_written(options.external_data, out);
-  if (!options.record.empty()) print_written(options.record, out);
+  if (options.record.is_set()) print_written(options.record.path, out);
 }
 
 Json written_file(const std::string& path) {
@@ -332,7 +317,7 @@ Json summary_json(const Options& options, const emit::Program& program, const st
                        {"own_kernels", method.own_kernels}});
   Json report{{"program", written_file(output)}, {"methods", std::move(methods)}};
   if (!options.external_data.empty()) report["external_data"] = written_file(options.external_data);
-  if (!options.record.empty()) report["etrecord"] = written_file(options.record);
+  if (options.record.is_set()) report["etrecord"] = written_file(options.record.path);
   report["delegation"] = job.delegation->summary();
   report["warnings"] = job.warnings;
   if (options.times) report["times_ms"] = job.watch.to_json();
@@ -394,6 +379,9 @@ Status delegate(std::vector<ir::Module>& modules, const passes::PipelineOptions&
 Result<emit::Program> compile_methods(const std::vector<std::pair<std::string, std::string>>& methods,
                                       const std::string& output, Job& job, Session& session) {
   Parts parts;
+  if (job.options.record.weights) parts.record.store_weights();
+  ETB_ASSIGN(const auto modules, list_modules(job.options.record));
+  ETB_TRY(parts.record.add_modules(modules, job.extensions.custom_ops()));
   for (const auto& [name, path] : methods) {
     ETB_ASSIGN(ir::Module module, compile_method(job, name, path, parts.record));
     parts.modules.push_back(std::move(module));
@@ -426,8 +414,9 @@ pages::CompileResult result_for_page(const std::string& output, const Job& job,
 Result<ExitCode> compile_program(const Options& options, const SessionLayers& layers, Session& session) {
   keep_freed_memory();
   ETB_TRY(check_dumps(options.dump_after));
+  ETB_TRY(check_record_options(options.record));
   for (const auto& [option, path] :
-       {std::pair("--external-data", &options.external_data), {"--etrecord", &options.record}})
+       {std::pair("--external-data", &options.external_data), {"--etrecord", &options.record.path}})
     if (*path == kStandardFile)
       return make_error(Code::INVALID_ARGUMENT, std::string(option) + " -: expected the path of a file");
   ETB_ASSIGN(const bool has_output, uses_standard_output({{"-o", options.output, true},
@@ -490,8 +479,7 @@ void register_compile(CLI::App& app, Session& session) {
                       "Add a method that returns this number, text or [list]; repeatable");
   command->add_option("--external-data", options->external_data,
                       "Write the weights to this data file (.ptd); the program reads them by name");
-  command->add_option("--etrecord", options->record,
-                      "Write an .etrecord, which relates profiles to the graph and its Python source");
+  add_record_options(*command, options->record);
   command->add_option("--model", options->model, "Name of the model in an archive with several");
   command->add_option(
       "--bound", options->bounds,
@@ -502,7 +490,6 @@ void register_compile(CLI::App& app, Session& session) {
                          {"--method", "NAME=FILE"},
                          {"--constant", "NAME=VALUE"},
                          {"--external-data", "FILE"},
-                         {"--etrecord", "FILE"},
                          {"--model", "NAME"},
                          {"--bound", "SYMBOL=SIZE"},
                          {"--dump-after", "PASS"}});

@@ -10,6 +10,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/record/record.hpp"
+#include "partitioner_sdk/record/saved_values.hpp"
 #include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
@@ -268,6 +271,80 @@ TEST_F(CompileCommand, ARecordIsWritten) {
   const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   EXPECT_THAT(bytes, HasSubstr("ETRECORD_V0"));
   EXPECT_THAT(bytes, HasSubstr("edge_dialect_exported_program/forward"));
+}
+
+TEST_F(CompileCommand, ARecordHasTheValuesWeightsAndModulesOfItsOptions) {
+  const std::string path = dir_ / "m.etrecord";
+  const CliRun run =
+      cli({"compile", archive("lenet.pt2"), "-o", dir_ / "m.pte", "--etrecord", path, "--etrecord-input",
+           archive("lenet.in.0.npy"), "--etrecord-output", archive("lenet.out.0.npy"), "--etrecord-module",
+           "first=" + archive("mlp.pt2"), "--etrecord-weights"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const auto record = record::read_record_file(path);
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->extra_programs.size(), 1u);
+  EXPECT_EQ(record->extra_programs[0].name, "first/forward");
+  const auto inputs = record::read_saved_value(std::as_bytes(std::span(record->representative_inputs)));
+  const auto outputs = record::read_saved_value(std::as_bytes(std::span(record->reference_outputs)));
+  ASSERT_TRUE(inputs && outputs);
+  using record::SavedValue;
+  const auto* const image = inputs->get_if<SavedValue::List>()->at(0).get_if<record::SavedTensor>();
+  ASSERT_NE(image, nullptr);
+  EXPECT_EQ(image->sizes, (std::vector<int64_t>{1, 1, 14, 14}));
+  const auto* const cases = outputs->get_if<SavedValue::Dict>()->at("forward").get_if<SavedValue::List>();
+  ASSERT_NE(cases, nullptr);
+  EXPECT_EQ(cases->at(0).get_if<SavedValue::List>()->size(), 1u);
+  // The weights are those of the archive, and the record is a model like the archive.
+  const auto from_record = pt2::import_archive(path),
+             from_archive = pt2::import_archive(archive("lenet.pt2"));
+  ASSERT_TRUE(from_record) << from_record.error().message;
+  ASSERT_TRUE(from_archive);
+  ASSERT_EQ(from_record->constants.size(), from_archive->constants.size());
+  for (size_t i = 0; i < from_record->constants.size(); ++i)
+    EXPECT_EQ(from_record->constants[i].dense_bytes(), from_archive->constants[i].dense_bytes());
+  EXPECT_EQ(from_record->main().nodes.size(), from_archive->main().nodes.size());
+}
+
+TEST_F(CompileCommand, OptionsOfARecordThatDoNotFitAreExplained) {
+  const auto rejected = [&](std::vector<std::string> words, const std::string& why) {
+    words.insert(words.begin(), {"compile", archive("lenet.pt2"), "-o", dir_ / "r.pte"});
+    const CliRun run = cli(words);
+    EXPECT_NE(run.exit, 0) << why;
+    EXPECT_THAT(run.err, HasSubstr(why));
+    EXPECT_FALSE(fs::exists(dir_ / "r.pte")) << why;
+  };
+  const std::string in = archive("lenet.in.0.npy"), out = archive("lenet.out.0.npy");
+  const std::string record = dir_ / "r.etrecord";
+  rejected({"--etrecord-weights"}, "--etrecord-weights needs --etrecord FILE");
+  rejected({"--etrecord", record, "--etrecord-output", out, "--etrecord-output", out},
+           "--etrecord-output: 2 values, method 'forward' has 1 outputs");
+  rejected({"--etrecord", record, "--etrecord-output", in},
+           "output 0: found float32 [1, 1, 14, 14], expected");
+  rejected({"--etrecord", record, "--etrecord-output", "other=" + out}, "other=");
+  rejected({"--etrecord", record, "--etrecord-input", out},
+           "--etrecord-input: input 0: found float32 [1, 10], expected float32 [1, 1, 14, 14]");
+  rejected({"--etrecord", record, "--etrecord-input", "3"}, "input 0: found int, expected float32");
+  rejected({"--etrecord", record, "--etrecord-module", "mlp.pt2"}, "expected NAME=FILE.pt2");
+  rejected({"--etrecord", record, "--etrecord-module", "delegate_map=" + archive("mlp.pt2")},
+           "the name contains the reserved name 'delegate_map'");
+  EXPECT_FALSE(fs::exists(record));
+}
+
+TEST_F(CompileCommand, ReferenceOutputsBelongToTheMethodThatIsNamed) {
+  const std::string path = dir_ / "m.etrecord";
+  const CliRun run =
+      cli({"compile", "--method", "first=" + archive("mlp.pt2"), "--method", "second=" + archive("lenet.pt2"),
+           "-o", dir_ / "m.pte", "--etrecord", path, "--etrecord-output",
+           "second=" + archive("lenet.out.0.npy"), "--etrecord-output", "first=" + archive("mlp.out.0.npy")});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const auto record = record::read_record_file(path);
+  ASSERT_TRUE(record) << record.error().message;
+  const auto outputs = record::read_saved_value(std::as_bytes(std::span(record->reference_outputs)));
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  const auto* const by_method = outputs->get_if<record::SavedValue::Dict>();
+  ASSERT_NE(by_method, nullptr);
+  EXPECT_EQ(by_method->size(), 2u);
+  EXPECT_EQ(by_method->count("first"), 1u);
 }
 
 TEST_F(CompileCommand, ShowsTheGraphAfterAPass) {

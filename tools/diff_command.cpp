@@ -81,14 +81,21 @@ Result<std::vector<diff::Comparator>> parse_metrics(const std::vector<std::strin
   return out;
 }
 
-// Chooses the quantised one of two archives as the model, or else the second one.
+// Chooses the graph of a record, the quantised one of two archives, or else the second one.
 Status choose_model(Options& options) {
   if (!options.archive.empty()) return {};
+  for (const std::string& file : {options.record, options.a, options.b})
+    if (!file.empty() && find_file_kind(file) == FileKind::kRecord) {
+      options.archive = file;
+      return {};
+    }
   for (const std::string& side : {options.a, options.b})
     if (find_file_kind(side) != FileKind::kArchive)
       return make_error(
           Code::INVALID_ARGUMENT,
-          "'" + side + "' is no archive: --model MODEL.pt2 is required, except for two archives");
+          "'" + side +
+              "' is no archive: --model MODEL.pt2 is required, except for two archives and for a record with "
+              "weights");
   ETB_ASSIGN(const bool is_first, diff::is_quantised_and_other_is_not(options.a, options.b));
   options.archive = is_first ? options.a : options.b;
   return {};
@@ -109,7 +116,7 @@ Result<Sides> open_sides(const Options& options, const Session& session) {
   side.timeout_ms = uint64_t{options.timeout_s} * 1000;
   Sides out;
   for (const auto& [text, opened] : {std::pair(&options.a, &out.a), std::pair(&options.b, &out.b)}) {
-    if (*text == options.archive) {
+    if (*text == options.archive && find_file_kind(*text) == FileKind::kArchive) {
       opened->side = diff::Side::of_model(*text);
       continue;
     }
@@ -218,7 +225,8 @@ Result<ExitCode> run(Options options, Session& session) {
   if (!options.save_folder.empty()) ETB_TRY(conformance::make_folder(options.save_folder));
   ETB_TRY(choose_model(options));
   ETB_ASSIGN(options.archive, input_path(options.archive, session));
-  ETB_TRY(expect_kind(options.archive, {FileKind::kArchive}, "an archive of torch.export.save (.pt2)"));
+  ETB_TRY(expect_kind(options.archive, {FileKind::kArchive, FileKind::kRecord},
+                      "an archive of torch.export.save (.pt2), or a record with weights (.etrecord)"));
   ETB_ASSIGN(std::vector<diff::Comparator> comparators, parse_metrics(options.metrics));
   std::vector<std::string> comparator_names;
   for (const diff::Comparator& one : comparators) comparator_names.push_back(one.name);
@@ -269,7 +277,9 @@ void register_diff(CLI::App& app, Session& session) {
   command->add_option("B", options->b, "The other side, as A")->required();
   command
       ->add_option("--model", options->archive,
-                   "Archive of torch.export.save; - for standard input; not needed if A and B are archives")
+                   "Archive of torch.export.save, or a record with weights; - for standard input; not needed "
+                   "if A and B "
+                   "are archives, or with such a record")
       ->type_name("MODEL.pt2");
   add_input_options(*command, options->inputs);
   command

@@ -116,6 +116,32 @@ TEST(DiffCommand, TakesInputsAndOutputsOfARecord) {
   EXPECT_EQ(cli({"diff", path, "portable", "--model", model, "--ones"}).exit, 1);
 }
 
+TEST(DiffCommand, ARecordWithWeightsNeedsNoArchive) {
+  host::ScratchDir folder;
+  const std::string record = folder.path("m.etrecord"), program = folder.path("m.pte");
+  const std::string profile = folder.path("run.etdp"), buffer = folder.path("run.bin");
+  // A mask with infinities, and lists of results.
+  ASSERT_EQ(cli({"compile", zoo("gpt2.pt2"), "-o", program, "--etrecord", record, "--etrecord-weights",
+                 "--etrecord-output", zoo("gpt2.out.0.npy")})
+                .exit,
+            0);
+  ASSERT_EQ(cli({"run", program, "--random", "7", "--profile", profile, "--debug-buffer", buffer}).exit, 0);
+  const auto report = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"diff", "eager", profile, "--debug-buffer", buffer, "--etrecord", record,
+                                 "--random", "7", "--json"});
+    const CliRun run = cli(words);
+    EXPECT_EQ(run.exit, 0) << run.err;
+    return json::parse(run.out)["blocks"];
+  };
+  EXPECT_EQ(report({}), report({"--model", zoo("gpt2.pt2")}));
+  EXPECT_EQ(cli({"diff", record, "portable"}).exit, 0);
+  ASSERT_EQ(cli({"compile", zoo("gpt2.pt2"), "-o", program, "--etrecord", record}).exit, 0);
+  const CliRun without = cli({"diff", "eager", profile, "--debug-buffer", buffer, "--etrecord", record});
+  EXPECT_NE(without.exit, 0);
+  EXPECT_THAT(without.err, HasSubstr("the record has no weights"));
+  EXPECT_THAT(without.err, HasSubstr("--etrecord-weights"));
+}
+
 TEST(DiffCommand, ExplainsTheLossOfQuantisationByTheScales) {
   for (const std::string model : {"mlp_q8_per_tensor", "mlp_q8_dynamic"}) {
     const CliRun run =

@@ -2,6 +2,7 @@
 #include "partitioner_sdk/import/graph_reader.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "partitioner_sdk/import/autocast.hpp"
 #include "partitioner_sdk/import/functionalized.hpp"
@@ -87,6 +88,10 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
   ir::Node out;
   out.source = module_.add_source(read_source(node["metadata"]));
   out.debug_handle = next_debug_handle_++;
+  if (handles_ == Handles::kOfFile) {
+    const std::string_view digits = node["metadata"]["debug_handle"].as_string().value_or("");
+    std::from_chars(digits.data(), digits.data() + digits.size(), out.debug_handle);
+  }
   const std::string_view text = node["target"].as_string().value_or("");
   const std::string at = shown(ir::format_source(module_, out.source));
   const std::string name = shown(node["name"].as_string().value_or(""));

@@ -18,7 +18,10 @@ using Scope = std::unordered_map<std::string_view, ir::Argument>;
 
 class GraphReader {
  public:
-  GraphReader(ir::Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
+  enum class Handles : uint8_t { kNew, kOfFile };
+  // Nodes get debug handles in order, or those that the file of an earlier compilation has.
+  GraphReader(ir::Module& module, Diagnostics& diagnostics, Handles handles = Handles::kNew)
+      : module_(module), diagnostics_(diagnostics), handles_(handles) {}
 
   // Builds the method: inputs in the order of the JSON (without literals), nodes, no outputs yet. `out_scope`
   // receives the value of each name. Errors are collected; the graph is valid only without errors.
@@ -69,6 +72,7 @@ class GraphReader {
 
   ir::Module& module_;
   Diagnostics& diagnostics_;
+  const Handles handles_;
   uint32_t next_debug_handle_ = 1;
   uint32_t next_opaque_symbol_ = 0;
   static constexpr uint32_t kMaxDepth = 32;  // graphs nest at most this deep

@@ -27,10 +27,17 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 // Before torch 2.8 an archive held one model, in records of fixed names without a folder.
 constexpr std::string_view kOldModel = "serialized_exported_program.json";
+// A record of a compilation (.etrecord) has the exported graph of one method in the same form, of an older schema.
+constexpr std::string_view kRecordMarker = "ETRECORD_V0", kRecordModel = "exported_program";
+constexpr int64_t kRecordSchemaMajor = 5;
 
 // Returns the only top folder after checking the kind of archive; empty for an old one.
 Result<std::string> read_root(const ZipArchive& zip) {
   if (zip.find(kOldModel)) return std::string();
+  if (zip.find(kRecordMarker)) {
+    if (zip.find(kRecordModel)) return std::string();
+    return make_error(Code::NOT_FOUND, "the record has no exported graph");
+  }
   const std::string root = zip.first_name().substr(0, zip.first_name().find('/'));
   const auto expect = [&](const char* name, std::string_view wanted) -> Status {
     const auto record = zip.find(root + "/" + name);
@@ -99,18 +106,25 @@ class ModelReader {
   }
 
   Result<ir::Module> run(const std::string& model) {
-    const bool is_old = root_.empty();
-    const auto text =
-        zip_.find(is_old ? std::string(kOldModel) : root_ + std::string(kModels) + model + ".json");
-    ETB_ASSIGN(const auto document, JsonDocument::parse(as_text(*text)));
+    const bool is_record = root_.empty() && !zip_.find(kOldModel), is_old = root_.empty() && !is_record;
+    const auto text = zip_.find(is_record ? std::string(kRecordModel)
+                                : is_old  ? std::string(kOldModel)
+                                          : root_ + std::string(kModels) + model + ".json");
+    ETB_ASSIGN(const auto document,
+               JsonDocument::parse(as_text(*text),
+                                   is_record ? JsonDocument::Words::kAsTexts : JsonDocument::Words::kReject));
     const Json root = document->root();
     const int64_t major = root["schema_version"]["major"].as_int().value_or(-1);
     if (major < 0) return make_error(Code::INVALID_DATA, "the JSON of the model has no schema version");
-    if (major != kSchemaMajor) {
+    const int64_t expected = is_record ? kRecordSchemaMajor : kSchemaMajor;
+    if (major != expected) {
       return make_error(Code::INCOMPATIBLE, "schema version " + std::to_string(major) +
-                                                ", the compiler reads " + std::to_string(kSchemaMajor));
+                                                ", the compiler reads " + std::to_string(expected));
     }
-    if (is_old) {
+    if (is_record) {
+      ETB_TRY(payloads_.read_saved("exported_program_state_dict"));
+      ETB_TRY(payloads_.read_saved("exported_program_constants"));
+    } else if (is_old) {
       ETB_TRY(payloads_.read_saved("serialized_state_dict.pt"));
       ETB_TRY(payloads_.read_saved("serialized_constants.pt"));
     } else {
@@ -119,10 +133,16 @@ class ModelReader {
     }
     read_range_constraints(root["range_constraints"], module_.symbols);
     const Json graph_module = root["graph_module"];
-    GraphReader reader(module_, diagnostics_);
+    const Json signature = graph_module["signature"];
+    if (is_record && payloads_.is_empty() && has_weights(signature["input_specs"]))
+      return make_error(
+          Code::NOT_FOUND,
+          "the record has no weights\nhint: `etbackend compile --etrecord-weights` stores them; the "
+          "archive (.pt2) has them, too");
+    GraphReader reader(module_, diagnostics_,
+                       is_record ? GraphReader::Handles::kOfFile : GraphReader::Handles::kNew);
     Scope scope;
     reader.read_method(graph_module["graph"], scope);
-    const Json signature = graph_module["signature"];
     read_input_specs(signature["input_specs"], scope);
     read_output_specs(signature["output_specs"], scope, reader);
     return_trained_parameters();
@@ -141,6 +161,12 @@ class ModelReader {
   }
 
  private:
+  static bool has_weights(Json input_specs) {
+    for (const Json spec : input_specs)
+      if (spec["parameter"] || spec["buffer"] || spec["tensor_constant"]) return true;
+    return false;
+  }
+
   void refuse(const std::string& why) { diagnostics_.add(Code::INVALID_DATA, "signature: " + why); }
 
   // Returns the input that a spec's {"arg": {"name": ...}} refers to.
@@ -157,7 +183,7 @@ class ModelReader {
     input_of_value_.assign(module_.main().values.size(), ir::kNone);
     for (uint32_t i = 0; i < module_.main().inputs.size(); ++i)
       input_of_value_[module_.main().inputs[i].value] = i;
-    uint32_t position = 0;          // among the user's arguments
+    uint32_t position = 0;         // among the user's arguments
     std::set<ir::ValueId> tokens;  // keep the order of nodes with effects; no caller passes them
     for (const Json entry : specs) {
       if (diagnostics_.is_full()) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a torch.export archive (.pt2) into the compiler's graph. The archive stays mapped: weights are views
+// Reads a torch.export archive (.pt2), or the exported graph of a record with weights (.etrecord), into the compiler's
+// graph. The file stays mapped: weights are views
 // of its bytes. Everything is checked. One error lists all defects, each with its line of Python.
 #pragma once
 

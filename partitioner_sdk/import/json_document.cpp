@@ -106,7 +106,36 @@ class JsonBuilder {
   std::string message_;
 };
 
-Result<std::unique_ptr<JsonDocument>> JsonDocument::parse(std::string_view text) {
+namespace {
+
+// Returns a text in which Python's words for numbers have quotes; empty without any.
+std::string quote_words(std::string_view text) {
+  std::string out;
+  size_t copied = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && in_text)
+      ++i;
+    else if (text[i] == '"')
+      in_text = !in_text;
+    else if (!in_text && (text[i] == 'I' || text[i] == 'N')) {
+      const std::string_view word = text[i] == 'I' ? "Infinity" : "NaN";
+      if (!text.substr(i).starts_with(word)) continue;
+      const size_t begin = text[i] == 'I' && i > copied && text[i - 1] == '-' ? i - 1 : i;
+      out.append(text.substr(copied, begin - copied)).append("\"");
+      out.append(text.substr(begin, i - begin)).append(word).append("\"");
+      copied = i + word.size();
+      i = copied - 1;
+    }
+  }
+  return copied == 0 ? out : out.append(text.substr(copied));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JsonDocument>> JsonDocument::parse(std::string_view text, Words words) {
+  const std::string quoted = words == Words::kAsTexts ? quote_words(text) : "";
+  if (!quoted.empty()) text = quoted;
   if (const char* fault = format::find_silent_json_fault(text))
     return make_error(Code::INVALID_DATA, std::string("json: ") + fault);
   auto document = std::make_unique<JsonDocument>();

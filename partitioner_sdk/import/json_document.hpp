@@ -66,7 +66,10 @@ class JsonDocument {
  public:
   static constexpr size_t kMaxDepth = 256;
 
-  [[nodiscard]] static Result<std::unique_ptr<JsonDocument>> parse(std::string_view text);
+  // Python's writer has Infinity, -Infinity and NaN without quotes, which are no JSON.
+  enum class Words : uint8_t { kReject, kAsTexts };
+  [[nodiscard]] static Result<std::unique_ptr<JsonDocument>> parse(std::string_view text,
+                                                                   Words words = Words::kReject);
   Json root() const { return {this, 0}; }
 
  private:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace etb::pt2 {
 namespace {
@@ -42,6 +43,23 @@ TEST(JsonDocument, NamesWhatTheParserWouldPassOver) {
   EXPECT_NE(message(std::string_view("{}\0{", 4)).find("NUL byte"), std::string::npos);
   EXPECT_NE(message(R"({"a\u0000b": 1})").find("a key contains a NUL"), std::string::npos);
   EXPECT_NE(message(R"(["a\u0000b"])").find("a text contains a NUL"), std::string::npos);
+}
+
+TEST(JsonDocument, ReadsWordsOfPythonForNumbersOnRequest) {
+  const auto document = JsonDocument::parse(
+      R"({"a": [-Infinity, 1, NaN,Infinity], "b\"NaN": "Infinity, \" NaN"})", JsonDocument::Words::kAsTexts);
+  ASSERT_TRUE(document) << document.error().message;
+  const Json root = (*document)->root();
+  std::vector<double> numbers;
+  for (const Json item : root["a"]) numbers.push_back(item.as_float().value_or(7));
+  ASSERT_EQ(numbers.size(), 4u);
+  EXPECT_EQ(numbers[0], -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(numbers[1], 1);
+  EXPECT_TRUE(std::isnan(numbers[2]));
+  EXPECT_EQ(numbers[3], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(root["b\"NaN"].as_string(), "Infinity, \" NaN");
+  for (const char* wrong : {"[NaNN]", "[- Infinity]", "[1NaN]", "[\"a\"NaN]"})
+    EXPECT_FALSE(JsonDocument::parse(wrong, JsonDocument::Words::kAsTexts)) << wrong;
 }
 
 TEST(JsonDocument, RefusesFaults) {

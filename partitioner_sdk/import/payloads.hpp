@@ -27,6 +27,8 @@ class Payloads {
   // Reads all tensors that torch.save wrote into the record, if it exists.
   [[nodiscard]] Status read_saved(const std::string& path);
 
+  bool is_empty() const { return rows_.empty() && saved_.empty(); }
+
   // Adds the constant `name` to the module on first use. Names of the same view of the same storage share one
   // constant. Errors if there is none or its record does not hold it.
   [[nodiscard]] Result<uint32_t> add_to(ir::Module& module, const std::string& name);

@@ -35,8 +35,13 @@ std::optional<Dtype> find_dtype(int64_t code) {
       return Dtype::BOOL;
     case 13:
       return Dtype::BFLOAT16;
+    case 14:  // in ExecuTorch's copy of the format, as are 15 and 16
     case 28:
       return Dtype::UINT16;
+    case 15:
+      return Dtype::FLOAT8E5M2;
+    case 16:
+      return Dtype::FLOAT8E4M3FN;
     case 29:
       return Dtype::FLOAT8E4M3FN;
     case 30:

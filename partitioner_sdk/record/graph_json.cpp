@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "partitioner_sdk/ir/text.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// torch.export's codes of element types (torch/_export/serde/schema.py, ScalarType).
+// Codes of element types in ExecuTorch's copy of torch.export's format (exir/serde/schema.py, ScalarType).
 int export_dtype(ir::Dtype dtype) {
   switch (dtype) {
     case ir::Dtype::UINT8:
@@ -44,7 +45,11 @@ int export_dtype(ir::Dtype dtype) {
     case ir::Dtype::BFLOAT16:
       return 13;
     case ir::Dtype::UINT16:
-      return 28;
+      return 14;
+    case ir::Dtype::FLOAT8E5M2:
+      return 15;
+    case ir::Dtype::FLOAT8E4M3FN:
+      return 16;
     default:
       return 0;
   }
@@ -80,11 +85,27 @@ class GraphWriter {
     for (std::string& name : names_) {
       if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) name = "v" + name;
     }
+    used_.insert(names_.begin(), names_.end());
   }
 
-  Json write() const {
-    Json input_specs = Json::array(), output_specs = Json::array();
-    for (const ir::Input& input : graph_.inputs) input_specs.push_back(input_spec(input));
+  Json write() {
+    Json input_specs = Json::array(), output_specs = Json::array(), inputs = Json::array();
+    uint32_t position = 0;  // among the user's inputs
+    auto fixed = module_.fixed_inputs.begin();
+    const auto add_fixed = [&] {
+      for (; fixed != module_.fixed_inputs.end() && fixed->position == position; ++fixed, ++position) {
+        const std::string name = unique("fixed_" + std::to_string(position));
+        input_specs.push_back({{"constant_input", {{"name", name}, {"value", argument(fixed->value)}}}});
+        inputs.push_back(argument(fixed->value));
+      }
+    };
+    for (const ir::Input& input : graph_.inputs) {
+      if (input.kind == ir::InputKind::kUser) add_fixed();
+      input_specs.push_back(input_spec(input));
+      inputs.push_back(reference(input.value));
+      if (input.kind == ir::InputKind::kUser) ++position;
+    }
+    add_fixed();
     for (const ir::Output& output : graph_.outputs) output_specs.push_back(output_spec(output));
     const Json signature = {{"input_specs", input_specs}, {"output_specs", output_specs}};
     const Json root_call = {{"fqn", ""},
@@ -94,7 +115,7 @@ class GraphWriter {
                               {"in_spec", module_.input_tree},
                               {"out_spec", module_.output_tree}}}};
     return {{"graph_module",
-             {{"graph", write_graph()},
+             {{"graph", write_graph(std::move(inputs))},
               {"signature", signature},
               {"module_call_graph", Json::array({root_call})}}},
             {"opset_version", {{"aten", 10}}},
@@ -105,23 +126,46 @@ class GraphWriter {
   }
 
  private:
-  Json write_graph() const {
-    Json graph = {{"inputs", Json::array()},
+  Json write_body() {
+    Json inputs = Json::array();
+    for (const ir::Input& input : graph_.inputs) inputs.push_back(reference(input.value));
+    return write_graph(std::move(inputs));
+  }
+
+  Json write_graph(Json inputs) {
+    Json graph = {{"inputs", std::move(inputs)},
                   {"outputs", Json::array()},
                   {"nodes", Json::array()},
                   {"tensor_values", Json::object()}};
-    for (const ir::Input& input : graph_.inputs) graph["inputs"].push_back(reference(input.value));
     for (const ir::Output& output : graph_.outputs) graph["outputs"].push_back(argument(output.value));
     for (const ir::Node& node : graph_.nodes) graph["nodes"].push_back(write_node(node));
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       if (graph_.values[i].kind == ir::ValueKind::kTensor)
         graph["tensor_values"][names_[i]] = meta(graph_.values[i].spec);
     }
-    graph["sym_int_values"] = Json::object();
-    graph["sym_bool_values"] = Json::object();
+    graph["sym_int_values"] = sizes(ir::ValueKind::kInt);
+    graph["sym_bool_values"] = sizes(ir::ValueKind::kBool);
     graph["is_single_tensor_return"] = false;
     graph["custom_obj_values"] = Json::object();
     return graph;
+  }
+
+  // Numbers of values that are no tensors, by name: those of the example.
+  Json sizes(ir::ValueKind kind) const {
+    Json out = Json::object();
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      if (graph_.values[i].kind != kind) continue;
+      const int64_t found = number(graph_.values[i].dim);
+      out[names_[i]] = kind == ir::ValueKind::kBool ? Json{{"as_bool", found != 0}} : Json{{"as_int", found}};
+    }
+    return out;
+  }
+
+  // Readers keep nodes and results by name, so a node with several results has a name of its own.
+  std::string unique(const std::string& base) {
+    std::string name = base;
+    for (int i = 1; !used_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+    return name;
   }
 
   int64_t number(ir::Dim dim) const {
@@ -131,6 +175,8 @@ class GraphWriter {
   Json reference(ir::ValueId id) const {
     const ir::Value& value = graph_.values[id];
     if (value.kind == ir::ValueKind::kTensor) return {{"as_tensor", name_of(id)}};
+    if (value.kind == ir::ValueKind::kInt) return {{"as_sym_int", {{"as_name", names_[id]}}}};
+    if (value.kind == ir::ValueKind::kBool) return {{"as_sym_bool", {{"as_name", names_[id]}}}};
     return {{"as_int", number(value.dim)}};
   }
 
@@ -223,7 +269,7 @@ class GraphWriter {
     return {{"as_none", Json::array()}};
   }
 
-  Json write_node(const ir::Node& node) const {
+  Json write_node(const ir::Node& node) {
     const ir::Op& op = module_.op(node);
     if (op.schema == nullptr) return write_higher_order(node);
     Json inputs = Json::array(), outputs = Json::array();
@@ -239,7 +285,7 @@ class GraphWriter {
       for (const ir::ValueId id : node.outputs) outputs.push_back(reference(id));
     }
     return {{"name", name_of_node(node)},
-            {"target", dialect_.prefix + op.name},
+            {"target", (op.name.starts_with("aten.sym_") ? kAten.prefix : dialect_.prefix) + op.name},
             {"inputs", inputs},
             {"outputs", outputs},
             {"metadata", metadata(node)}};
@@ -247,7 +293,7 @@ class GraphWriter {
 
   // Control flow: arguments have no names, graphs are arguments, and results are always written as if there
   // were several.
-  Json write_higher_order(const ir::Node& node) const {
+  Json write_higher_order(const ir::Node& node) {
     std::string target = module_.op(node).name;
     if (const size_t dot = target.rfind('.'); dot != std::string::npos) target.resize(dot);
     Json inputs = Json::array(), outputs = Json::array();
@@ -257,7 +303,7 @@ class GraphWriter {
       if (body != nullptr) {
         const ir::Graph& graph = module_.graphs[body->index];
         value = {{"as_graph",
-                  {{"name", graph.name}, {"graph", GraphWriter(module_, graph, dialect_).write_graph()}}}};
+                  {{"name", graph.name}, {"graph", GraphWriter(module_, graph, dialect_).write_body()}}}};
       }
       inputs.push_back({{"name", ""}, {"arg", value}});
     }
@@ -273,8 +319,14 @@ class GraphWriter {
             {"metadata", metadata(node)}};
   }
 
-  std::string name_of_node(const ir::Node& node) const {
-    return node.outputs.empty() ? module_.op(node).name : names_[node.outputs[0]];
+  std::string name_of_node(const ir::Node& node) {
+    const ir::Op& op = module_.op(node);
+    const bool is_list =
+        op.schema == nullptr || (op.schema->result_count() == 1 && op.schema->result(0).type.is_list);
+    if (node.outputs.size() == 1 && !is_list) return names_[node.outputs[0]];
+    // "split" of "aten.split.Tensor"
+    const size_t begin = op.name.find('.') + 1;
+    return unique(op.name.substr(begin, op.name.find('.', begin) - begin));
   }
 
   Json metadata(const ir::Node& node) const {
@@ -292,16 +344,29 @@ class GraphWriter {
   const ir::Graph& graph_;
   const Dialect& dialect_;
   std::vector<std::string> names_;
+  std::set<std::string> used_;
 };
+
+// As Python does, and as its readers expect: these numbers are words without quotes. The keys with quotes cannot occur
+// inside of a text.
+std::string text_of(const Json& json) {
+  std::string text = json.dump();
+  for (const char* word : {"Infinity", "-Infinity", "NaN"}) {
+    const std::string quoted = std::string("\"as_float\":\"") + word + '"';
+    for (size_t at = 0; (at = text.find(quoted, at)) != std::string::npos;)
+      text.replace(at, quoted.size(), std::string("\"as_float\":") + word);
+  }
+  return text;
+}
 
 }  // namespace
 
 std::string edge_program_json(ir::Module& module) {
-  return GraphWriter(module, module.main(), kEdge).write().dump();
+  return text_of(GraphWriter(module, module.main(), kEdge).write());
 }
 
 std::string exported_program_json(ir::Module& module) {
-  return GraphWriter(module, module.main(), kAten).write().dump();
+  return text_of(GraphWriter(module, module.main(), kAten).write());
 }
 
 }  // namespace etb::record

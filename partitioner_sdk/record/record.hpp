@@ -68,6 +68,9 @@ struct Record {
 // maps of a method; OUT_OF_RESOURCES beyond the limits of a plain zip file.
 [[nodiscard]] Result<std::string> write_record(const Record& record);
 
+// Rejects an extra program whose name is empty, or contains a name that official readers reserve.
+[[nodiscard]] Status check_extra_name(const std::string& name);
+
 // Writes a temporary file and renames it.
 [[nodiscard]] Status write_record_file(const Record& record, const std::string& path);
 
@@ -78,8 +81,7 @@ enum class Contents : uint8_t { kAll, kWithoutWeights };
 [[nodiscard]] Result<Record> read_record(std::span<const std::byte> file, Contents contents = Contents::kAll);
 [[nodiscard]] Result<Record> read_record_file(const std::string& path, Contents contents = Contents::kAll);
 
-// Returns the file that torch.save writes for an empty dict, and for example inputs without tensors.
+// Returns the file that torch.save writes for an empty dict.
 std::string empty_saved_dict();
-std::string empty_saved_inputs();
 
 }  // namespace etb::record

@@ -102,7 +102,7 @@ std::string op_of_target(std::string_view target) {
 
 Result<std::vector<RecordedNode>> read_nodes(const SavedProgram& program) {
   const std::string where = "graph '" + format::made_printable(program.name) + "'";
-  auto document = pt2::JsonDocument::parse(program.json);
+  auto document = pt2::JsonDocument::parse(program.json, pt2::JsonDocument::Words::kAsTexts);
   if (!document) return tl::make_unexpected(with_context(std::move(document).error(), where));
   const Json graph = (*document)->root()["graph_module"]["graph"];
   if (!graph.is_object() || !graph["nodes"].is_array())

@@ -2,11 +2,10 @@
 #include "partitioner_sdk/record/saved_values.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "api/format/printable_text.hpp"
 #include "partitioner_sdk/import/saved_tensors.hpp"
-#include "partitioner_sdk/record/stored_zip.hpp"
+#include "partitioner_sdk/record/pickle_writer.hpp"
 
 namespace etb::record {
 namespace {
@@ -108,131 +107,43 @@ class Reader {
   uint64_t nbytes_ = 0, value_count_ = 0;
 };
 
-const char* storage_of(ir::Dtype dtype) {
-  switch (dtype) {
-    case ir::Dtype::FLOAT32:
-      return "FloatStorage";
-    case ir::Dtype::FLOAT64:
-      return "DoubleStorage";
-    case ir::Dtype::FLOAT16:
-      return "HalfStorage";
-    case ir::Dtype::BFLOAT16:
-      return "BFloat16Storage";
-    case ir::Dtype::INT64:
-      return "LongStorage";
-    case ir::Dtype::INT32:
-      return "IntStorage";
-    case ir::Dtype::INT16:
-      return "ShortStorage";
-    case ir::Dtype::INT8:
-      return "CharStorage";
-    case ir::Dtype::UINT8:
-      return "ByteStorage";
-    case ir::Dtype::BOOL:
-      return "BoolStorage";
-    case ir::Dtype::COMPLEX64:
-      return "ComplexFloatStorage";
-    case ir::Dtype::COMPLEX128:
-      return "ComplexDoubleStorage";
-    default:
-      return nullptr;
-  }
-}
-
-// Writes a pickle of protocol 2, without a memo.
-class Writer {
- public:
-  Status put(const SavedValue& value) {
-    if (const auto* flag = value.get_if<bool>()) {
-      out_ += *flag ? '\x88' : '\x89';
-    } else if (const auto* whole = value.get_if<int64_t>()) {
-      put_int(*whole);
-    } else if (const auto* real = value.get_if<double>()) {
-      uint64_t bits = 0;
-      std::memcpy(&bits, real, sizeof(bits));
-      out_ += 'G';
-      for (int i = 7; i >= 0; --i) out_ += static_cast<char>(bits >> (8 * i));
-    } else if (const auto* text = value.get_if<std::string>()) {
-      put_text(*text);
-    } else if (const auto* tensor = value.get_if<SavedTensor>()) {
-      return put_tensor(*tensor);
-    } else if (const auto* list = value.get_if<SavedValue::List>()) {
-      out_ += "](";
-      for (const SavedValue& item : *list) ETB_TRY(put(item));
-      out_ += 'e';
-    } else if (const auto* dict = value.get_if<SavedValue::Dict>()) {
-      out_ += "}(";
-      for (const auto& [key, item] : *dict) {
-        put_text(key);
-        ETB_TRY(put(item));
-      }
-      out_ += 'u';
-    } else {
-      out_ += 'N';
-    }
-    return {};
-  }
-
-  std::string finish() {
-    StoredZip zip;
-    zip.add("archive/data.pkl", std::string("\x80\x02") + out_ + ".");
-    zip.add("archive/byteorder", "little");
-    for (size_t i = 0; i < storages_.size(); ++i)
-      zip.add("archive/data/" + std::to_string(i),
-              {reinterpret_cast<const char*>(storages_[i].data()), storages_[i].size()});
-    zip.add("archive/version", "3\n");
-    return zip.finish();
-  }
-
- private:
-  void put_number(uint64_t number, int nbytes) {
-    for (int i = 0; i < nbytes; ++i) out_ += static_cast<char>(number >> (8 * i));
-  }
-  void put_int(int64_t number) {
-    out_ += "\x8a\x08";
-    put_number(static_cast<uint64_t>(number), 8);
-  }
-  void put_text(const std::string& text) {
-    out_ += 'X';
-    put_number(text.size(), 4);
-    out_ += text;
-  }
-  void put_ints(std::span<const int64_t> numbers) {
-    out_ += '(';
-    for (const int64_t number : numbers) put_int(number);
-    out_ += 't';
-  }
-
-  Status put_tensor(const SavedTensor& tensor) {
-    const char* const storage = storage_of(tensor.dtype);
-    if (storage == nullptr)
-      return make_error(Code::NOT_SUPPORTED,
-                        "a tensor of a dtype that torch.save stores in another way, expected a common one");
-    std::vector<int64_t> strides(tensor.sizes.size());
+Status put(const SavedValue& value, PickleWriter& out) {
+  if (const auto* flag = value.get_if<bool>()) {
+    out.put_bool(*flag);
+  } else if (const auto* whole = value.get_if<int64_t>()) {
+    out.put_int(*whole);
+  } else if (const auto* real = value.get_if<double>()) {
+    out.put_float(*real);
+  } else if (const auto* text = value.get_if<std::string>()) {
+    out.put_text(*text);
+  } else if (const auto* tensor = value.get_if<SavedTensor>()) {
+    ir::Constant view;
+    view.dtype = tensor->dtype;
+    view.sizes = tensor->sizes;
+    view.strides.resize(tensor->sizes.size());
     int64_t step = 1;
-    for (size_t i = strides.size(); i-- > 0;) {
-      strides[i] = step;
-      step *= std::max<int64_t>(tensor.sizes[i], 1);
+    for (size_t i = view.strides.size(); i-- > 0;) {
+      view.strides[i] = step;
+      step *= std::max<int64_t>(tensor->sizes[i], 1);
     }
-    out_ += "ctorch._utils\n_rebuild_tensor_v2\n((";
-    put_text("storage");
-    out_ += std::string("ctorch\n") + storage + "\n";
-    put_text(std::to_string(storages_.size()));
-    put_text("cpu");
-    put_int(static_cast<int64_t>(tensor.bytes.size() / ops::element_nbytes(tensor.dtype)));
-    out_ += "tQ";
-    put_int(0);
-    put_ints(tensor.sizes);
-    put_ints(strides);
-    out_ += "\x89";
-    out_ += "ccollections\nOrderedDict\n)RtR";
-    storages_.push_back(tensor.bytes);
-    return {};
+    view.storage = tensor->bytes;
+    return out.put_tensor(view);
+  } else if (const auto* list = value.get_if<SavedValue::List>()) {
+    out.begin_list();
+    for (const SavedValue& item : *list) ETB_TRY(put(item, out));
+    out.end_list();
+  } else if (const auto* dict = value.get_if<SavedValue::Dict>()) {
+    out.begin_dict();
+    for (const auto& [key, item] : *dict) {
+      out.put_text(key);
+      ETB_TRY(put(item, out));
+    }
+    out.end_dict();
+  } else {
+    out.put_none();
   }
-
-  std::string out_;
-  std::vector<std::span<const std::byte>> storages_;
-};
+  return {};
+}
 
 }  // namespace
 
@@ -250,8 +161,8 @@ Result<SavedValue> read_saved_value(std::span<const std::byte> file) {
 }
 
 Result<std::string> write_saved_value(const SavedValue& value) {
-  Writer writer;
-  ETB_TRY(writer.put(value));
+  PickleWriter writer;
+  ETB_TRY(put(value, writer));
   return writer.finish();
 }
 

@@ -49,8 +49,8 @@ Status OutputValues::expect_count(size_t count, const char* what) const {
                                                         meta_.name(), meta_.output_count()));
 }
 
-Status OutputValues::set_texts(const std::vector<std::string>& texts) {
-  ETB_TRY(expect_count(texts.size(), "--expect given"));
+Status OutputValues::set_texts(const std::vector<std::string>& texts, const char* what) {
+  ETB_TRY(expect_count(texts.size(), what));
   for (uint32_t i = 0; i < texts.size(); ++i) {
     ETB_ASSIGN(const EValue value, read_text(i, texts[i]));
     values_.push_back(value);

@@ -20,8 +20,9 @@ class OutputValues {
   // Messages about conversions: "output 0: float32 rounded to bfloat16".
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // Reads one text per output: x.npy, x.bin (raw, of the sizes of the method), a number, true or false.
-  [[nodiscard]] Status set_texts(const std::vector<std::string>& texts);
+  // Reads one text per output: x.npy, x.bin (raw, of the sizes of the method), a number, true or false. `what` names
+  // them in the message about a wrong count.
+  [[nodiscard]] Status set_texts(const std::vector<std::string>& texts, const char* what = "--expect given");
   // Copies outputs of a run of this method, or of another with the same outputs.
   [[nodiscard]] Status set_values(std::span<const host::EValue> values);
 

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,25 @@ def test_nodes_are_kept_from_a_plugin_with_a_reason() -> None:
     with pytest.raises(Error, match="none of the") as caught:
         etbackend.compile(archive("lenet"), backends=["xnnpack"], skip_ops=["aten.*"], strict=True)
     assert caught.value.reason == "compile.negative"
+
+
+def test_a_record_has_values_modules_and_weights(tmp_path: Path) -> None:
+    stem = archive("lenet").with_suffix("")
+    record = tmp_path / "m.etrecord"
+    values = {"etrecord_inputs": arrays(stem, "in"), "etrecord_modules": {"small": archive("mlp")}}
+    outputs = arrays(stem, "out")
+    etbackend.compile(archive("lenet"), etrecord=record, etrecord_outputs=outputs, etrecord_weights=True, **values)
+    with zipfile.ZipFile(record) as file:
+        names = file.namelist()
+        assert {"small/forward", "small/forward_state_dict", "representative_inputs", "reference_outputs"} <= set(names)
+        assert len(file.read("exported_program_state_dict")) > 4 * 1000
+    etbackend.compile(methods={"a": archive("lenet")}, etrecord=record, etrecord_outputs={"a": outputs})
+    with pytest.raises(Error, match="2 values, method 'forward' has 1 outputs"):
+        etbackend.compile(archive("lenet"), etrecord=record, etrecord_outputs=[*outputs, 3.0])
+    with pytest.raises(Error, match="etrecord_outputs: a value of type 'ndarray', expected a list"):
+        etbackend.compile(archive("lenet"), etrecord=record, etrecord_outputs=outputs[0])
+    with pytest.raises(Error, match="needs --etrecord"):
+        etbackend.compile(archive("lenet"), etrecord_weights=True)
 
 
 def test_save_writes_the_bytes_of_the_command_line(tmp_path: Path) -> None:

@@ -183,6 +183,20 @@ GAP_COLUMNS = [
 ]
 
 
+def test_a_record_with_weights_needs_no_archive(tmp_path: Path) -> None:
+    inspector = with_values(tmp_path, [LENET_INPUT])
+    expected = inspector.numeric_gap_rows("MSE", model=archive("lenet"))
+    with pytest.raises(etbackend.Error, match="the record has no weights"):
+        inspector.numeric_gap_rows("MSE")
+    outputs = [np.load(LENET_INPUT.with_name("lenet.out.0.npy"))]
+    record = tmp_path / "weights.etrecord"
+    etbackend.compile(archive("lenet"), etrecord=record, etrecord_outputs=outputs, etrecord_weights=True)
+    again = etbackend.Inspector(tmp_path / "run.etdp", etrecord=record, debug_buffer_path=tmp_path / "run.bin")
+    rows = again.numeric_gap_rows("MSE")
+    assert [row["aot_ops"] for row in rows] == [row["aot_ops"] for row in expected]
+    assert [row["gap"] for row in rows] == [row["gap"] for row in expected]
+
+
 def test_the_numeric_gap_of_each_node(tmp_path: Path) -> None:
     inspector = with_values(tmp_path, [LENET_INPUT])
     # The record has the inputs of the export, which are those of the run.

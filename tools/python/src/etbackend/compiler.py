@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ._product import folders_of, program_path, text_of, texts_of
+from ._record_words import record_words
 from .errors import Error
 from .program import Program
 from .reports import CompileReport
@@ -47,6 +48,10 @@ def compile(  # noqa: A001  (the name of the command)
     compile_specs: Mapping[str, object] | None = None,
     external_data: Path_ | None = None,
     etrecord: Path_ | None = None,
+    etrecord_inputs: Sequence[object] | None = None,
+    etrecord_outputs: Sequence[object] | Mapping[str, Sequence[object]] | None = None,
+    etrecord_modules: Mapping[str, Model] | None = None,
+    etrecord_weights: bool = False,
     custom_ops: Iterable[str] = (),
     rules: Iterable[Path_] = (),
     decompose: Mapping[str, str] | None = None,
@@ -74,6 +79,11 @@ def compile(  # noqa: A001  (the name of the command)
     methods: further methods by name.
     constants: methods without inputs that return these values.
     bounds: largest value of a dynamic size, by its symbol, as in {"s31": 512}.
+    etrecord: where to write the record of the compilation. It may also have representative inputs of "forward"
+        (etrecord_inputs, by default the model's example inputs), reference outputs such as PyTorch's
+        (etrecord_outputs: a list for "forward", or lists by method), other models by name (etrecord_modules), and
+        the weights of its graphs (etrecord_weights), which then run without the archive. Values are arrays,
+        tensors of PyTorch, and numbers.
     plan_inputs, plan_outputs: False: the program has no memory of its own for them, and a run reads the caller's.
     allow_faults: return the program although a plugin failed and was skipped; report.faults has its text.
     strict: a plugin that gets no node is an error.
@@ -108,12 +118,17 @@ def compile(  # noqa: A001  (the name of the command)
         "--strict": strict,
         "--isolate": isolate,
         "--secure": secure,
+        "--etrecord-weights": etrecord_weights,
     }
     arguments = [word for option, texts in values.items() for text in texts for word in (option, text)]
     arguments += [flag for flag, is_set in flags.items() if is_set]
     # The folder is the user's alone: the program that a model becomes must not be exchanged on the way.
     with tempfile.TemporaryDirectory(prefix="etbackend-") as folder:
         inputs = _write_models(model, methods or {}, Path(folder))
+        inputs += record_words(etrecord_inputs, etrecord_outputs, Path(folder))
+        for index, (name, given) in enumerate((etrecord_modules or {}).items()):
+            path = _archive(given, Path(folder) / f"record{index}.pt2")
+            inputs += ["--etrecord-module", f"{text_of(name, 'etrecord_modules')}={path}"]
         program, report = _run(arguments + inputs, Path(folder), allow_faults, timeout)
     return Program(program, report, None if external_data is None else Path(external_data))
 

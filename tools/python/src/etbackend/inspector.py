@@ -392,18 +392,18 @@ class Inspector:
         distance: "MSE", "L1", "SNR", "COSINE", "MAX_ABS", "MAX_REL", or an object with element_compare(a, b) -> float,
             such as a NumericalComparatorBase.
         disable_debug_handle_valdiation, reference_graph: accepted, as the nodes are those of the model.
-        model: the archive (.pt2) that the program was compiled from, because the record has no weights.
+        model: the archive (.pt2) that the program was compiled from; not needed if the record has weights.
         inputs: arrays of the recorded run; without them the representative inputs of the record.
         """
         del disable_debug_handle_valdiation, reference_graph
-        if model is None or self._etrecord is None or self._buffer_path is None:
+        if self._etrecord is None or self._buffer_path is None:
             raise Error(
-                "calculate_numeric_gap needs etrecord and debug_buffer_path of the Inspector, and model",
+                "calculate_numeric_gap needs etrecord and debug_buffer_path of the Inspector",
                 reason="python.argument",
-                hint="model='model.pt2' is the archive of torch.export.save that the program was compiled from",
+                hint="a record without weights needs model='model.pt2', too, the archive that the program was compiled from",
             )
         files = [f"--etrecord={self._etrecord}", f"--debug-buffer={self._buffer_path}"]
-        words = ["eager", self._profile, f"--model={text_of(model, 'model')}", *files]
+        words = ["eager", self._profile, *files, *([] if model is None else [f"--model={text_of(model, 'model')}"])]
         return gap_rows(distance, words, inputs, self)
 
     def get_vgf_neural_statistics(self) -> None:
