@@ -84,7 +84,7 @@ cd "$out/run"
 # The C++ library is loaded early, too: Python has none, and AddressSanitizer looks for its functions at the start.
 # pytest would keep what a process writes at its end, so findings go to a file.
 code=0
-env -u PYTHONPATH LD_PRELOAD="$preload $(c++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
+env -u PYTHONPATH ETB_TEST_SANITIZERS="$flags" LD_PRELOAD="$preload $(c++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
   ASAN_OPTIONS="detect_leaks=0:exitcode=99:allocator_may_return_null=1:log_path=$out/report" \
   UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:log_path=$out/report" \
   TSAN_OPTIONS="halt_on_error=1:exitcode=99:allocator_may_return_null=1:log_path=$out/report" \

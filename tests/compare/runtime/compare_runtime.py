@@ -56,7 +56,7 @@ official C++ runtime of the executorch {version} wheel runs the same file on the
 A ratio above 1 means that ours is faster. {cpu}, {cores} cores.
 
 ```sh
-cmake --preset release
+cmake --preset package -B {build} -DETB_BUILD_BENCHMARKS=ON
 python tests/compare/runtime/compare_runtime.py --build {build} {flags}
 ```
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -77,6 +78,9 @@ def make_broken(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
         folder.chmod(0o755)
         library = folder / f"{way}.so"
         command = [compiler, "-std=c++20", "-shared", "-fPIC", "-O1", f"-I{ROOT / 'api' / 'include'}"]
+        # check_sanitized.sh sets it: a host with sanitizers refuses a plugin without them.
+        if sanitizers := os.environ.get("ETB_TEST_SANITIZERS"):
+            command.append(f"-fsanitize={sanitizers}")
         exports = f"-Wl,--version-script={ROOT / 'tools' / 'cmake' / 'plugin_exports.map'}"
         define = f"-DETB_BROKEN_{way.upper()}"
         subprocess.run([*command, define, exports, "-fvisibility=hidden", str(source), "-o", str(library)], check=True)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -106,7 +105,7 @@ class Value {
 
   // The value as the C API has it; valid as long as this object is, and not moved.
   const etb_value& raw() const {
-    if (is_tensor()) raw_.tensor.sizes = const_cast<int64_t*>(sizes_.data());
+    if (is_tensor()) raw_.tensor.sizes = sizes_.data();
     return raw_;
   }
 
@@ -116,7 +115,7 @@ class Value {
     Output() = default;
   };
   Value(Output, const etb_value& output) : raw_(output) {
-    if (is_tensor()) copy_sizes({output.tensor.sizes, output.tensor.rank});
+    if (is_tensor()) sizes_.assign({output.tensor.sizes, output.tensor.rank});
   }
 
  private:
@@ -137,18 +136,38 @@ class Value {
                                   std::to_string(expected));
   }
 
-  void copy_sizes(std::span<const int64_t> sizes) { std::copy(sizes.begin(), sizes.end(), sizes_.begin()); }
-
   void set_tensor(etb_dtype dtype, std::span<const int64_t> sizes, void* data, uint64_t nbytes) {
-    if (sizes.size() > sizes_.size())
+    if (sizes.size() > ETB_MAX_RANK)
       throw std::invalid_argument("etb::Value: rank " + std::to_string(sizes.size()) + ", expected at most " +
-                                  std::to_string(sizes_.size()));
-    copy_sizes(sizes);
+                                  std::to_string(ETB_MAX_RANK));
+    sizes_.assign(sizes);
     raw_ = etb_value_tensor(dtype, static_cast<uint32_t>(sizes.size()), sizes_.data(), data, nbytes);
   }
 
+  // Sizes of a tensor; inside, so that outputs need no allocations. Entries beyond the rank are never read, and setting
+  // or copying them would take a part of a small call.
+  class Sizes {
+   public:
+    Sizes() noexcept {}
+    Sizes(const Sizes& other) noexcept { assign({other.values_, other.rank_}); }
+    Sizes& operator=(const Sizes& other) noexcept {
+      if (this != &other) assign({other.values_, other.rank_});
+      return *this;
+    }
+    ~Sizes() = default;
+    void assign(std::span<const int64_t> sizes) noexcept {
+      rank_ = static_cast<uint32_t>(sizes.size());
+      std::copy(sizes.begin(), sizes.end(), values_);
+    }
+    int64_t* data() const noexcept { return values_; }
+
+   private:
+    uint32_t rank_ = 0;
+    mutable int64_t values_[ETB_MAX_RANK];  // the C API takes them without const, and only reads those of an input
+  };
+
   mutable etb_value raw_ = ETB_VALUE_INIT;
-  std::array<int64_t, ETB_MAX_RANK> sizes_{};  // of a tensor; inside, so that outputs need no allocations
+  Sizes sizes_;
   std::shared_ptr<std::vector<std::byte>> bytes_;
 };
 
