@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "api/format/output_file.hpp"
+#include "api/format/time_left.hpp"
 #include "conformance/report/repro.hpp"
 #include "tools/command.hpp"
 #include "tools/command_facts.hpp"
@@ -239,11 +241,14 @@ Result<ExitCode> run(Options options, Session& session) {
   const diff::Comparison comparison(model, *sides.a.side, *sides.b.side,
                                     {std::move(comparators), options.inputs.random_seed.value_or(0)});
   Progress progress(session.quiet);
+  const auto start = std::chrono::steady_clock::now();
   ETB_ASSIGN(
       diff::SearchResult result,
       diff::search(comparison, {{options.each_node}, options.borders_only, options.all},
                    [&](size_t done, size_t count) {
-                     progress.show_often(fmt::format("compared {} of {}", done, count_of(count, "block")));
+                     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+                     progress.show_often(fmt::format("compared {} of {}{}", done, count_of(count, "block"),
+                                                     format::time_left_text(elapsed.count(), done, count)));
                    }));
   progress.erase();
   if (result.locations.empty()) ETB_TRY(diff::locate_in_program(model, comparison, result));
