@@ -26,6 +26,7 @@ import numpy as np
 
 from ._product import program_path, text_of
 from ._recorded_values import reference_outputs, value_of
+from ._vgf import statistics_of
 from .compiler import error_of
 from .errors import Error
 from .numeric_gap import NumericalComparatorBase, gap_rows
@@ -406,12 +407,10 @@ class Inspector:
         words = ["eager", self._profile, *files, *([] if model is None else [f"--model={text_of(model, 'model')}"])]
         return gap_rows(distance, words, inputs, self)
 
-    def get_vgf_neural_statistics(self) -> None:
-        raise Error(
-            "get_vgf_neural_statistics: this package does not decode the statistics of the VGF backend",
-            reason="python.not-supported",
-            hint="raw_delegate_debug_metadatas of an event has them as the backend wrote them",
-        )
+    def get_vgf_neural_statistics(self) -> list[dict[str, Any]]:
+        """Returns the statistics that ExecuTorch's VGF backend recorded, with the bytes of each blob as "raw_data"."""
+        events = (event for block in self.event_blocks for event in block.events)
+        return [record for event in events for record in statistics_of(event.raw_delegate_debug_metadatas)]
 
 
 def compare_results(
