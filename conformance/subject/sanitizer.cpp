@@ -18,11 +18,12 @@ bool is_mapped() {
 
 bool has_sanitizer() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return true;
+  constexpr bool is_in_program = true;
 #else
-  static const bool found = is_mapped();
-  return found;
+  constexpr bool is_in_program = false;
 #endif
+  static const bool found = is_in_program || is_mapped();
+  return found;
 }
 
 bool is_sanitizer_library(const std::string& name) {
