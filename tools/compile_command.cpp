@@ -27,6 +27,7 @@
 #include "tools/compile/delegation.hpp"
 #include "tools/compile/extensions.hpp"
 #include "tools/compile/plugin_progress.hpp"
+#include "tools/compile/program_summary.hpp"
 #include "tools/compile/record_options.hpp"
 #include "tools/compile/record_values.hpp"
 #include "tools/compile/step_times.hpp"
@@ -36,7 +37,6 @@
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_target.hpp"
 #include "tools/progress.hpp"
-#include "tools/quantity.hpp"
 #include "tools/session_layers.hpp"
 #include "tools/standard_files.hpp"
 #include "tools/verify/interruptible.hpp"
@@ -265,62 +265,11 @@ Result<emit::Program> write_files(const Options& options, Parts& parts, const st
   return program;
 }
 
-// A device or pipe has no size.
-std::optional<uint64_t> nbytes_of(const std::string& path) {
-  std::error_code failed;
-  const auto nbytes = std::filesystem::file_size(path, failed);
-  return failed ? std::nullopt : std::optional<uint64_t>(nbytes);
-}
-
-void print_written(const std::string& path, std::ostream& out) {
-  const auto nbytes = nbytes_of(path);
-  out << "wrote " << format::made_printable(path) << (nbytes ? " (" + nbytes_text(*nbytes) + ")" : "")
-      << '\n';
-}
-
-void print_summary(const Options& options, const emit::Program& program, const std::string& output,
-                   std::ostream& out) {
-  for (const emit::MethodReport& method : program.methods) {
-    const std::string name = format::made_printable(method.name);
-    for (const std::string& kernel : method.own_kernels)
-      out << fmt::format("{}: calls the custom kernel {}, which the application must register\n", name,
-                         format::made_printable(kernel));
-    out << fmt::format(
-        "{}: {} with {}, {} working memory{}\n", name, count_of(method.instruction_count, "instruction"),
-        count_of(method.delegate_calls.size(), "delegate call"), nbytes_text(method.arena_nbytes),
-        method.arena_nbytes == method.arena_lower_bound_nbytes
-            ? " (the least possible)"
-            : fmt::format(" (no plan needs less than {})", nbytes_text(method.arena_lower_bound_nbytes)));
-  }
-  if (output == kStandardFile)
-    out << "wrote the program to standard output\n";
-  else
-    print_written(output, out);
-  if (!options.external_data.empty()) print_written(options.external_data, out);
-  if (options.record.is_set()) print_written(options.record.path, out);
-}
-
-Json written_file(const std::string& path) {
-  const auto nbytes = nbytes_of(path);
-  return {{"file", path}, {"nbytes", nbytes ? Json(*nbytes) : Json(nullptr)}};
-}
-
-Json summary_json(const Options& options, const emit::Program& program, const std::string& output,
-                  const Job& job) {
-  Json methods = Json::array();
-  for (const emit::MethodReport& method : program.methods)
-    methods.push_back({{"name", method.name},
-                       {"instructions", method.instruction_count},
-                       {"delegate_calls", method.delegate_calls.size()},
-                       {"arena_nbytes", method.arena_nbytes},
-                       {"arena_lower_bound_nbytes", method.arena_lower_bound_nbytes},
-                       {"own_kernels", method.own_kernels}});
-  Json report{{"program", written_file(output)}, {"methods", std::move(methods)}};
-  if (!options.external_data.empty()) report["external_data"] = written_file(options.external_data);
-  if (options.record.is_set()) report["etrecord"] = written_file(options.record.path);
+Json summary_json(const emit::Program& program, const WrittenFiles& files, const Job& job) {
+  Json report = compilation_json(program, files);
   report["delegation"] = job.delegation->summary();
   report["warnings"] = job.warnings;
-  if (options.times) report["times_ms"] = job.watch.to_json();
+  if (job.options.times) report["times_ms"] = job.watch.to_json();
   return report;
 }
 
@@ -443,12 +392,14 @@ Result<ExitCode> compile_program(const Options& options, const SessionLayers& la
                                                  page_facts(methods[0].second, session), session);
   if (!program) return tl::make_unexpected(program.error());
   ETB_TRY(page);
+  const WrittenFiles files{output, options.external_data,
+                           options.record.is_set() ? options.record.path : std::string()};
   if (options.json) {
     session.out
-        << summary_json(options, *program, output, job).dump(2, ' ', true, Json::error_handler_t::replace)
+        << summary_json(*program, files, job).dump(2, ' ', true, Json::error_handler_t::replace)
         << '\n';
   } else {
-    print_summary(options, *program, output, job.out);
+    print_summary(*program, files, job.out);
     if (options.times) job.watch.print(job.out);
   }
   return job.delegation->finish(session.err);

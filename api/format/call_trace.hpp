@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call traces (.etbt): every call that crossed the ABI between a host and a plugin, with its arguments and answers, so
-// that the calls can be repeated on another plugin, version or machine. docs/call_trace.md describes the file.
+// Call traces (.etbt). A trace has each call between a host and a plugin, with its arguments and answers. `etbackend
+// replay` repeats the calls on another plugin, version or machine. docs/call_trace.md describes the file.
 //
 // These are the structs of the records. `fields` lists the fields of each in file order. A later version appends
 // fields and kinds of records, and changes nothing else: readers skip what they do not know, and what an older file
@@ -63,9 +63,9 @@ struct TraceTensor {
   std::vector<uint8_t> dim_order;
   std::vector<int64_t> upper_sizes;
   uint64_t capacity_bytes = 0;
-  BlobNumber data = 0;        // of an output: after the call
-  std::string buffer_kind;    // of device memory, whose bytes are not recorded
-  uint32_t shared_input = 0;  // of an output: 1 + index of the input with the same memory; 0: none
+  BlobNumber data = 0;        // an output has its bytes after the call
+  std::string buffer_kind;    // kind of the device memory; its bytes are not recorded
+  uint32_t shared_input = 0;  // 1 + index of the input whose memory the output shares; 0: none
   template <class A>
   void fields(A& a) {
     a(dtype, rank, role, sizes, strides, dim_order, upper_sizes, capacity_bytes, data, buffer_kind,
@@ -203,7 +203,7 @@ struct TraceSource {
 
 // Arguments of one call. Each function has some of the fields.
 struct TraceBegin {
-  uint64_t number = 0;   // of the call, from 1
+  uint64_t number = 0;   // calls are numbered from 1
   std::string function;  // "delegate.execute"
   uint32_t thread = 0;   // numbered from 1 by its first call
   uint64_t begin_ns = 0;
@@ -219,7 +219,7 @@ struct TraceBegin {
   std::string backend_id, method_name, key;
   std::array<uint8_t, 16> uuid{};
   BlobNumber payload = 0;       // create: all of it; check_payload: its first bytes
-  uint64_t payload_nbytes = 0;  // of the whole payload
+  uint64_t payload_nbytes = 0;  // size of the whole payload
   uint32_t has_named_data = 0, has_events = 0, has_cancel = 0, has_progress = 0;
   std::vector<BlobNumber> graphs;  // graph images
   std::vector<TraceTensor> inputs, outputs;
@@ -239,7 +239,7 @@ struct TraceBegin {
 struct TraceEnd {
   uint64_t number = 0;
   uint64_t end_ns = 0;
-  uint64_t duration_ns = 0;  // of the plugin's work, without that of the recorder
+  uint64_t duration_ns = 0;  // time of the plugin's work, without the recorder's
   int32_t status = 0, vendor_code = 0;
   std::string reason, text;
   uint32_t made_kind = 0;
@@ -271,7 +271,7 @@ struct TraceEnd {
 
 // One read of named data or of a constant by a plugin, or by the recorder where a plugin did not ask.
 struct TraceRead {
-  uint64_t number = 0;  // of the create or compile call that passed the reader
+  uint64_t number = 0;  // number of the create or compile call that passed the reader
   std::string key;
   int32_t status = 0;
   BlobNumber data = 0;
@@ -284,7 +284,7 @@ struct TraceRead {
 
 // The end of an asynchronous run.
 struct TraceSignal {
-  uint64_t number = 0;  // of the execute_async call
+  uint64_t number = 0;  // number of the execute_async call
   uint64_t end_ns = 0;
   int32_t status = 0;
   std::vector<TraceTensor> outputs;

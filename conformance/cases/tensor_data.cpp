@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "etb/cpp/tensor.hpp"
+
 namespace etb::conformance {
 namespace {
 
@@ -72,16 +74,7 @@ int64_t Shape::numel() const {
   return count;
 }
 
-size_t element_nbytes(etb_dtype dtype) {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) \
-  case value:                              \
-    return (bits) / 8;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-  }
-  return 0;
-}
+size_t element_nbytes(etb_dtype dtype) { return dtype_bits(dtype) / 8; }
 
 bool is_floating(etb_dtype dtype) {
   return dtype == ETB_DTYPE_FLOAT32 || dtype == ETB_DTYPE_FLOAT64 || dtype == ETB_DTYPE_FLOAT16 ||

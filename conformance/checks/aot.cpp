@@ -15,6 +15,7 @@
 #include "conformance/checks/option_trial.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "etb/cpp/graph_view.hpp"
+#include "etb/cpp/tensor.hpp"
 #include "host/layers/validate/call.hpp"
 
 namespace etb::conformance {
@@ -40,17 +41,6 @@ struct OpFacts {
   std::string defect;  // "" if there is none
 };
 
-bool is_known_dtype(etb_dtype dtype) {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) case value:
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-    return true;
-    default:
-      return false;
-  }
-}
-
 std::string defect_of(const etb_op_capability& op) {
   if (op.op == nullptr || *op.op == '\0') return "an op without a name";
   const std::string name = op.op;
@@ -59,7 +49,7 @@ std::string defect_of(const etb_op_capability& op) {
     return "no op of ATen has this name and overload";
   if (op.dtype_count == 0 || op.dtypes == nullptr) return "no dtype";
   for (uint32_t i = 0; i < op.dtype_count; ++i)
-    if (!is_known_dtype(op.dtypes[i])) return fmt::format("the unknown dtype {}", op.dtypes[i]);
+    if (dtype_bits(op.dtypes[i]) == 0) return fmt::format("the unknown dtype {}", op.dtypes[i]);
   if (op.min_rank > op.max_rank || op.max_rank > ETB_MAX_RANK)
     return fmt::format("ranks {} to {}", op.min_rank, op.max_rank);
   constexpr uint32_t kLayouts = ETB_LAYOUT_CONTIGUOUS | ETB_LAYOUT_CHANNELS_LAST | ETB_LAYOUT_ANY;

@@ -58,16 +58,9 @@ void call_every_function(LayerFixture& fixture) {
   EXPECT_EQ(table.delegate->query_io(fixture.delegate(), &reqs, nullptr), ETB_OK);
   EXPECT_EQ(table.delegate->context_reserve(fixture.context(), &fixture.run.input, 1, nullptr), ETB_OK);
   EXPECT_EQ(fixture.execute(), ETB_OK);
-  etb_fence fence{};
-  fence.struct_size = sizeof(fence);
-  fence.kind = "callback";
-  fence.fd = -1;
-  fence.signal = [](void*, etb_status) {};
-  fixture.run.args.signal = &fence;
-  fixture.run.args.signal_count = 1;
+  fixture.run.signal_by_call([](void*, etb_status) {});
   EXPECT_EQ(table.delegate->execute_async(fixture.context(), &fixture.run.args, nullptr), ETB_OK);
-  fixture.run.args.signal = nullptr;
-  fixture.run.args.signal_count = 0;
+  fixture.run.signal_nothing();
   EXPECT_EQ(table.delegate->cancel(fixture.context(), nullptr), ETB_OK);
 
   auto take_op = [](const etb_op_capability&) -> etb_status { return ETB_OK; };

@@ -40,6 +40,16 @@ ToyRun::ToyRun(int64_t count)
   args.priority = 500;
 }
 
+void ToyRun::signal_by_call(void(ETB_CALL* signal)(void* handle, etb_status status), void* handle) {
+  fence.struct_size = sizeof(fence);
+  fence.kind = "callback";
+  fence.handle = handle;
+  fence.fd = -1;
+  fence.signal = signal;
+  args.signal = &fence;
+  args.signal_count = 1;
+}
+
 LayerFixture::LayerFixture(const ValidateOptions& options)
     : validation_(std::make_unique<Validation>(options)) {
   layers_.push_back(validation_->layer());

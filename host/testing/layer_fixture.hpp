@@ -26,6 +26,10 @@ struct ToyRun {
   ToyRun(const ToyRun&) = delete;
   ToyRun& operator=(const ToyRun&) = delete;
 
+  // Makes the end of an asynchronous run call `signal` with `handle`; before, the run has no fence.
+  void signal_by_call(void(ETB_CALL* signal)(void* handle, etb_status status), void* handle = nullptr);
+  void signal_nothing() { args.signal = nullptr, args.signal_count = 0; }
+
   std::vector<float> in;
   std::vector<float> out;
   int64_t in_sizes[1];
@@ -34,6 +38,7 @@ struct ToyRun {
   etb_tensor input{};
   etb_tensor output{};
   etb_exec_args args{};
+  etb_fence fence{};
 };
 
 class LayerFixture {

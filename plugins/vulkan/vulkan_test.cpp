@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "plugins/gpu/graph/payload.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
+#include "plugins/vulkan/instance.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(vulkan);
@@ -153,7 +155,17 @@ struct SeenEvent {
   uint64_t begin = 0, end = 0;
 };
 
+// True if all devices write time stamps, asked without the delegate that is tested.
+bool has_timestamps() {
+  const auto instance = Instance::make();
+  if (!instance) return false;
+  std::vector<std::string> reasons;
+  const auto devices = (*instance)->find_devices(reasons);
+  return devices && std::ranges::all_of(*devices, [](const DeviceFacts& facts) { return facts.timestamp_bits != 0; });
+}
+
 TEST_F(VulkanPlugin, ReportsAnEventForEachNodeWhileTheHostProfiles) {
+  if (!has_timestamps()) GTEST_SKIP() << "a device without time stamps";
   etb_delegate* delegate = nullptr;
   ASSERT_EQ(create(gpu::write_payload(gpu::layer_graph()), &delegate), ETB_OK) << error_.text;
   etb_context* context = nullptr;
@@ -179,7 +191,6 @@ TEST_F(VulkanPlugin, ReportsAnEventForEachNodeWhileTheHostProfiles) {
     const auto begin = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     EXPECT_EQ(run_layer(table_, context, rows, 2, &sink), expected_layer(rows, 2)) << rows;
     const auto end = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-    if (seen.size() == 1 && seen[0].name == gpu::kRunEvent) GTEST_SKIP() << "a device without time stamps";
     std::vector<std::string> names;
     for (const SeenEvent& event : seen) names.push_back(event.name);
     EXPECT_EQ(names, expected);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "etb/cpp/guard.hpp"
+#include "etb/cpp/tensor.hpp"
 #include "host/layers/fault/damage.hpp"
 #include "host/services/clock.hpp"
 
@@ -35,18 +36,6 @@ etb_status fail_lost(etb_error* error) {
   const etb_status status = fail(error, ETB_UNAVAILABLE, "device lost (a fault of the fault layer)");
   if (etb::detail::can_write(error)) copy_text(error->reason, "fault.device-lost");
   return status;
-}
-
-uint64_t element_bits(etb_dtype dtype) {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) \
-  case value:                              \
-    return bits;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-    default:
-      return 0;
-  }
 }
 
 template <class Call>
@@ -139,7 +128,7 @@ void Faults::damage_outputs(const etb_exec_args& args, const WrappedObject<Fault
       if (output.data == nullptr) continue;
       int64_t count = 1;
       for (uint32_t d = 0; d < output.rank; ++d) count *= output.sizes[d];
-      const uint64_t bits = static_cast<uint64_t>(count) * element_bits(output.dtype);
+      const uint64_t bits = static_cast<uint64_t>(count) * dtype_bits(output.dtype);
       if (bits == 0 || bits / 8 > output.capacity_bytes) continue;
       const uint64_t bit = numbers.next() % bits;
       static_cast<uint8_t*>(output.data)[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));

@@ -119,16 +119,11 @@ TEST(Recorder, RecordsTheEndOfAsynchronousRuns) {
   };
   ASSERT_EQ(fixture.start(), ETB_OK);
   std::atomic<int> ended{0};
-  etb_fence fence{};
-  fence.struct_size = sizeof(fence);
-  fence.kind = "callback";
-  fence.fd = -1;
-  fence.handle = &ended;
-  fence.signal = [](void* handle, etb_status status) {
-    *static_cast<std::atomic<int>*>(handle) = status == ETB_OK ? 1 : 2;
-  };
-  fixture.run.args.signal = &fence;
-  fixture.run.args.signal_count = 1;
+  fixture.run.signal_by_call(
+      [](void* handle, etb_status status) {
+        *static_cast<std::atomic<int>*>(handle) = status == ETB_OK ? 1 : 2;
+      },
+      &ended);
   ASSERT_EQ(fixture.delegates().execute_async(fixture.context(), &fixture.run.args, nullptr), ETB_OK);
   worker.join();
   EXPECT_EQ(ended, 1);

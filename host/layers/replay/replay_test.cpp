@@ -136,16 +136,11 @@ class ReplayAsync : public Replay {
 
   void run_once(LayerFixture& fixture, bool is_cancelled) {
     std::atomic<int> ended{0};
-    etb_fence signal{};
-    signal.struct_size = sizeof(signal);
-    signal.kind = "callback";
-    signal.fd = -1;
-    signal.handle = &ended;
-    signal.signal = [](void* handle, etb_status status) {
-      *static_cast<std::atomic<int>*>(handle) = status == ETB_OK ? 1 : 2;
-    };
-    fixture.run.args.signal = &signal;
-    fixture.run.args.signal_count = 1;
+    fixture.run.signal_by_call(
+        [](void* handle, etb_status status) {
+          *static_cast<std::atomic<int>*>(handle) = status == ETB_OK ? 1 : 2;
+        },
+        &ended);
     Worker::is_waited_for = late_input_ == 0;
     ASSERT_EQ(fixture.delegates().execute_async(fixture.context(), &fixture.run.args, nullptr), ETB_OK);
     if (late_input_ != 0) fixture.run.in[0] = late_input_;

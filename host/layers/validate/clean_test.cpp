@@ -166,14 +166,8 @@ TEST_P(CleanPlugin, Runs) {
 TEST_P(CleanPlugin, AsynchronousRuns) {
   ASSERT_EQ(fixture_.start(), ETB_OK);
   etb_status done = -1;
-  etb_fence fence{};
-  fence.struct_size = sizeof(fence);
-  fence.kind = "callback";
-  fence.handle = &done;
-  fence.fd = -1;
-  fence.signal = [](void* handle, etb_status status) { *static_cast<etb_status*>(handle) = status; };
-  fixture_.run.args.signal = &fence;
-  fixture_.run.args.signal_count = 1;
+  fixture_.run.signal_by_call(
+      [](void* handle, etb_status status) { *static_cast<etb_status*>(handle) = status; }, &done);
   for (int i = 0; i < 3; ++i) {
     done = -1;
     ASSERT_EQ(
@@ -184,7 +178,7 @@ TEST_P(CleanPlugin, AsynchronousRuns) {
   }
   fixture_.run.args.signal_count = 0;
   EXPECT_EQ(fixture_.execute(), ETB_OK) << "the context is free again";
-  fence.kind = "sync-fd";
+  fixture_.run.fence.kind = "sync-fd";
   fixture_.run.args.signal_count = 1;
   EXPECT_EQ(
       fixture_.delegates().execute_async(fixture_.context(), &fixture_.run.args, fixture_.fresh_error()),

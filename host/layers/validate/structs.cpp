@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "api/format/graph_verifier.hpp"
+#include "etb/cpp/tensor.hpp"
 
 namespace etb::host::validate {
 namespace {
@@ -68,16 +69,7 @@ bool check_double(Call& call, Side side, double value, double minimum, double ma
 
 bool is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-bool is_dtype(etb_dtype dtype) {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) case value:
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-    return true;
-    default:
-      return false;
-  }
-}
+bool is_dtype(etb_dtype dtype) { return dtype_bits(dtype) != 0; }
 
 bool check_option(Call& call, Side side, const etb_option& option, const std::string& where, bool in_list) {
   if (!in_list && !check_text(call, side, option.key, where + ".key")) return false;

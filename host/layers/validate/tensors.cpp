@@ -3,20 +3,10 @@
 
 #include <algorithm>
 
+#include "etb/cpp/tensor.hpp"
+
 namespace etb::host::validate {
 namespace {
-
-uint64_t bits_of(etb_dtype dtype) {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) \
-  case value:                              \
-    return bits;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-    default:
-      return 0;
-  }
-}
 
 // Bytes of the tensor with these sizes, strides included. UINT64_MAX when the number does not fit.
 uint64_t extent_nbytes(const etb_tensor& tensor, const int64_t* sizes) {
@@ -34,7 +24,7 @@ uint64_t extent_nbytes(const etb_tensor& tensor, const int64_t* sizes) {
       if (elements > UINT64_MAX) return elements == 0 ? 0 : UINT64_MAX;
     }
   }
-  const wide nbytes = (elements * bits_of(tensor.dtype) + 7) / 8;
+  const wide nbytes = (elements * dtype_bits(tensor.dtype) + 7) / 8;
   return nbytes > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(nbytes);
 }
 

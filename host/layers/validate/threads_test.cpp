@@ -116,14 +116,7 @@ TEST_F(ValidateThreads, CountsAnAsynchronousRunUntilItIsSignalled) {
   };
   ASSERT_EQ(fixture.start(), ETB_OK);
   int signals = 0;
-  etb_fence fence{};
-  fence.struct_size = sizeof(fence);
-  fence.kind = "callback";
-  fence.handle = &signals;
-  fence.fd = -1;
-  fence.signal = [](void* handle, etb_status) { ++*static_cast<int*>(handle); };
-  fixture.run.args.signal = &fence;
-  fixture.run.args.signal_count = 1;
+  fixture.run.signal_by_call([](void* handle, etb_status) { ++*static_cast<int*>(handle); }, &signals);
   ASSERT_EQ(fixture.delegates().execute_async(fixture.context(), &fixture.run.args, nullptr), ETB_OK);
   EXPECT_EQ(fixture.execute(), ETB_INVALID_STATE);
   EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-THREAD-02", Side::HOST)));
@@ -145,13 +138,7 @@ TEST_F(ValidateThreads, ReportsASignalOfARunThatFailed) {
     return ETB_UNAVAILABLE;
   };
   ASSERT_EQ(fixture.start(), ETB_OK);
-  etb_fence fence{};
-  fence.struct_size = sizeof(fence);
-  fence.kind = "callback";
-  fence.fd = -1;
-  fence.signal = [](void*, etb_status) {};
-  fixture.run.args.signal = &fence;
-  fixture.run.args.signal_count = 1;
+  fixture.run.signal_by_call([](void*, etb_status) {});
   EXPECT_EQ(fixture.delegates().execute_async(fixture.context(), &fixture.run.args, nullptr),
             ETB_UNAVAILABLE);
   EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-EXEC-05", Side::PLUGIN, "signalled a fence")));
