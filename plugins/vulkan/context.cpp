@@ -239,6 +239,7 @@ Status VulkanContext::run_for_values(const Run& run) {
   }
   ETB_ASSIGN(const Buffer copy, state_.device->make_buffer(nbytes, BufferUse::kTransfer));
   for (size_t i = 0; i < dispatches_.size(); ++i) {
+    ETB_TRY(run.keep_going());
     const uint32_t id = dispatches_[i].written();
     const std::string name = gpu::result_name(id);
     const bool is_wanted = last[id] == i && state_.plan.graph.value(id).role == gpu::ValueRole::kResult &&
