@@ -68,7 +68,7 @@ class RecordingUse {
   }
 
  private:
-  // A refused use must not count: it would refuse the next use of whoever has the recording.
+  // A refused use does not count: it would refuse the next call of the module that runs.
   static bool take(std::atomic<uint32_t>& count) noexcept {
     uint32_t none = 0;
     return count.compare_exchange_strong(none, 1);
