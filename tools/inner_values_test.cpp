@@ -119,6 +119,20 @@ TEST(InnerValues, OfThePortableBackendHaveEachNodeAndDtype) {
   EXPECT_EQ(widened.dtypes, std::set<std::string>{"float32"});
 }
 
+TEST(InnerValues, PassLayersWithASinkOfTheirOwn) {
+  const ScratchDir dir;
+  const auto recorded = [&](const std::vector<std::string>& options) {
+    return inner_values(record_values(ETB_PORTABLE_PLUGIN_DIR, "archives/lenet.pt2", "PortableBackend", options));
+  };
+  const Inner plain = recorded({});
+  EXPECT_GE(plain.count, 4u);
+  for (const std::string& layer : {"trace=" + dir.path("calls.etbt"), std::string("validate")}) {
+    const Inner behind = recorded({"--layer", layer});
+    EXPECT_EQ(behind.count, plain.count) << layer;
+    EXPECT_EQ(behind.nodes, plain.nodes) << layer;
+  }
+}
+
 // The portable kernels' values are the reference of each node.
 TEST(InnerValues, OfVulkanAreThoseOfThePortableBackend) {
   const std::string kVulkan = std::string(ETB_PLUGIN_DIR) + "/vulkan.json";

@@ -29,9 +29,10 @@ etb_module::etb_module(etb::host::ModuleParts given, etb::host::Module opened, s
 
 etb_module::~etb_module() {
   if (parts.recording == nullptr) return;
-  // Without a digest the recording is complete, except that no reader recognises its program.
-  static_cast<void>(
-      etb::host::answer(nullptr, [&]() -> etb::Status { return parts.recording->identify_programs(); }));
+  static_cast<void>(etb::host::answer(nullptr, [&]() -> etb::Status {
+    parts.recording->keep_digest_of(module.program());
+    return {};
+  }));
 }
 
 namespace {

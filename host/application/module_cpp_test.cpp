@@ -7,6 +7,9 @@
 
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "api/format/etdump.hpp"
 #include "api/format/etdump_program.hpp"
@@ -143,8 +146,34 @@ TEST(ModuleCpp, ARecordingOfTwoProgramsNamesNone) {
   options.recording = &recording;
   const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
   etb::Module(fixture("add.pte"), options).forward(x, x);
+  EXPECT_NE(identity_of(recording).sha256, "");
   const etb::Module other(fixture("conv.pte"), options);
   EXPECT_EQ(identity_of(recording).sha256, "");
+}
+
+TEST(ModuleCpp, AClearedRecordingNamesTheProgramThatIsStillOpen) {
+  etb::Recording recording;
+  etb::ModuleOptions options;
+  options.recording = &recording;
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  etb::Module(fixture("conv.pte"), options).load();
+  etb::Module module(fixture("add.pte"), options);
+  recording.clear();
+  module.forward(x, x);
+  EXPECT_EQ(identity_of(recording).name, "add.pte");
+}
+
+TEST(ModuleCpp, ModulesOfARecordingAreClosedOnAnyThread) {
+  const etb::Recording recording;
+  etb::ModuleOptions options;
+  options.recording = &recording;
+  std::vector<std::unique_ptr<etb::Module>> modules;
+  for (const char* name : {"add.pte", "conv.pte", "add.pte", "conv.pte"})
+    modules.push_back(std::make_unique<etb::Module>(fixture(name), options));
+  std::vector<std::thread> threads;
+  for (auto& module : modules) threads.emplace_back([&module] { module.reset(); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(recording.bytes().empty());
 }
 
 TEST(ModuleCpp, ARecordingMayChooseAndWritesItsFiles) {

@@ -74,28 +74,41 @@ etb_status use(etb_recording* recording, etb_error* error, Body body) noexcept {
 
 }  // namespace
 
-void etb_recording::add_program(std::string name,
-                                const std::shared_ptr<const etb::host::SharedProgram>& program) {
-  opened_.push_back({std::move(name), program});
+void etb_recording::add_program(std::string name, const Program& program) {
+  const std::lock_guard lock(mutex_);
+  programs_.push_back({std::move(name), program});
 }
 
-Status etb_recording::identify_programs() {
-  for (const Opened& each : std::exchange(opened_, {})) {
-    const auto program = each.program.lock();
-    if (!program) continue;
-    ETB_ASSIGN(const auto digest, program->digest());
-    std::string sha256 = etb::format::to_hex(digest);
-    const bool is_known = std::any_of(programs_.begin(), programs_.end(),
-                                      [&](const auto& known) { return known.sha256 == sha256; });
-    if (!is_known) programs_.push_back({each.name, std::move(sha256)});
-  }
-  return {};
+void etb_recording::compute_digest(Noted& noted) {
+  const Program program = noted.program.lock();
+  if (program == nullptr || !noted.sha256.empty()) return;
+  for (const Noted& other : programs_)  // a program that several modules share is read once
+    if (!other.sha256.empty() && other.program.lock() == program) noted.sha256 = other.sha256;
+  if (!noted.sha256.empty()) return;
+  if (const auto digest = program->digest()) noted.sha256 = etb::format::to_hex(*digest);
+  program->rest();
 }
 
-Status etb_recording::show_program() {
-  ETB_TRY(identify_programs());
-  if (programs_.size() == 1) recording->show_allocator(etb::format::to_allocator_name(programs_.front()));
-  return {};
+void etb_recording::keep_digest_of(const Program& program) {
+  if (is_closed.load()) return;
+  const std::lock_guard lock(mutex_);
+  for (Noted& noted : programs_)
+    if (noted.program.lock() == program) compute_digest(noted);
+}
+
+void etb_recording::show_program() {
+  const std::lock_guard lock(mutex_);
+  for (Noted& noted : programs_) compute_digest(noted);
+  const bool is_one = !programs_.empty() && std::ranges::all_of(programs_, [&](const Noted& noted) {
+    return !noted.sha256.empty() && noted.sha256 == programs_.front().sha256;
+  });
+  recording->show_program(is_one ? etb::format::to_allocator_name({programs_.front().name, programs_.front().sha256})
+                                 : std::string());
+}
+
+void etb_recording::forget_ended_programs() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(programs_, [](const Noted& noted) { return noted.program.expired(); });
 }
 
 extern "C" {
@@ -122,13 +135,14 @@ etb_status ETB_CALL etb_recording_open(const etb_recording_options* options, etb
 
 void ETB_CALL etb_recording_close(etb_recording* recording) {
   if (recording == nullptr || !etb::host::remove_handle(recording, HandleKind::kRecording)) return;
+  recording->is_closed.store(true);
   const auto last = std::move(recording->self);  // ends it here, or with the last module that uses it
 }
 
 etb_status ETB_CALL etb_recording_write(etb_recording* recording, const char* path, etb_error* error) {
   return use(recording, error, [path](etb_recording& used) -> Status {
     ETB_TRY(etb::host::check_pointer(path, "path"));
-    ETB_TRY(used.show_program());
+    used.show_program();
     ETB_TRY(used.recording->write(path));
     return used.recording->commit_debug_file();
   });
@@ -137,7 +151,7 @@ etb_status ETB_CALL etb_recording_write(etb_recording* recording, const char* pa
 etb_status ETB_CALL etb_recording_bytes(etb_recording* recording, etb_bytes* out, etb_error* error) {
   return use(recording, error, [out](etb_recording& used) -> Status {
     ETB_TRY(etb::host::check_pointer(out, "out"));
-    ETB_TRY(used.show_program());
+    used.show_program();
     ETB_ASSIGN(used.bytes, used.recording->to_bytes());
     *out = {used.bytes.data(), used.bytes.size()};
     return {};
@@ -156,6 +170,7 @@ etb_status ETB_CALL etb_recording_debug_bytes(etb_recording* recording, etb_byte
 void ETB_CALL etb_recording_clear(etb_recording* recording) {
   static_cast<void>(use(recording, nullptr, [](etb_recording& used) -> Status {
     used.recording->clear();
+    used.forget_ended_programs();
     return {};
   }));
 }

@@ -197,8 +197,8 @@ void EtdumpRecording::clear() noexcept {
   state_->in_memory.bytes().clear();
 }
 
-void EtdumpRecording::show_allocator(const std::string& name) noexcept {
-  state_->log.show_allocator(name.c_str());
+void EtdumpRecording::show_program(const std::string& name) noexcept {
+  state_->log.show_program(name.c_str());
 }
 
 Result<std::vector<std::byte>> EtdumpRecording::to_bytes() const {

@@ -49,9 +49,9 @@ class EtdumpRecording {
   // Forgets what was recorded. A debug buffer in a file keeps what it has.
   void clear() noexcept;
 
-  // Adds the name of an allocator to the first block, whether it has allocations or not: a text that official readers
-  // do not show. Call it after the runs.
-  void show_allocator(const std::string& name) noexcept;
+  // Writes the identity of the program as the name of an allocator into the first block: a text that official readers do
+  // not show. It replaces the one of an earlier call; "" takes that back. Call it after the runs.
+  void show_program(const std::string& name) noexcept;
 
   [[nodiscard]] Result<std::vector<std::byte>> to_bytes() const;
   [[nodiscard]] Result<std::vector<format::EtdumpBlock>> to_blocks() const;

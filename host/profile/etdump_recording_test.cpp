@@ -127,7 +127,7 @@ TEST(EtdumpRecording, FilesAreWrittenWhole) {
 TEST(EtdumpRecording, ShowsANameThatNoAllocationHas) {
   const auto recording = EtdumpRecording::make({}).value();
   run_conv(*recording);
-  recording->show_allocator("program x");
+  recording->show_program("program x");
   const auto blocks = recording->to_blocks().value();
   EXPECT_THAT(blocks.at(0).allocators, testing::ElementsAre("program x"));
   EXPECT_TRUE(blocks.at(1).allocators.empty());

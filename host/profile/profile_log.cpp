@@ -39,6 +39,7 @@ void ProfileLog::clear() noexcept {
   first_block_ = block_ = nullptr;
   first_name_ = last_name_ = nullptr;
   block_count_ = allocator_count_ = 0;
+  program_ = nullptr;
   names_nbytes_ = events_nbytes_ = dropped_count_ = 0;
   buckets_.fill(nullptr);
   forget_pointers();
@@ -200,17 +201,27 @@ const LogName* ProfileLog::native_name_of(const char* kernel) noexcept {
 }
 
 uint32_t ProfileLog::allocator_of(const char* name) noexcept {
-  const LogName* const found = name_of(name);
+  const LogName* found = name_of(name);
   for (uint32_t i = 0; i < allocator_count_; ++i) {
     if (allocators_[i] == found) return i;
   }
   if (found == nullptr || allocator_count_ == kMaxAllocators) return kMaxAllocators - 1;
+  if (allocator_count_ == kMaxAllocators - 1) found = name_of("other allocators");
+  if (found == nullptr) return kMaxAllocators - 1;
   allocators_[allocator_count_] = found;
   return allocator_count_++;
 }
 
-void ProfileLog::show_allocator(const char* name) noexcept {
-  static_cast<void>(allocator_of(name));
+void ProfileLog::show_program(const char* name) noexcept {
+  if (name[0] == '\0' && program_ == nullptr) return;
+  const LogName* const found = name_of(name[0] == '\0' ? "several programs" : name);
+  if (found == nullptr) return;
+  // Allocations refer to names by index, so a name is replaced and never removed.
+  if (program_ != nullptr)
+    std::replace(allocators_.begin(), allocators_.begin() + allocator_count_, program_, found);
+  else
+    static_cast<void>(allocator_of(found->text()));
+  program_ = found;
   if (first_block_ != nullptr) first_block_->has_allocators = allocator_count_ != 0;
 }
 

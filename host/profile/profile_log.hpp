@@ -122,11 +122,12 @@ class ProfileLog {
   const LogName* name_of(const char* text) noexcept;
   // The name of an operator's own event: "native_call_add.out" for "aten::add.out".
   const LogName* native_name_of(const char* kernel) noexcept;
-  // Index of the allocator of this name. All after the last possible one have its index.
+  // Index of the allocator of this name. All that have no place share the last one, "other allocators".
   uint32_t allocator_of(const char* name) noexcept;
 
-  // Writes the name of an allocator into the first block, which may have no allocation of it.
-  void show_allocator(const char* name) noexcept;
+  // Writes this name among the allocators of the first block, in place of the one of an earlier call. "": the program is
+  // not known; an earlier name becomes "several programs".
+  void show_program(const char* name) noexcept;
 
   bool has_block() const noexcept { return block_ != nullptr; }
   uint64_t dropped_count() const noexcept { return dropped_count_; }
@@ -192,6 +193,7 @@ class ProfileLog {
   std::array<Cached, kCached> cache_{};
   std::array<const LogName*, kMaxAllocators> allocators_{};
   uint32_t allocator_count_ = 0;
+  const LogName* program_ = nullptr;  // see show_program
 };
 
 }  // namespace etb::host

@@ -239,6 +239,7 @@ Status VulkanContext::run_for_values(const Run& run) {
   }
   ETB_ASSIGN(const Buffer copy, state_.device->make_buffer(nbytes, BufferUse::kTransfer));
   for (size_t i = 0; i < dispatches_.size(); ++i) {
+    ETB_TRY(run.keep_going());
     const uint32_t id = dispatches_[i].written();
     const std::string name = gpu::result_name(id);
     const bool is_wanted = last[id] == i && state_.plan.graph.value(id).role == gpu::ValueRole::kResult &&
@@ -336,8 +337,10 @@ Status VulkanContext::run_timed(const Run& run) {
 Status VulkanContext::set_timed(bool is_timed) {
   if (is_timed == is_timed_) return {};
   if (is_timed && event_names_.empty()) {
+    auto made = state_.device->make_timestamps(static_cast<uint32_t>(dispatches_.size() + 1));
+    if (!made) return {};  // then the run is one event
+    timestamps_ = std::move(*made);
     times_ns_.resize(dispatches_.size() + 1);
-    ETB_ASSIGN(timestamps_, state_.device->make_timestamps(static_cast<uint32_t>(times_ns_.size())));
     for (const gpu::GpuNode& node : state_.plan.graph.nodes) event_names_.push_back(gpu::event_name(node));
   }
   is_timed_ = is_timed;

@@ -163,7 +163,7 @@ Status write_recording(const ProfileOptions& options, const std::string& program
   if (recording == nullptr) return {};
   ETB_ASSIGN(format::ProgramIdentity identity, format::identify_program(program));
   identity.name = with_input_named(identity.name, session);
-  recording->show_allocator(format::to_allocator_name(identity));
+  recording->show_program(format::to_allocator_name(identity));
   if (options.profile == kStandardFile) {
     ETB_ASSIGN(const std::vector<std::byte> file, recording->to_bytes());
     ETB_TRY(

@@ -294,7 +294,8 @@ ETB_EXPORT const char* ETB_CALL etb_module_method_name(const etb_module* module,
 ETB_EXPORT etb_status ETB_CALL etb_module_load_method(etb_module* module, const char* method,
                                                       etb_error* error);
 
-// Ends a method and its state; the next run starts from initial values.
+// Ends a method and its state; the next run starts from initial values. Does nothing while a started run uses the
+// module, or another module its recording.
 //
 // method   [borrowed-for-call] its name; a method that is not loaded is no error.
 // threads  [serial:module]

@@ -13,12 +13,15 @@
 
 namespace etb::host::record {
 
-// True if the run writes an output over an input.
+// True if the run writes an output over a part of an input.
 inline bool shares_memory(const etb_exec_args& args) {
+  const auto begin = [](const etb_tensor& tensor) { return reinterpret_cast<uintptr_t>(tensor.data); };
   for (uint32_t o = 0; o < args.output_count; ++o)
     for (uint32_t i = 0; i < args.input_count; ++i) {
-      const void* const data = ETB_AT(etb_tensor, args.outputs, o)->data;
-      if (data != nullptr && data == ETB_AT(etb_tensor, args.inputs, i)->data) return true;
+      const etb_tensor &output = *ETB_AT(etb_tensor, args.outputs, o), &input = *ETB_AT(etb_tensor, args.inputs, i);
+      if (output.data != nullptr && input.data != nullptr && begin(output) < begin(input) + input.capacity_bytes &&
+          begin(input) < begin(output) + output.capacity_bytes)
+        return true;
     }
   return false;
 }
@@ -30,6 +33,7 @@ class AsyncRun {
         number_(number),
         writer_(writer),
         tee_(args.events, [this](const auto* item) { events_.push_back(to_trace(*item)); }),
+        values_(args.events == nullptr ? nullptr : tee_.get(), args.events),
         fences_(args.signal_count),
         own_(args.signal_count) {
     for (uint32_t i = 0; i < args.signal_count; ++i) {
@@ -53,7 +57,7 @@ class AsyncRun {
   // Replaces what the plugin reports to by this run's own.
   void attach(etb_exec_args& args) const {
     args.signal = own_.data();
-    if (args.events != nullptr) args.events = tee_.get();
+    args.events = values_.get();
   }
 
  private:
@@ -81,6 +85,7 @@ class AsyncRun {
   std::atomic<bool> is_noted_{false};
   std::vector<format::TraceEvent> events_;
   TeeSink<etb_event_sink> tee_;
+  ValuesThrough values_;
   std::vector<Fence> fences_;
   std::vector<etb_fence> own_;
 };

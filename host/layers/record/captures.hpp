@@ -14,6 +14,7 @@
 #include "etb/cpp/sink.hpp"
 #include "host/layers/record/recorder.hpp"
 #include "host/layers/record/to_trace.hpp"
+#include "host/layers/values_through.hpp"
 #include "host/services/clock.hpp"
 
 namespace etb::host::record {
@@ -284,10 +285,11 @@ struct Capture<calls::Execute> {
   Capture(Recorder& recorder, calls::Execute& call, TraceBegin& begin)
       : writer(recorder.writer()),
         args(copy_struct(*call.args)),
-        tee(args.events, [this](const auto* item) { events.push_back(to_trace(*item)); }) {
+        tee(args.events, [this](const auto* item) { events.push_back(to_trace(*item)); }),
+        values(args.events == nullptr ? nullptr : tee.get(), args.events) {
     args.struct_size = sizeof(args);
     note_run(args, writer, begin);
-    if (args.events != nullptr) args.events = tee.get();
+    args.events = values.get();
     call.args = &args;
   }
   void finish(TraceEnd& end, etb_status status) {
@@ -298,6 +300,7 @@ struct Capture<calls::Execute> {
   etb_exec_args args;
   std::vector<format::TraceEvent> events;
   TeeSink<etb_event_sink> tee;
+  ValuesThrough values;
 };
 
 // ---- ahead of time

@@ -2,6 +2,7 @@
 #include "host/layers/validate/functions.hpp"
 #include "host/layers/validate/sinks.hpp"
 #include "host/layers/validate/tensors.hpp"
+#include "host/layers/values_through.hpp"
 
 namespace etb::host::validate {
 namespace {
@@ -140,12 +141,14 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
           return check_event(in, instance, begin, event);
         });
 
+  const ValuesThrough values(events != nullptr ? events->get() : nullptr, args.events);
+
   etb_exec_args copy = args;
   copy.struct_size = sizeof(copy);
   copy.inputs = inputs.get();
   copy.outputs = outputs.get();
   copy.scratch = scratch != nullptr ? scratch->data() : nullptr;
-  copy.events = events != nullptr ? events->get() : nullptr;
+  copy.events = values.get();
   auto given =
       std::make_unique<GuardedBytes>(call.memory(), sizeof(copy), alignof(etb_exec_args), Access::kReads);
   std::memcpy(given->inside(), &copy, sizeof(copy));
