@@ -29,7 +29,7 @@ class MessageReader {
  public:
   explicit MessageReader(std::string_view message) : left_(message) {}
   uint64_t number();
-  // Of items that follow, each of at least 8 bytes: never more than the bytes left hold.
+  // Number of items that follow, each of at least 8 bytes: never more than the bytes left hold.
   size_t count();
   std::string text();
   std::vector<uint32_t> numbers();

@@ -135,7 +135,7 @@ class Locator {
   }
 
  private:
-  // What was found before an error stays.
+  // Adds the error as a note: the result before it stays.
   void note(const Status& searched, const char* what) {
     if (searched) return;
     result_.notes.push_back(program_.name() + ": " + what + ": " + searched.error().message);
