@@ -26,7 +26,8 @@ T vk_struct(VkStructureType type) {
 Device::Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
     : instance_(std::move(instance)), facts_(facts), process_(getpid()) {}
 
-Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
+Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts,
+                                             const Host&) {
   const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
   ETB_TRY(made->create());
   ETB_TRY(made->create_layouts());
@@ -116,7 +117,7 @@ Status Device::note(VkResult result, const char* what) const {
 
 // Products and convolutions share loads among the invocations of a workgroup. CPU drivers run eight at once.
 uint32_t Device::local_size(bool is_linear) const {
-  return facts_.is_cpu() && !is_linear ? gpu::kLeastLocalSize : 64;
+  return facts_.is_cpu && !is_linear ? gpu::kLeastLocalSize : 64;
 }
 
 Result<uint32_t> Device::find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required,
@@ -222,7 +223,7 @@ Status Device::prepare(const std::array<bool, gpu::kKernelCount>& kernels) {
     if (!made)
       return tl::make_unexpected(with_context(
           std::move(made).error(),
-          std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.properties.deviceName + "'"));
+          std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.name + "'"));
     pipelines_[i] = *made;
   }
   return {};

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 
+#include "etb/cpp/host.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/vulkan/instance.hpp"
 
@@ -62,8 +63,10 @@ enum class BufferUse {
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
+  using Buffer = vulkan::Buffer;
+
   [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
-                                                            const DeviceFacts& facts);
+                                                            const DeviceFacts& facts, const Host& host);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -80,8 +83,24 @@ class Device : public std::enable_shared_from_this<Device> {
 
   // Largest part of a buffer that a kernel can read.
   uint64_t max_range_bytes() const { return facts_.properties.limits.maxStorageBufferRange; }
+  uint64_t offset_alignment() const { return gpu::kMostOffsetAlignment; }
+  // Kernels that suit the device.
+  gpu::KernelFamily family() const {
+    return facts_.has_tiles ? gpu::KernelFamily::kTiles : gpu::KernelFamily::kRegisters;
+  }
 
   [[nodiscard]] Result<Buffer> make_buffer(uint64_t nbytes, BufferUse use) const;
+  // Returns a buffer that write(std::byte*) filled, through a second buffer where the host cannot write it.
+  [[nodiscard]] Result<Buffer> make_constants(uint64_t nbytes, const auto& write) const {
+    ETB_ASSIGN(Buffer made, make_buffer(nbytes, BufferUse::kConstants));
+    Buffer staging;
+    if (made.mapped == nullptr) {
+      ETB_ASSIGN(staging, make_buffer(nbytes, BufferUse::kTransfer));
+    }
+    ETB_TRY(write(made.mapped != nullptr ? made.mapped : staging.mapped));
+    if (made.mapped == nullptr) ETB_TRY(copy(staging, made, nbytes));
+    return made;
+  }
   // Creates the pipelines that a delegate may need.
   [[nodiscard]] Status prepare(const std::array<bool, gpu::kKernelCount>& kernels);
   // A pipeline that prepare() created.
