@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/vulkan/device.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -24,7 +22,7 @@ T vk_struct(VkStructureType type) {
 }  // namespace
 
 Device::Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
-    : instance_(std::move(instance)), facts_(facts), process_(getpid()) {}
+    : instance_(std::move(instance)), facts_(facts) {}
 
 Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts,
                                              const Host&) {
@@ -103,11 +101,6 @@ Device::~Device() {
     }
   }
   functions_.DestroyDevice(handle_, nullptr);
-}
-
-Status Device::check_process() const {
-  if (getpid() == process_) return {};
-  return make_error(Code::UNAVAILABLE, "device opened before a fork, expected one opened by this process");
 }
 
 Status Device::note(VkResult result, const char* what) const {
@@ -215,10 +208,10 @@ Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
   return pipeline;
 }
 
-Status Device::prepare(const std::array<bool, gpu::kKernelCount>& kernels) {
+Status Device::prepare(const gpu::ExecutionPlan& plan) {
   const std::lock_guard lock(pipelines_mutex_);
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
-    if (!kernels[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
+    if (!plan.uses_kernel[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
     auto made = make_pipeline(static_cast<gpu::Kernel>(i));
     if (!made)
       return tl::make_unexpected(with_context(

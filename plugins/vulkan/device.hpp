@@ -2,8 +2,6 @@
 // An opened device: its queue, pipelines and memory. Shared by the delegates that run on it.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <memory>
@@ -12,6 +10,7 @@
 
 #include "etb/cpp/host.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/run/opened_process.hpp"
 #include "plugins/vulkan/instance.hpp"
 
 namespace etb::vulkan {
@@ -76,8 +75,7 @@ class Device : public std::enable_shared_from_this<Device> {
   VkDevice handle() const { return handle_; }
   // True after the driver reported that the device is lost. Such a device is opened again for the next delegate.
   bool is_lost() const { return is_lost_; }
-  // Returns an error in a process that was forked after the device was opened: the driver's threads are not in it.
-  [[nodiscard]] Status check_process() const;
+  [[nodiscard]] Status check_process() const { return process_.check(); }
   // Passes on the result of a call, and remembers a lost device.
   [[nodiscard]] Status note(VkResult result, const char* what) const;
 
@@ -102,7 +100,7 @@ class Device : public std::enable_shared_from_this<Device> {
     return made;
   }
   // Creates the pipelines that a delegate may need.
-  [[nodiscard]] Status prepare(const std::array<bool, gpu::kKernelCount>& kernels);
+  [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan);
   // A pipeline that prepare() created.
   VkPipeline pipeline(gpu::Kernel kernel) const { return pipelines_[gpu::index_of(kernel)]; }
   // Invocations of a workgroup of the kernel.
@@ -155,7 +153,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::mutex pipelines_mutex_;  // locked while pipelines are created
   mutable std::mutex queue_mutex_;
   mutable std::atomic<bool> is_lost_{false};
-  pid_t process_ = 0;  // a forked process has none of the driver's threads
+  gpu::OpenedProcess process_;
 };
 
 template <class Handle, auto Member>

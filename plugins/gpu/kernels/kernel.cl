@@ -23,6 +23,7 @@ typedef float4 vec4;
 #define intBitsToFloat as_float
 #define uintBitsToFloat as_float
 #define roundEven rint
+#undef abs
 #define abs fabs
 #define precise  // functions.glsl is compiled without contraction
 
