@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,11 @@ class DriverScope {
   DriverScope& operator=(const DriverScope&) = delete;
 
  private:
-  std::array<struct sigaction, 65> handlers_ = {};
-  std::array<bool, 65> has_handler_ = {};
+  // A signal's action as the kernel stores it. The C library would set a flag of its own when an action is set back.
+  using Action = std::array<std::byte, 64>;
+
+  static constexpr int kSignals = 64;
+  std::array<Action, kSignals + 1> actions_ = {};
   stack_t stack_ = {};
   std::vector<std::string> environment_;  // NAME=value
 };

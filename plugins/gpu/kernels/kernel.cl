@@ -54,3 +54,9 @@ float4 zero_outside(float4 numbers, int4 column, uint width, bool has_row) {
   int4 is_inside = (column >= 0) & (column < (int)width) & (int4)(has_row ? -1 : 0);
   return select((float4)(0), numbers, is_inside);
 }
+
+// limited() of numbers.glsl for vectors: comparisons with NaN are false.
+float16 limited16(float16 x, float low, float high) {
+  float16 raised = select(x, (float16)(low), x < low);
+  return select(raised, (float16)(high), raised > high);
+}

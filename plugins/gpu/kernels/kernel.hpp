@@ -79,6 +79,12 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kTileDepthwise1:
     case Kernel::kTileDepthwise2:
     case Kernel::kTileDepthwise:
+    case Kernel::kVectorMatmul:
+    case Kernel::kVectorMatmulHalf:
+    case Kernel::kVectorMatmulRow:
+    case Kernel::kVectorConvolution:
+    case Kernel::kVectorDepthwise1:
+    case Kernel::kVectorDepthwise2:
       return false;
     default:
       return true;

@@ -23,7 +23,7 @@ void expect_same(const GpuGraph& graph, const Shape& output, float tolerance) {
 
 TEST(KernelFamilies, ComputeTheSameProducts) {
   for (const auto& [rows, depth, columns] :
-       {std::array{17u, 64u, 40u}, {16u, 12u, 32u}, {3u, 7u, 5u}, {40u, 30u, 49u}, {1u, 128u, 100u}}) {
+       {std::array{17u, 64u, 40u}, {16u, 12u, 32u}, {3u, 7u, 5u}, {40u, 30u, 49u}, {1u, 128u, 100u}, {9u, 20u, 23u}}) {
     SCOPED_TRACE(std::to_string(rows) + " " + std::to_string(depth) + " " + std::to_string(columns));
     GpuGraph graph;
     const uint32_t a = add_input(graph, shape_of({2, rows, depth})),
@@ -52,7 +52,9 @@ TEST(KernelFamilies, ComputeTheSameConvolutions) {
                             {8, 20, 1, 14, 1, 1, 0, 1},  // a product; its planes have no multiple of four
                             {6, 4, 2, 9, 3, 1, 1, 1},     {5, 17, 1, 8, 2, 1, 0, 2},
                             {16, 16, 16, 13, 3, 1, 1, 1}, {16, 16, 16, 13, 3, 2, 1, 1},
-                            {4, 4, 4, 20, 5, 1, 2, 1},    {4, 4, 4, 20, 3, 3, 2, 2}};
+                            {4, 4, 4, 20, 5, 1, 2, 1},    {4, 4, 4, 20, 3, 3, 2, 2},
+                            {2, 2, 2, 270, 3, 1, 1, 1},   {2, 2, 2, 523, 3, 2, 1, 1},  // wider than a strip
+                            {4, 70, 1, 11, 3, 1, 1, 1}};
   for (const Window& w : windows) {
     SCOPED_TRACE("window " + std::to_string(&w - windows));
     const uint32_t inputs = w.inputs / w.groups,
