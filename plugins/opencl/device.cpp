@@ -2,6 +2,7 @@
 #include "plugins/opencl/device.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "plugins/opencl/driver_scope.hpp"
@@ -9,10 +10,34 @@
 
 namespace etb::opencl {
 
-Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts,
-                                             const Host& host) {
+namespace {
+
+// Devices stay open until the process ends. Drivers have threads that never end, and PoCL 3.1 loses memory with each program
+// that is released, so a device for each instance of the plugin would grow without end.
+struct OpenedDevices {
+  std::mutex mutex;
+  std::map<cl_device_id, std::shared_ptr<Device>> devices;
+};
+OpenedDevices& opened_devices() {
+  static auto* const made = new OpenedDevices;
+  return *made;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
+  OpenedDevices& opened = opened_devices();
+  const std::lock_guard lock(opened.mutex);
+  std::shared_ptr<Device>& device = opened.devices[facts.handle];
+  if (!device || device->is_lost()) {
+    ETB_ASSIGN(device, make(std::move(instance), facts));
+  }
+  return device;
+}
+
+Result<std::shared_ptr<Device>> Device::make(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
   const DriverScope scope;
-  const std::shared_ptr<Device> made(new Device(std::move(instance), facts, host));
+  const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(facts.platform), 0};
   cl_int result = CL_SUCCESS;
@@ -96,8 +121,9 @@ Status Device::build(const OwnedProgram& program, const std::string& options) co
   return built;
 }
 
-OwnedProgram Device::load_program(const format::Sha256& key, const std::string& options) const {
-  const auto found = cache_.find(key);
+OwnedProgram Device::load_program(const ProgramCache& cache, const format::Sha256& key,
+                                  const std::string& options) const {
+  const auto found = cache.find(key);
   if (!found) return {};
   const auto* bytes = reinterpret_cast<const unsigned char*>(found->bytes().data());
   const size_t nbytes = found->bytes().size();
@@ -108,18 +134,19 @@ OwnedProgram Device::load_program(const format::Sha256& key, const std::string& 
   return made;
 }
 
-void Device::save_program(const format::Sha256& key, const OwnedProgram& program) const {
+void Device::save_program(const ProgramCache& cache, const format::Sha256& key,
+                          const OwnedProgram& program) const {
   size_t nbytes = 0;
-  if (!cache_.is_there() || functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(nbytes),
+  if (!cache.is_there() || functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(nbytes),
                                                        &nbytes, nullptr) != CL_SUCCESS)
     return;
   std::vector<unsigned char> bytes(nbytes);
   unsigned char* to = bytes.data();
   if (functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARIES, sizeof(to), static_cast<void*>(&to), nullptr) == CL_SUCCESS)
-    cache_.put(key, bytes);
+    cache.put(key, bytes);
 }
 
-Result<OwnedProgram> Device::make_program(gpu::Kernel kernel) const {
+Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const ProgramCache& cache) const {
   const KernelSource source = kernel_source(kernel);
   const std::string options = build_options(source.macros);
   std::vector<const char*> texts;
@@ -133,14 +160,14 @@ Result<OwnedProgram> Device::make_program(gpu::Kernel kernel) const {
   }
   key.add({reinterpret_cast<const uint8_t*>(options.data()), options.size()});
   const format::Sha256 digest = key.finish();
-  if (OwnedProgram found = load_program(digest, options)) return found;
+  if (OwnedProgram found = load_program(cache, digest, options)) return found;
   cl_int result = CL_SUCCESS;
   OwnedProgram made(functions(),
                     functions().CreateProgramWithSource(context_.get(), static_cast<cl_uint>(texts.size()),
                                                         texts.data(), sizes.data(), &result));
   ETB_TRY(from_cl(result, "clCreateProgramWithSource"));
   ETB_TRY(build(made, options));
-  save_program(digest, made);
+  save_program(cache, digest, made);
   return made;
 }
 
@@ -169,7 +196,7 @@ Result<size_t> Device::find_group_size(gpu::Kernel kernel) const {
   return std::min({wanted, allowed, facts_.max_group_size});
 }
 
-Status Device::build_programs(const gpu::ExecutionPlan& plan) {
+Status Device::build_programs(const gpu::ExecutionPlan& plan, const ProgramCache& cache) {
   const std::lock_guard lock(programs_mutex_);
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     if (!plan.uses_kernel[i] || group_sizes_[i] != 0) continue;
@@ -178,7 +205,7 @@ Status Device::build_programs(const gpu::ExecutionPlan& plan) {
       return tl::make_unexpected(with_context(
           std::move(error), std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.name + "'"));
     };
-    auto program = make_program(kernel);
+    auto program = make_program(kernel, cache);
     if (!program) return with_name(std::move(program).error());
     programs_[i] = std::move(*program);
     auto size = find_group_size(kernel);
@@ -188,9 +215,9 @@ Status Device::build_programs(const gpu::ExecutionPlan& plan) {
   return {};
 }
 
-Status Device::prepare(const gpu::ExecutionPlan& plan) {
+Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
   const DriverScope scope;
-  ETB_TRY(build_programs(plan));
+  ETB_TRY(build_programs(plan, ProgramCache(host)));
   return run_empty(plan);
 }
 

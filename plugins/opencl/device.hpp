@@ -18,8 +18,12 @@ class Device {
  public:
   using Buffer = OwnedMemory;
 
+  // Returns the device of the process, opened the first time.
   [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
-                                                            const DeviceFacts& facts, const Host& host);
+                                                            const DeviceFacts& facts);
+  // Opens a device that nothing shares.
+  [[nodiscard]] static Result<std::shared_ptr<Device>> make(std::shared_ptr<Instance> instance,
+                                                            const DeviceFacts& facts);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -55,7 +59,7 @@ class Device {
 
   // Builds the programs that a delegate may need, and has the driver compile them for the plan's sizes: some do that at the
   // first run of a kernel.
-  [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan);
+  [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
   // A kernel of a program that prepare() built. Its arguments belong to the caller.
   [[nodiscard]] Result<OwnedKernel> make_kernel(gpu::Kernel kernel) const;
   // Sets the arguments of a dispatch that follow its buffers.
@@ -65,25 +69,24 @@ class Device {
                                cl_event* out_event) const;
 
  private:
-  Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts, const Host& host)
-      : instance_(std::move(instance)), facts_(facts), cache_(host) {}
+  Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
+      : instance_(std::move(instance)), facts_(facts) {}
   Result<std::byte*> map(const OwnedQueue& queue, const OwnedMemory& buffer, uint64_t nbytes) const;
   Status unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::byte* mapped) const;
   std::string build_options(const std::string& macros) const;
-  Result<OwnedProgram> make_program(gpu::Kernel kernel) const;
+  Result<OwnedProgram> make_program(gpu::Kernel kernel, const ProgramCache& cache) const;
   // Returns a program of a binary in the cache; nothing if there is none that the driver takes.
-  OwnedProgram load_program(const format::Sha256& key, const std::string& options) const;
-  void save_program(const format::Sha256& key, const OwnedProgram& program) const;
+  OwnedProgram load_program(const ProgramCache& cache, const format::Sha256& key, const std::string& options) const;
+  void save_program(const ProgramCache& cache, const format::Sha256& key, const OwnedProgram& program) const;
   Status build(const OwnedProgram& program, const std::string& options) const;
   // Returns the work-items of a workgroup of the kernel.
   Result<size_t> find_group_size(gpu::Kernel kernel) const;
-  Status build_programs(const gpu::ExecutionPlan& plan);
+  Status build_programs(const gpu::ExecutionPlan& plan, const ProgramCache& cache);
   // Runs the plan's kernels with arguments that let them return at once.
   Status run_empty(const gpu::ExecutionPlan& plan) const;
 
   std::shared_ptr<Instance> instance_;
   DeviceFacts facts_;
-  ProgramCache cache_;
   gpu::OpenedProcess process_;
   OwnedContext context_;
   std::array<OwnedProgram, gpu::kKernelCount> programs_;

@@ -50,8 +50,9 @@ class OpenclDevice : public testing::Test {
     devices_ = *devices;
   }
 
-  // Opens the first device with a host that has the cache.
-  Result<std::shared_ptr<Device>> open() { return Device::open(instance_, devices_[0], Host(&host_)); }
+  // Returns the first device without programs: another device of the process would have those of earlier tests.
+  Result<std::shared_ptr<Device>> make() { return Device::make(instance_, devices_[0]); }
+  Host host() const { return Host(&host_); }  // has the cache
 
   std::shared_ptr<Instance> instance_;
   std::vector<DeviceFacts> devices_;
@@ -81,7 +82,7 @@ TEST_F(OpenclDevice, HasTheSameIdentityWhenItIsFoundAgain) {
 }
 
 TEST_F(OpenclDevice, DoesNotMakeABufferThatTheDriverDoesNotAllow) {
-  const auto device = open();
+  const auto device = make();
   ASSERT_TRUE(device) << device.error().message;
   const auto buffer = (*device)->make_buffer(devices_[0].max_buffer_bytes + 1);
   ASSERT_FALSE(buffer);
@@ -94,9 +95,9 @@ TEST_F(OpenclDevice, KeepsProgramsInTheCacheOfTheHost) {
   ASSERT_TRUE(plan) << plan.error().message;
   const auto count = static_cast<size_t>(std::count(plan->uses_kernel.begin(), plan->uses_kernel.end(), true));
   for (const int found : {0, static_cast<int>(count)}) {
-    const auto device = open();
+    const auto device = make();
     ASSERT_TRUE(device) << device.error().message;
-    const Status prepared = (*device)->prepare(*plan);
+    const Status prepared = (*device)->prepare(*plan, host());
     ASSERT_TRUE(prepared) << prepared.error().message;
     EXPECT_EQ(cache_.entries.size(), count);
     EXPECT_EQ(cache_.found, found);
@@ -107,9 +108,9 @@ TEST_F(OpenclDevice, CompilesAProgramAgainThatTheCacheDamaged) {
   const auto plan = gpu::make_execution_plan(gpu::layer_graph());
   ASSERT_TRUE(plan) << plan.error().message;
   for (int i = 0; i < 2; ++i) {
-    const auto device = open();
+    const auto device = make();
     ASSERT_TRUE(device) << device.error().message;
-    const Status prepared = (*device)->prepare(*plan);
+    const Status prepared = (*device)->prepare(*plan, host());
     ASSERT_TRUE(prepared) << prepared.error().message;
     for (auto& [key, value] : cache_.entries) {
       EXPECT_NE(value, "damaged");
@@ -120,12 +121,12 @@ TEST_F(OpenclDevice, CompilesAProgramAgainThatTheCacheDamaged) {
 
 // Each kernel of the list is compiled by the driver, also those that no network of the tests needs.
 TEST_F(OpenclDevice, CompilesEveryKernel) {
-  const auto device = open();
+  const auto device = make();
   ASSERT_TRUE(device) << device.error().message;
   gpu::ExecutionPlan plan;
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i)
     plan.uses_kernel[i] = gpu::family_of(static_cast<gpu::Kernel>(i)) != gpu::KernelFamily::kTiles;
-  const Status prepared = (*device)->prepare(plan);
+  const Status prepared = (*device)->prepare(plan, host());
   EXPECT_TRUE(prepared) << prepared.error().message;
 }
 

@@ -24,8 +24,7 @@ T vk_struct(VkStructureType type) {
 Device::Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
     : instance_(std::move(instance)), facts_(facts) {}
 
-Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts,
-                                             const Host&) {
+Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
   const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
   ETB_TRY(made->create());
   ETB_TRY(made->create_layouts());
@@ -208,7 +207,7 @@ Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
   return pipeline;
 }
 
-Status Device::prepare(const gpu::ExecutionPlan& plan) {
+Status Device::prepare(const gpu::ExecutionPlan& plan, const Host&) {
   const std::lock_guard lock(pipelines_mutex_);
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     if (!plan.uses_kernel[i] || pipelines_[i] != VK_NULL_HANDLE) continue;

@@ -65,7 +65,7 @@ class Device : public std::enable_shared_from_this<Device> {
   using Buffer = vulkan::Buffer;
 
   [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
-                                                            const DeviceFacts& facts, const Host& host);
+                                                            const DeviceFacts& facts);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -100,7 +100,7 @@ class Device : public std::enable_shared_from_this<Device> {
     return made;
   }
   // Creates the pipelines that a delegate may need.
-  [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan);
+  [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
   // A pipeline that prepare() created.
   VkPipeline pipeline(gpu::Kernel kernel) const { return pipelines_[gpu::index_of(kernel)]; }
   // Invocations of a workgroup of the kernel.

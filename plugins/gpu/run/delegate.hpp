@@ -36,7 +36,7 @@ class GpuDelegate {
                                                is_plain ? KernelFamily::kRegisters : state.device->family(),
                                                state.device->offset_alignment()));
     ETB_TRY(check_ranges(state.plan, state.device->max_range_bytes()));
-    ETB_TRY(state.device->prepare(state.plan));
+    ETB_TRY(state.device->prepare(state.plan, args.host));
     if (state.plan.memory.constant_bytes != 0) {
       const auto write = [&](std::byte* to) { return write_constants(state.plan, args.named_data, to); };
       ETB_ASSIGN(state.constants, state.device->make_constants(state.plan.memory.constant_bytes, write));

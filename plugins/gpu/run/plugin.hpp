@@ -86,7 +86,7 @@ class GpuPlugin {
     if (chosen == nullptr) return make_error(Code::UNAVAILABLE, "device: no device of this uuid now");
     std::shared_ptr<Device>& device = shared_->devices[chosen->uuid];
     if (!device || device->is_lost()) {
-      ETB_ASSIGN(device, Device::open(shared_->instance, *chosen, host_));
+      ETB_ASSIGN(device, Device::open(shared_->instance, *chosen));
     }
     ETB_TRY(device->check_process());
     return device;
