@@ -66,14 +66,14 @@ Status OpenclContext::set_arguments(size_t index) {
 }
 
 Status OpenclContext::write(uint64_t offset, std::span<const std::byte> bytes) {
-  return from_cl(cl_.EnqueueWriteBuffer(queue().get(), transfer_.get(), CL_TRUE, offset, bytes.size(), bytes.data(), 0,
-                                        nullptr, nullptr),
+  return from_cl(cl_.EnqueueWriteBuffer(queue().get(), transfer_.get(), CL_TRUE, offset, bytes.size(),
+                                        bytes.data(), 0, nullptr, nullptr),
                  "clEnqueueWriteBuffer");
 }
 
 Status OpenclContext::read(uint64_t offset, std::span<std::byte> bytes) {
-  return from_cl(cl_.EnqueueReadBuffer(queue().get(), transfer_.get(), CL_TRUE, offset, bytes.size(), bytes.data(), 0,
-                                       nullptr, nullptr),
+  return from_cl(cl_.EnqueueReadBuffer(queue().get(), transfer_.get(), CL_TRUE, offset, bytes.size(),
+                                       bytes.data(), 0, nullptr, nullptr),
                  "clEnqueueReadBuffer");
 }
 
@@ -108,8 +108,8 @@ Result<std::byte*> OpenclContext::run_one(size_t index, bool is_wanted) {
   const uint32_t value = dispatches()[index].written();
   if (!is_wanted) return copy_.data();
   copy_.resize(location(value).nbytes);
-  ETB_TRY(from_cl(cl_.EnqueueReadBuffer(queue().get(), parts_[value].get(), CL_TRUE, 0, copy_.size(), copy_.data(), 0,
-                                        nullptr, nullptr),
+  ETB_TRY(from_cl(cl_.EnqueueReadBuffer(queue().get(), parts_[value].get(), CL_TRUE, 0, copy_.size(),
+                                        copy_.data(), 0, nullptr, nullptr),
                   "clEnqueueReadBuffer"));
   return copy_.data();
 }

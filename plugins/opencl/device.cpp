@@ -38,8 +38,8 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
 Result<std::shared_ptr<Device>> Device::make(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
   const DriverScope scope;
   const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
-  const cl_context_properties properties[] = {
-      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(facts.platform), 0};
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(facts.platform), 0};
   cl_int result = CL_SUCCESS;
   made->context_ = {made->functions(),
                     made->functions().CreateContext(properties, 1, &facts.handle, nullptr, nullptr, &result)};
@@ -57,10 +57,12 @@ Result<OwnedMemory> Device::make_buffer(uint64_t nbytes) const {
   cl_int result = CL_SUCCESS;
   nbytes = std::max<uint64_t>(nbytes, 16);
   if (nbytes > facts_.max_buffer_bytes) {
-    return make_error(Code::OUT_OF_MEMORY, "a buffer of " + std::to_string(nbytes) + " bytes, '" + facts_.name +
-                                               "' allows at most " + std::to_string(facts_.max_buffer_bytes));
+    return make_error(Code::OUT_OF_MEMORY, "a buffer of " + std::to_string(nbytes) + " bytes, '" +
+                                               facts_.name + "' allows at most " +
+                                               std::to_string(facts_.max_buffer_bytes));
   }
-  OwnedMemory made(functions(), functions().CreateBuffer(context_.get(), CL_MEM_READ_WRITE, nbytes, nullptr, &result));
+  OwnedMemory made(functions(),
+                   functions().CreateBuffer(context_.get(), CL_MEM_READ_WRITE, nbytes, nullptr, &result));
   if (Status created = from_cl(result, "clCreateBuffer"); !created)
     return tl::make_unexpected(
         with_context(std::move(created).error(), std::to_string(nbytes) + " bytes of device memory"));
@@ -78,8 +80,9 @@ Result<OwnedMemory> Device::make_part(const OwnedMemory& buffer, const gpu::Loca
 
 Result<OwnedQueue> Device::make_queue(bool is_timed) const {
   cl_int result = CL_SUCCESS;
-  OwnedQueue made(functions(), functions().CreateCommandQueue(context_.get(), facts_.handle,
-                                                              is_timed ? CL_QUEUE_PROFILING_ENABLE : 0, &result));
+  OwnedQueue made(functions(),
+                  functions().CreateCommandQueue(context_.get(), facts_.handle,
+                                                 is_timed ? CL_QUEUE_PROFILING_ENABLE : 0, &result));
   ETB_TRY(from_cl(result, "clCreateCommandQueue"));
   return made;
 }
@@ -87,8 +90,8 @@ Result<OwnedQueue> Device::make_queue(bool is_timed) const {
 Result<std::byte*> Device::map(const OwnedQueue& queue, const OwnedMemory& buffer, uint64_t nbytes) const {
   cl_int result = CL_SUCCESS;
   void* const mapped =
-      functions().EnqueueMapBuffer(queue.get(), buffer.get(), CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, nbytes, 0,
-                                   nullptr, nullptr, &result);
+      functions().EnqueueMapBuffer(queue.get(), buffer.get(), CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
+                                   nbytes, 0, nullptr, nullptr, &result);
   ETB_TRY(from_cl(result, "clEnqueueMapBuffer"));
   return static_cast<std::byte*>(mapped);
 }
@@ -107,14 +110,14 @@ std::string Device::build_options(const std::string& macros) const {
 }
 
 Status Device::build(const OwnedProgram& program, const std::string& options) const {
-  Status built = from_cl(
-      functions().BuildProgram(program.get(), 1, &facts_.handle, options.c_str(), nullptr, nullptr),
-      "clBuildProgram");
+  Status built =
+      from_cl(functions().BuildProgram(program.get(), 1, &facts_.handle, options.c_str(), nullptr, nullptr),
+              "clBuildProgram");
   if (built) return built;
   std::string log(4096, '\0');
   size_t nbytes = 0;
-  if (functions().GetProgramBuildInfo(program.get(), facts_.handle, CL_PROGRAM_BUILD_LOG, log.size(), log.data(),
-                                      &nbytes) != CL_SUCCESS)
+  if (functions().GetProgramBuildInfo(program.get(), facts_.handle, CL_PROGRAM_BUILD_LOG, log.size(),
+                                      log.data(), &nbytes) != CL_SUCCESS)
     nbytes = 0;
   log.resize(std::min(nbytes, log.size()));
   built.error().message += "\n" + std::string(log.c_str());
@@ -128,8 +131,8 @@ OwnedProgram Device::load_program(const ProgramCache& cache, const format::Sha25
   const auto* bytes = reinterpret_cast<const unsigned char*>(found->bytes().data());
   const size_t nbytes = found->bytes().size();
   cl_int status = CL_SUCCESS, result = CL_SUCCESS;
-  OwnedProgram made(functions(), functions().CreateProgramWithBinary(context_.get(), 1, &facts_.handle, &nbytes,
-                                                                     &bytes, &status, &result));
+  OwnedProgram made(functions(), functions().CreateProgramWithBinary(context_.get(), 1, &facts_.handle,
+                                                                     &nbytes, &bytes, &status, &result));
   if (result != CL_SUCCESS || status != CL_SUCCESS || !build(made, options)) return {};
   return made;
 }
@@ -138,11 +141,12 @@ void Device::save_program(const ProgramCache& cache, const format::Sha256& key,
                           const OwnedProgram& program) const {
   size_t nbytes = 0;
   if (!cache.is_there() || functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(nbytes),
-                                                       &nbytes, nullptr) != CL_SUCCESS)
+                                                      &nbytes, nullptr) != CL_SUCCESS)
     return;
   std::vector<unsigned char> bytes(nbytes);
   unsigned char* to = bytes.data();
-  if (functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARIES, sizeof(to), static_cast<void*>(&to), nullptr) == CL_SUCCESS)
+  if (functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARIES, sizeof(to), static_cast<void*>(&to),
+                                 nullptr) == CL_SUCCESS)
     cache.put(key, bytes);
 }
 
@@ -255,8 +259,8 @@ Status Device::enqueue(const OwnedQueue& queue, const OwnedKernel& kernel, const
     groups = width;
   }
   const size_t global[3] = {groups * group, y, dispatch.items[2]}, local[3] = {group, 1, 1};
-  return from_cl(functions().EnqueueNDRangeKernel(queue.get(), kernel.get(), 3, nullptr, global, local, 0, nullptr,
-                                                  out_event),
+  return from_cl(functions().EnqueueNDRangeKernel(queue.get(), kernel.get(), 3, nullptr, global, local, 0,
+                                                  nullptr, out_event),
                  gpu::kKernelNames[gpu::index_of(dispatch.kernel)]);
 }
 

@@ -65,8 +65,8 @@ class Device {
   // Sets the arguments of a dispatch that follow its buffers.
   [[nodiscard]] Status set_push(const OwnedKernel& kernel, const gpu::Dispatch& dispatch) const;
   // Enqueues a dispatch, if it has anything to do. Writes an event unless `out_event` is NULL.
-  [[nodiscard]] Status enqueue(const OwnedQueue& queue, const OwnedKernel& kernel, const gpu::Dispatch& dispatch,
-                               cl_event* out_event) const;
+  [[nodiscard]] Status enqueue(const OwnedQueue& queue, const OwnedKernel& kernel,
+                               const gpu::Dispatch& dispatch, cl_event* out_event) const;
 
  private:
   Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
@@ -76,7 +76,8 @@ class Device {
   std::string build_options(const std::string& macros) const;
   Result<OwnedProgram> make_program(gpu::Kernel kernel, const ProgramCache& cache) const;
   // Returns a program of a binary in the cache; nothing if there is none that the driver takes.
-  OwnedProgram load_program(const ProgramCache& cache, const format::Sha256& key, const std::string& options) const;
+  OwnedProgram load_program(const ProgramCache& cache, const format::Sha256& key,
+                            const std::string& options) const;
   void save_program(const ProgramCache& cache, const format::Sha256& key, const OwnedProgram& program) const;
   Status build(const OwnedProgram& program, const std::string& options) const;
   // Returns the work-items of a workgroup of the kernel.

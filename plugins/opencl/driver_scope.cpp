@@ -50,7 +50,8 @@ DriverScope::~DriverScope() {
   for (const std::string& variable : changed)
     if (!contains(environment_, variable)) (void)::unsetenv(name_of(variable).c_str());
   for (const std::string& variable : environment_)
-    if (const std::string name = name_of(variable); !contains(changed, variable) && name.size() < variable.size())
+    if (const std::string name = name_of(variable);
+        !contains(changed, variable) && name.size() < variable.size())
       (void)::setenv(name.c_str(), variable.c_str() + name.size() + 1, 1);
 }
 

@@ -103,7 +103,8 @@ void set_identity(const Functions& cl, const std::string& platform, size_t same_
   const Info<cl_device_id, cl_device_info> device(cl.GetDeviceInfo, facts.handle);
   const std::string extensions = " " + device.text(CL_DEVICE_EXTENSIONS) + " ";
   using Uuid = std::array<uint8_t, 16>;
-  if (extensions.find(" cl_khr_device_uuid ") != std::string::npos) facts.uuid = device.number<Uuid>(kDeviceUuid);
+  if (extensions.find(" cl_khr_device_uuid ") != std::string::npos)
+    facts.uuid = device.number<Uuid>(kDeviceUuid);
   if (facts.uuid == Uuid{}) {
     const format::Sha256 digest = digest_of({platform, facts.name, std::to_string(same_name)});
     std::copy_n(digest.begin(), facts.uuid.size(), facts.uuid.begin());

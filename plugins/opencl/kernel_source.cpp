@@ -19,9 +19,8 @@ struct Row {
 // In the order of gpu::Kernel.
 constexpr Row kRows[] = {
 #define ETB_GPU_UNARY(name, code, formula, ...) {&kFile_unary, "FUNCTION=" #formula},
-#define ETB_GPU_BINARY(name, code, formula, ...)           \
-  {&kFile_binary, "BROADCAST=0 FUNCTION=" #formula},       \
-      {&kFile_binary, "BROADCAST=1 FUNCTION=" #formula},
+#define ETB_GPU_BINARY(name, code, formula, ...) \
+  {&kFile_binary, "BROADCAST=0 FUNCTION=" #formula}, {&kFile_binary, "BROADCAST=1 FUNCTION=" #formula},
 #include "plugins/gpu/kernels/functions.def"
 #undef ETB_GPU_BINARY
 #undef ETB_GPU_UNARY
@@ -38,7 +37,8 @@ KernelSource kernel_source(gpu::Kernel kernel) {
   made.texts = {kText_kernel, kText_numbers};
   if (row.file->has_functions) {
     // Contraction would change results of the formulas.
-    made.texts.insert(made.texts.end(), {"#pragma OPENCL FP_CONTRACT OFF\n", kText_functions, "#pragma OPENCL FP_CONTRACT ON\n"});
+    made.texts.insert(made.texts.end(), {"#pragma OPENCL FP_CONTRACT OFF\n", kText_functions,
+                                         "#pragma OPENCL FP_CONTRACT ON\n"});
   }
   made.texts.push_back(row.file->text);
   made.macros = std::string("KERNEL_NAME=") + gpu::kKernelNames[gpu::index_of(kernel)] + " " + row.macros;

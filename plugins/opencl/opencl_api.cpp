@@ -44,8 +44,8 @@ Result<Functions> open_loader() {
                       "hint: install ocl-icd-libopencl1 and a driver (Debian: pocl-opencl-icd)");
   Functions made;
   const char* missing = nullptr;
-#define ETB_CL(name)                                                                \
-  made.name = reinterpret_cast<decltype(made.name)>(dlsym(library, "cl" #name));    \
+#define ETB_CL(name)                                                             \
+  made.name = reinterpret_cast<decltype(made.name)>(dlsym(library, "cl" #name)); \
   if (made.name == nullptr) missing = "cl" #name;
 #include "plugins/opencl/functions.def"
 #undef ETB_CL

@@ -93,7 +93,8 @@ TEST_F(OpenclDevice, DoesNotMakeABufferThatTheDriverDoesNotAllow) {
 TEST_F(OpenclDevice, KeepsProgramsInTheCacheOfTheHost) {
   const auto plan = gpu::make_execution_plan(gpu::layer_graph());
   ASSERT_TRUE(plan) << plan.error().message;
-  const auto count = static_cast<size_t>(std::count(plan->uses_kernel.begin(), plan->uses_kernel.end(), true));
+  const auto count =
+      static_cast<size_t>(std::count(plan->uses_kernel.begin(), plan->uses_kernel.end(), true));
   for (const int found : {0, static_cast<int>(count)}) {
     const auto device = make();
     ASSERT_TRUE(device) << device.error().message;

@@ -23,7 +23,8 @@ struct VulkanApi {
   using Context = VulkanContext;
   static constexpr const char* kName = "vulkan";
   static constexpr const char* kNoDevice =
-      "no usable Vulkan device\nhint: install a driver (Debian: mesa-vulkan-drivers has one for every machine)";
+      "no usable Vulkan device\nhint: install a driver (Debian: mesa-vulkan-drivers has one for every "
+      "machine)";
 };
 using VulkanDelegate = gpu::GpuDelegate<VulkanApi>;
 

@@ -213,9 +213,9 @@ Status Device::prepare(const gpu::ExecutionPlan& plan, const Host&) {
     if (!plan.uses_kernel[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
     auto made = make_pipeline(static_cast<gpu::Kernel>(i));
     if (!made)
-      return tl::make_unexpected(with_context(
-          std::move(made).error(),
-          std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.name + "'"));
+      return tl::make_unexpected(
+          with_context(std::move(made).error(),
+                       std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.name + "'"));
     pipelines_[i] = *made;
   }
   return {};

@@ -55,8 +55,7 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
     bounds.push_back(plan.graph.values[i].shape);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
-  ETB_ASSIGN(plan.memory,
-             plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, alignment));
+  ETB_ASSIGN(plan.memory, plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, alignment));
   make_dispatches(plan.graph, family, plan.bounds, plan.aliases, plan.dispatches);
   ETB_TRY(check_groups(plan));
   const auto& locations = plan.memory.locations;

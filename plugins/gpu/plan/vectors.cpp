@@ -34,8 +34,8 @@ void dispatch_vector_convolution(const NodeDispatch& context, bool is_depthwise)
   const Shape &weight = context.input(1), &out = context.result();
   const auto groups = static_cast<uint32_t>(context.number(field::kGroups));
   if (is_depthwise) {
-    Dispatch& dispatch = context.add_empty(
-        context.number(field::kStride) == 1 ? Kernel::kVectorDepthwise1 : Kernel::kVectorDepthwise2);
+    Dispatch& dispatch = context.add_empty(context.number(field::kStride) == 1 ? Kernel::kVectorDepthwise1
+                                                                               : Kernel::kVectorDepthwise2);
     bind_convolution(context, dispatch, true);
     dispatch.items = {divide_up(out.sizes[2], kLines), groups, out.sizes[0]};
     return;
@@ -43,8 +43,8 @@ void dispatch_vector_convolution(const NodeDispatch& context, bool is_depthwise)
   Dispatch& dispatch = context.add_empty(Kernel::kVectorConvolution);
   bind_convolution(context, dispatch, false);
   dispatch.turns = weight.product(1, 4);
-  dispatch.items = {divide_up(out.product(2, 4), kPixels), groups * divide_up(out.sizes[1] / groups, kChannels),
-                    out.sizes[0]};
+  dispatch.items = {divide_up(out.product(2, 4), kPixels),
+                    groups * divide_up(out.sizes[1] / groups, kChannels), out.sizes[0]};
 }
 
 }  // namespace etb::gpu

@@ -131,8 +131,8 @@ Status GpuContext::run_for_values(const Run& run) {
     ETB_TRY(run.keep_going());
     const uint32_t id = dispatches_[i].written();
     const std::string name = result_name(id);
-    const bool is_wanted = last[id] == i && plan_.graph.value(id).role == ValueRole::kResult &&
-                           values.wants(name.c_str());
+    const bool is_wanted =
+        last[id] == i && plan_.graph.value(id).role == ValueRole::kResult && values.wants(name.c_str());
     ETB_ASSIGN(std::byte* const result, run_one(i, is_wanted));
     if (is_wanted) ETB_TRY(put_value(run, id, name, result));
   }
@@ -174,8 +174,7 @@ Status GpuContext::run_timed(const Run& run) {
 Status GpuContext::execute(const Run& run) {
   ETB_TRY(created());
   const bool has_values = ValueReport(run).is_wanted();
-  const bool is_timed =
-      set_timed(run.raw().events != nullptr && !has_values && !dispatches_.empty());
+  const bool is_timed = set_timed(run.raw().events != nullptr && !has_values && !dispatches_.empty());
   ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
   ETB_TRY(run.keep_going());
   ETB_TRY(resize_outputs(run));

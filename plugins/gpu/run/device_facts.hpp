@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host learns about a device, whatever the API that finds it.
+// Facts about a device for the host; every API has these.
 #pragma once
 
 #include <array>

@@ -22,8 +22,12 @@ void expect_same(const GpuGraph& graph, const Shape& output, float tolerance) {
 }
 
 TEST(KernelFamilies, ComputeTheSameProducts) {
-  for (const auto& [rows, depth, columns] :
-       {std::array{17u, 64u, 40u}, {16u, 12u, 32u}, {3u, 7u, 5u}, {40u, 30u, 49u}, {1u, 128u, 100u}, {9u, 20u, 23u}}) {
+  for (const auto& [rows, depth, columns] : {std::array{17u, 64u, 40u},
+                                             {16u, 12u, 32u},
+                                             {3u, 7u, 5u},
+                                             {40u, 30u, 49u},
+                                             {1u, 128u, 100u},
+                                             {9u, 20u, 23u}}) {
     SCOPED_TRACE(std::to_string(rows) + " " + std::to_string(depth) + " " + std::to_string(columns));
     GpuGraph graph;
     const uint32_t a = add_input(graph, shape_of({2, rows, depth})),
@@ -83,8 +87,7 @@ GpuGraph norm_graph(bool is_folded) {
                  bias = add_constant(graph, shape_of({8}), "8");
   uint32_t value = add_node(graph, Operator::kConvolution, {x, weight, bias}, {1, 1, 0, 0, 1, 1, 1},
                             {-kInfinity, kInfinity});
-  if (!is_folded)
-    value = add_unary(graph, UnaryFunction::kNeg, add_unary(graph, UnaryFunction::kNeg, value));
+  if (!is_folded) value = add_unary(graph, UnaryFunction::kNeg, add_unary(graph, UnaryFunction::kNeg, value));
   // eps 2: the pseudo-random variances are larger than -1.
   value = add_node(graph, Operator::kBatchNorm, {value, bias, bias, bias, bias}, {}, {2});
   graph.outputs.push_back(add_node(graph, Operator::kUnary, {value},

@@ -21,8 +21,7 @@ void measure(benchmark::State& state, const GpuGraph& graph, const Shape& output
 void product(benchmark::State& state) {
   GpuGraph graph;
   const uint32_t a = add_input(graph, shape_of({1024, 1024})), b = add_input(graph, shape_of({1024, 1024}));
-  graph.outputs.push_back(
-      add_node(graph, Operator::kMatmul, {a, b}, {0}, {1, 1, -kInfinity, kInfinity}));
+  graph.outputs.push_back(add_node(graph, Operator::kMatmul, {a, b}, {0}, {1, 1, -kInfinity, kInfinity}));
   measure(state, graph, shape_of({1024, 1024}));
 }
 
