@@ -175,7 +175,12 @@ Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const ProgramCache
   return made;
 }
 
-Result<OwnedKernel> Device::make_kernel(gpu::Kernel kernel) const {
+Result<OwnedKernel> Device::make_kernel(gpu::Kernel kernel) {
+  ETB_TRY(build_program(kernel, ProgramCache(Host())));
+  return create_kernel(kernel);
+}
+
+Result<OwnedKernel> Device::create_kernel(gpu::Kernel kernel) const {
   const uint32_t index = gpu::index_of(kernel);
   cl_int result = CL_SUCCESS;
   OwnedKernel made(functions(),
@@ -186,7 +191,7 @@ Result<OwnedKernel> Device::make_kernel(gpu::Kernel kernel) const {
 
 // Vector kernels give each work-item a tile of its own. Others share loads in a workgroup.
 Result<size_t> Device::find_group_size(gpu::Kernel kernel) const {
-  ETB_ASSIGN(const OwnedKernel made, make_kernel(kernel));
+  ETB_ASSIGN(const OwnedKernel made, create_kernel(kernel));
   size_t allowed = 0;
   ETB_TRY(from_cl(functions().GetKernelWorkGroupInfo(made.get(), facts_.handle, CL_KERNEL_WORK_GROUP_SIZE,
                                                      sizeof(allowed), &allowed, nullptr),
@@ -200,28 +205,27 @@ Result<size_t> Device::find_group_size(gpu::Kernel kernel) const {
   return std::min({wanted, allowed, facts_.max_group_size});
 }
 
-Status Device::build_programs(const gpu::ExecutionPlan& plan, const ProgramCache& cache) {
+Status Device::build_program(gpu::Kernel kernel, const ProgramCache& cache) {
   const std::lock_guard lock(programs_mutex_);
-  for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
-    if (!plan.uses_kernel[i] || group_sizes_[i] != 0) continue;
-    const auto kernel = static_cast<gpu::Kernel>(i);
-    const auto with_name = [&](Error error) {
-      return tl::make_unexpected(with_context(
-          std::move(error), std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.name + "'"));
-    };
-    auto program = make_program(kernel, cache);
-    if (!program) return with_name(std::move(program).error());
-    programs_[i] = std::move(*program);
-    auto size = find_group_size(kernel);
-    if (!size) return with_name(std::move(size).error());
-    group_sizes_[i] = *size;
-  }
-  return {};
+  const uint32_t index = gpu::index_of(kernel);
+  if (group_sizes_[index] != 0) return {};
+  const DriverScope scope;
+  const auto build = [&]() -> Status {
+    ETB_ASSIGN(programs_[index], make_program(kernel, cache));
+    ETB_ASSIGN(group_sizes_[index], find_group_size(kernel));
+    return {};
+  };
+  Status built = build();
+  if (built) return {};
+  return tl::make_unexpected(
+      with_context(std::move(built).error(),
+                   std::string("kernel ") + gpu::kKernelNames[index] + " on '" + facts_.name + "'"));
 }
 
 Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
+  const ProgramCache cache(host);
+  for (const gpu::Dispatch& dispatch : plan.dispatches) ETB_TRY(build_program(dispatch.kernel, cache));
   const DriverScope scope;
-  ETB_TRY(build_programs(plan, ProgramCache(host)));
   return run_empty(plan);
 }
 
@@ -232,7 +236,7 @@ Status Device::run_empty(const gpu::ExecutionPlan& plan) const {
   ETB_ASSIGN(const OwnedMemory buffer, make_buffer(0));
   const cl_mem memory = buffer.get();
   for (gpu::Dispatch& dispatch : dispatches) {
-    ETB_ASSIGN(const OwnedKernel kernel, make_kernel(dispatch.kernel));
+    ETB_ASSIGN(const OwnedKernel kernel, create_kernel(dispatch.kernel));
     for (uint32_t b = 0; b < dispatch.binding_count; ++b)
       ETB_TRY(from_cl(functions().SetKernelArg(kernel.get(), b, sizeof(memory), &memory), "clSetKernelArg"));
     dispatch.push = {};

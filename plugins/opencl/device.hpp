@@ -57,11 +57,11 @@ class Device {
     return made;
   }
 
-  // Builds the programs that a delegate may need, and has the driver compile them for the plan's sizes: some do that at the
-  // first run of a kernel.
+  // Builds the programs of the plan, and has the driver compile them for its sizes: some do that at the first run of a kernel.
   [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
-  // A kernel of a program that prepare() built. Its arguments belong to the caller.
-  [[nodiscard]] Result<OwnedKernel> make_kernel(gpu::Kernel kernel) const;
+  // Returns a kernel, whose arguments belong to the caller. Sizes other than the plan's may need one that prepare() did not
+  // build.
+  [[nodiscard]] Result<OwnedKernel> make_kernel(gpu::Kernel kernel);
   // Sets the arguments of a dispatch that follow its buffers.
   [[nodiscard]] Status set_push(const OwnedKernel& kernel, const gpu::Dispatch& dispatch) const;
   // Enqueues a dispatch, if it has anything to do. Writes an event unless `out_event` is NULL.
@@ -82,7 +82,9 @@ class Device {
   Status build(const OwnedProgram& program, const std::string& options) const;
   // Returns the work-items of a workgroup of the kernel.
   Result<size_t> find_group_size(gpu::Kernel kernel) const;
-  Status build_programs(const gpu::ExecutionPlan& plan, const ProgramCache& cache);
+  // Builds the program of a kernel, unless it is there.
+  Status build_program(gpu::Kernel kernel, const ProgramCache& cache);
+  Result<OwnedKernel> create_kernel(gpu::Kernel kernel) const;
   // Runs the plan's kernels with arguments that let them return at once.
   Status run_empty(const gpu::ExecutionPlan& plan) const;
 

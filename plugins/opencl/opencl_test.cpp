@@ -3,18 +3,25 @@
 // there is no device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "etb/etbackend.h"
 #include "plugins/gpu/testing/graphs.hpp"
 #include "plugins/opencl/device.hpp"
+#include "plugins/opencl/driver_scope.hpp"
 
 namespace etb::opencl {
 namespace {
 
 using testing::HasSubstr;
+
+// Before a test starts the driver: PoCL then has two devices.
+const bool kHasTwoDevices = ::setenv("POCL_DEVICES", "pthread basic", 0) == 0;
 
 // Entries of a cache in memory.
 struct Cache {
@@ -67,6 +74,13 @@ class OpenclDevice : public testing::Test {
       ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", &service_, find_service, nullptr};
 };
 
+TEST_F(OpenclDevice, HasAUuidOfItsOwn) {
+  ASSERT_TRUE(kHasTwoDevices);
+  std::set<std::array<uint8_t, 16>> uuids;
+  for (const DeviceFacts& facts : devices_) uuids.insert(facts.uuid);
+  EXPECT_EQ(uuids.size(), devices_.size());
+}
+
 TEST_F(OpenclDevice, HasTheSameIdentityWhenItIsFoundAgain) {
   const auto again = Instance::make();
   ASSERT_TRUE(again);
@@ -93,8 +107,9 @@ TEST_F(OpenclDevice, DoesNotMakeABufferThatTheDriverDoesNotAllow) {
 TEST_F(OpenclDevice, KeepsProgramsInTheCacheOfTheHost) {
   const auto plan = gpu::make_execution_plan(gpu::layer_graph());
   ASSERT_TRUE(plan) << plan.error().message;
-  const auto count =
-      static_cast<size_t>(std::count(plan->uses_kernel.begin(), plan->uses_kernel.end(), true));
+  std::set<gpu::Kernel> kernels;
+  for (const gpu::Dispatch& dispatch : plan->dispatches) kernels.insert(dispatch.kernel);
+  const size_t count = kernels.size();
   for (const int found : {0, static_cast<int>(count)}) {
     const auto device = make();
     ASSERT_TRUE(device) << device.error().message;
@@ -124,11 +139,35 @@ TEST_F(OpenclDevice, CompilesAProgramAgainThatTheCacheDamaged) {
 TEST_F(OpenclDevice, CompilesEveryKernel) {
   const auto device = make();
   ASSERT_TRUE(device) << device.error().message;
-  gpu::ExecutionPlan plan;
-  for (uint32_t i = 0; i < gpu::kKernelCount; ++i)
-    plan.uses_kernel[i] = gpu::family_of(static_cast<gpu::Kernel>(i)) != gpu::KernelFamily::kTiles;
-  const Status prepared = (*device)->prepare(plan, host());
-  EXPECT_TRUE(prepared) << prepared.error().message;
+  for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
+    const auto kernel = static_cast<gpu::Kernel>(i);
+    if (gpu::family_of(kernel) == gpu::KernelFamily::kTiles) continue;
+    const auto made = (*device)->make_kernel(kernel);
+    EXPECT_TRUE(made) << made.error().message;
+  }
+}
+
+TEST(OpenclDriverScope, SetsBackWhatADriverChanges) {
+  constexpr int kSignal = SIGUSR2;
+  struct sigaction before {
+  }, after{};
+  ASSERT_EQ(sigaction(kSignal, nullptr, &before), 0);
+  ASSERT_EQ(setenv("ETB_TEST_CHANGED", "old", 1), 0);
+  ASSERT_EQ(setenv("ETB_TEST_REMOVED", "here", 1), 0);
+  {
+    const DriverScope scope;
+    struct sigaction ignored {};
+    ignored.sa_handler = SIG_IGN;
+    ASSERT_EQ(sigaction(kSignal, &ignored, nullptr), 0);
+    ASSERT_EQ(setenv("ETB_TEST_CHANGED", "new", 1), 0);
+    ASSERT_EQ(setenv("ETB_TEST_ADDED", "new", 1), 0);
+    ASSERT_EQ(unsetenv("ETB_TEST_REMOVED"), 0);
+  }
+  ASSERT_EQ(sigaction(kSignal, nullptr, &after), 0);
+  EXPECT_EQ(after.sa_handler, before.sa_handler);
+  EXPECT_STREQ(getenv("ETB_TEST_CHANGED"), "old");
+  EXPECT_STREQ(getenv("ETB_TEST_REMOVED"), "here");
+  EXPECT_EQ(getenv("ETB_TEST_ADDED"), nullptr);
 }
 
 }  // namespace

@@ -50,19 +50,22 @@ struct Floats {
 
 class PluginOfGpus : public testing::Test {
  protected:
+  using Uuid = std::array<uint8_t, 16>;
+
   void SetUp() override {
     ASSERT_EQ(table_->init(&kHost, nullptr, 0, &plugin_, &error_), ETB_OK) << error_.text;
-    const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, &device_count_,
-                                  [](void* ctx, const etb_device_info*) {
-                                    ++*static_cast<int*>(ctx);
+    const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, &devices_,
+                                  [](void* ctx, const etb_device_info* info) {
+                                    Uuid& uuid = static_cast<std::vector<Uuid>*>(ctx)->emplace_back();
+                                    std::copy_n(info->uuid, uuid.size(), uuid.begin());
                                     return etb_status{ETB_OK};
                                   }};
     ASSERT_EQ(table_->device->enumerate(plugin_, &sink, &error_), ETB_OK) << error_.text;
-    if (device_count_ == 0) GTEST_SKIP() << tested_plugin().hint;
+    if (devices_.empty()) GTEST_SKIP() << tested_plugin().hint;
   }
   void TearDown() override { EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text; }
 
-  etb_status create(const std::vector<std::byte>& payload, etb_delegate** out) {
+  etb_status create(const std::vector<std::byte>& payload, etb_delegate** out, etb_device* device = nullptr) {
     etb_payload_view view{};
     view.struct_size = ETB_INIT_SIZE(etb_payload_view);
     view.data = payload.data();
@@ -72,6 +75,7 @@ class PluginOfGpus : public testing::Test {
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.payload = &view;
     args.named_data = &named;
+    args.device = device;
     return table_->delegate->create(plugin_, &args, out, &error_);
   }
 
@@ -107,7 +111,7 @@ class PluginOfGpus : public testing::Test {
   const etb_plugin_table* table_ = tested_plugin().query(&kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
   etb_plugin* plugin_ = nullptr;
   etb_error error_ = ETB_ERROR_INIT;
-  int device_count_ = 0;
+  std::vector<Uuid> devices_;
 };
 
 TEST_F(PluginOfGpus, RunsAPayloadForSizesThatChange) {
@@ -143,6 +147,35 @@ TEST_F(PluginOfGpus, ContextsOfOneDelegateRunAtTheSameTime) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+}
+
+// PoCL has two devices here, see opencl_test.cpp.
+TEST_F(PluginOfGpus, RunsOnAllDevicesAtTheSameTime) {
+  std::vector<etb_device*> opened;
+  std::vector<etb_delegate*> delegates;
+  for (const Uuid& uuid : devices_) {
+    ASSERT_EQ(table_->device->open(plugin_, uuid.data(), nullptr, 0, &opened.emplace_back(), &error_), ETB_OK)
+        << error_.text;
+    ASSERT_EQ(create(write_payload(layer_graph()), &delegates.emplace_back(), opened.back()), ETB_OK)
+        << error_.text;
+  }
+  std::vector<std::thread> threads;
+  for (etb_delegate* delegate : delegates) {
+    threads.emplace_back([this, delegate] {
+      etb_error error = ETB_ERROR_INIT;
+      etb_context* context = nullptr;
+      ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error), ETB_OK)
+          << error.text;
+      for (int i = 0; i < 20; ++i) {
+        const auto number = static_cast<float>(i);
+        EXPECT_EQ(run_layer(table_, context, 1 + i % 8, number), expected_layer(1 + i % 8, number));
+      }
+      EXPECT_EQ(table_->delegate->context_destroy(context, &error), ETB_OK);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (etb_delegate* delegate : delegates) EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+  for (etb_device* device : opened) EXPECT_EQ(table_->device->close(device, &error_), ETB_OK);
 }
 
 struct SeenEvent {
