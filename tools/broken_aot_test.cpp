@@ -138,8 +138,8 @@ class Interrupted : public BrokenAot {
     const fs::path ready = dir_ / "ready";
     ::setenv("ETB_BROKEN_AOT", way.c_str(), 1);
     ::setenv("ETB_BROKEN_AOT_READY", ready.c_str(), 1);
-    ProgramProcess process({"--plugin-path", ETB_BROKEN_AOT_DIR, "compile", archive("mlp.pt2"), "-b",
-                            "broken_aot", "-o", (dir_ / "out.pte").string()});
+    ProgramProcess process({"--plugin-path", ETB_BROKEN_AOT_DIR, "compile", archive("mlp.pt2"), "-b", "broken_aot",
+                            "-o", (dir_ / "out.pte").string()});
     for (int i = 0; i < 3000 && !fs::exists(ready); ++i) ::usleep(10000);
     for (int i = 0; i < count; ++i) {
       process.send(SIGINT);

@@ -59,8 +59,7 @@ constexpr Row kOptionGroups[] = {
      "--minimise-time --max-time"},
     {"Recording",
      "--profile-level --profile-filter --profile-ids --profile-memory --debug-buffer --debug-level "
-     "--debug-filter --debug-ids --debug-widen --debug-buffer-size --dump_outputs "
-     "--dump_intermediate_outputs"},
+     "--debug-filter --debug-ids --debug-widen --debug-buffer-size --dump_outputs --dump_intermediate_outputs"},
     {"Measurement",
      "--repeat --skip --by --top --metric --gap --each-node --borders-only --block --total-for "
      "--compare_results --source_time_scale "

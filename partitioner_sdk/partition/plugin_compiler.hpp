@@ -12,9 +12,8 @@ namespace etb::partition {
 
 // Follows the compile call of a plugin. A function may be absent.
 struct CompileWatch {
-  std::function<void(double done, std::string_view what)>
-      report;                          // done: 0 to 1; `what` is text from the plugin
-  std::function<bool()> is_cancelled;  // called on any thread
+  std::function<void(double done, std::string_view what)> report;  // done: 0 to 1; `what` is text from the plugin
+  std::function<bool()> is_cancelled;                              // called on any thread
 };
 
 struct PluginCompilerOptions {

@@ -18,9 +18,9 @@ Status open_here(host::Registry& registry, const std::string& name, const Backen
   ETB_ASSIGN(const host::Selection selection, registry.open(name, resolve));
   const host::PluginEntry& entry = registry.plugins()[selection.decision->winner()->entry_index];
   ETB_ASSIGN(std::string id, delegate_id_of(entry, name));
-  ETB_ASSIGN(auto compiler,
-             partition::PluginCompiler::make(name, std::move(id), selection.plugin->table(),
-                                             selection.plugin->handle(), {request.specs, request.watch}));
+  ETB_ASSIGN(auto compiler, partition::PluginCompiler::make(name, std::move(id), selection.plugin->table(),
+                                                            selection.plugin->handle(),
+                                                            {request.specs, request.watch}));
   out.plugins.push_back(selection.plugin);
   out.compilers.push_back(std::move(compiler));
   out.entries.push_back(&entry);
