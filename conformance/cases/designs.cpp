@@ -41,6 +41,7 @@ void add_designs(CaseList& out) {
                                               add_quantised_weight_designs,
                                               add_quantised_number_designs,
                                               add_creation_designs,
+                                              add_data_size_designs,
                                               add_factor_designs,
                                               add_special_function_designs,
                                               add_graph_shapes};

@@ -43,6 +43,7 @@ void add_recurrence_designs(CaseList& out);        // delta rule, Hadamard, expe
 void add_quantised_weight_designs(CaseList& out);  // codes times floats, embeddings
 void add_quantised_number_designs(CaseList& out);  // scales in tensors, sums of codes, scales of tokens
 void add_creation_designs(CaseList& out);
+void add_data_size_designs(CaseList& out);
 void add_factor_designs(CaseList& out);  // factors of matrices, distances, histograms
 void add_special_function_designs(CaseList& out);
 void add_graph_shapes(CaseList& out);
