@@ -201,14 +201,16 @@ struct Counts {
 };
 
 // Numbers in the middle of bins of width 1/2 from -1 on, some outside of them, and both ends: which bin they belong to does not
-// depend on rounding. The first two are the ends, so that they are the range where none is given.
-void fill_bins(const Counts& c, TensorData& data, Random& random) {
+// depend on rounding. The first two are the ends, so that they are the range where none is given. Numbers on edges only count
+// where the edges are given, and numbers are compared with them.
+void fill_bins(const Counts& c, bool has_edges, TensorData& data, Random& random) {
   const double high = -1 + 0.5 * static_cast<double>(c.bins);
   data = filled(data.shape, [&](int64_t i) {
     if (i < 2) return i == 0 ? -1.0 : high;
     const int64_t beyond = c.has_range ? 1 : 0;
     const int64_t bin = random.between(-beyond, c.bins - 1 + beyond);
-    return -1 + 0.5 * static_cast<double>(bin) + 0.125 + 0.25 * random.uniform();
+    const bool is_edge = has_edges && random.between(0, 3) == 0;
+    return -1 + 0.5 * static_cast<double>(bin) + (is_edge ? 0 : 0.125 + 0.25 * random.uniform());
   });
 }
 
@@ -222,11 +224,10 @@ void add_counts(CaseList& out) {
   design.add(&Counts::is_density, {false, true});
   for (const Counts& c : design.rows("counts")) {
     const double high = -1 + 0.5 * static_cast<double>(c.bins);
-    const auto fill = [c](TensorData& data, Random& random) { fill_bins(c, data, random); };
     OpForm form;
     form.op = "aten.histc.default";
     form.operands = {{{c.dtype, c.sizes, {}}}};
-    form.operands[0].fill = fill;
+    form.operands[0].fill = [c](TensorData& data, Random& random) { fill_bins(c, false, data, random); };
     form.args = {value_arg(0, "self"), graph::int_arg(c.bins, "bins"),
                  graph::float_arg(c.has_range ? -1 : 0, "min"),
                  graph::float_arg(c.has_range ? high : 0, "max")};
@@ -234,6 +235,7 @@ void add_counts(CaseList& out) {
     form.error_model = exact_model(Rule::kExactValue);
     add_form(out, c.dtype, form);
     form.op = "aten.histogram.bins_tensor";
+    form.operands[0].fill = [c](TensorData& data, Random& random) { fill_bins(c, true, data, random); };
     const Shape edges{c.dtype, {c.bins + 1}, {}};
     form.operands.push_back(constant_of(edges, [](int64_t i) { return -1 + 0.5 * static_cast<double>(i); }));
     form.operands[1].is_constant = c.has_range;
