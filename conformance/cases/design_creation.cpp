@@ -231,12 +231,21 @@ void add_hashes(CaseList& out) {
     for (const Hash& hash : hashes) add_form(out, dtype, hash_form(dtype, hash));
 }
 
+// Conjugates of reals are the same numbers.
+void add_conjugates(CaseList& out, etb_dtype dtype) {
+  for (const Numbers& sizes : created_sizes()) {
+    const Shape shape{dtype, sizes, {}};
+    add_form(out, dtype, {"aten._conj_physical.default", {{shape}}, {value_arg(0, "self")}, {shape}});
+  }
+}
+
 }  // namespace
 
 void add_creation_designs(CaseList& out) {
   for (const etb_dtype dtype : kAllDtypes) {
     add_full(out, dtype);
     add_dynamic_full(out, dtype);
+    add_conjugates(out, dtype);
     if (dtype != ETB_DTYPE_BOOL) add_ranges(out, dtype);
   }
   add_bits(out);

@@ -25,11 +25,10 @@ Operand scales_of(const Shape& shape, bool is_exact) {
   return out;
 }
 
-Operand zero_points_of(const Shape& shape, int64_t largest) {
+Operand zero_points_of(const Shape& shape, int64_t low, int64_t high) {
   Operand out{shape};
-  out.fill = [largest](TensorData& data, Random& random) {
-    data =
-        filled(data.shape, [&](int64_t) { return static_cast<double>(random.between(-largest, largest)); });
+  out.fill = [low, high](TensorData& data, Random& random) {
+    data = filled(data.shape, [&](int64_t) { return static_cast<double>(random.between(low, high)); });
   };
   return out;
 }
@@ -90,7 +89,7 @@ OpForm mixed_form(const MixedProduct& p) {
       {{p.dtype, input, {}}, p.is_exact ? Values::kExact : Values::kStatistical, {-2, 2}},
       {{p.weight, weight, {}}, Values::kStatistical, is_byte ? Domain{0, 255} : Domain{-128, 127}},
       scales_of(scale_shape, p.is_exact)};
-  if (p.zeros == ZeroPoints::kGiven) form.operands.push_back(zero_points_of(scale_shape, 9));
+  if (p.zeros == ZeroPoints::kGiven) form.operands.push_back(zero_points_of(scale_shape, -9, 9));
   form.args = {value_arg(0, "input"), value_arg(1, "weight"), value_arg(2, "weight_scales"),
                p.zeros == ZeroPoints::kGiven ? value_arg(3, "weight_zero_points")
                                              : graph::none_arg("weight_zero_points")};
@@ -206,10 +205,13 @@ OpForm embedding_form(const Embedding& e) {
                     Values::kStatistical,
                     is_byte ? Domain{0, 255} : Domain{-128, 127}},
                    scales_of(scale_shape, false)};
-  if (e.zeros == ZeroPoints::kGiven) form.operands.push_back(zero_points_of(scale_shape, 4));
+  // bfloat16 holds every integer up to 256, so it holds codes less zero points.
+  const bool is_unsigned = e.bits == 8 && is_byte;
+  if (e.zeros == ZeroPoints::kGiven)
+    form.operands.push_back(zero_points_of(scale_shape, is_unsigned ? 0 : -4, 4));
   const size_t index_at = form.operands.size();
   form.operands.push_back(indices_of(e));
-  const int64_t low = e.bits == 8 && is_byte ? 0 : -(int64_t{1} << (e.bits - 1));
+  const int64_t low = is_unsigned ? 0 : -(int64_t{1} << (e.bits - 1));
   form.args = {value_arg(0, "weight"),
                value_arg(1, "weight_scales"),
                e.zeros == ZeroPoints::kGiven ? value_arg(2, "weight_zero_points")

@@ -104,30 +104,53 @@ constexpr Function kFunctions[] = {
 // A correct float32 implementation is some units off the result, and some of the scale near a zero.
 ErrorModel function_model(double scale) { return rounded_model(128, 16, fixed_magnitude(scale)); }
 
+OpForm function_form(const Function& function, etb_dtype dtype, const Sizes& sizes) {
+  const Shape shape{dtype, sizes, {}};
+  OpForm form{function.op, {numbers_of(shape, function.in)}, {value_arg(0, function.argument)}, {shape}};
+  form.error_model = function_model(function.scale);
+  form.word = "magnitudes";
+  return form;
+}
+
+// The sum of the magnitudes of 1 / (x + k)^power. Near a negative pole its terms have both signs.
+double terms_of(double x, double power) {
+  double sum = 0;
+  for (int k = 0; k < 60; ++k) sum += std::pow(std::abs(x + k), -power);
+  return sum;
+}
+
+OpForm polygamma_form(int64_t order, etb_dtype dtype) {
+  const Shape shape{dtype, {200}, {}};
+  OpForm form{"aten.polygamma.default",
+              {numbers_of(shape, {-8, 60, true})},
+              {graph::int_arg(order, "n"), value_arg(0, "self")},
+              {shape}};
+  const double n = static_cast<double>(order);
+  form.error_model = rounded_model(1024, 16 * (n + 1));
+  form.error_model.magnitude = [n](const std::vector<TensorData>& inputs) {
+    std::vector<double> out;
+    for (const double x : elements_of(inputs[0]))
+      out.push_back(n == 0 ? 64 : std::tgamma(n + 1) * terms_of(x, n + 1));
+    return out;
+  };
+  form.word = "magnitudes";
+  return form;
+}
+
 void add_functions(CaseList& out) {
+  size_t at = 0;
   for (const Function& function : kFunctions)
-    for (const etb_dtype dtype : kComputed)
-      for (const int64_t count : {int64_t{200}, int64_t{611}}) {
-        const Shape shape{dtype, {count}, {}};
-        OpForm form{
-            function.op, {numbers_of(shape, function.in)}, {value_arg(0, function.argument)}, {shape}};
-        form.error_model = function_model(function.scale);
-        form.word = "magnitudes";
-        add_form(out, dtype, form);
-      }
-  for (const etb_dtype dtype : kComputed)
-    for (const int64_t order : {0, 1, 2, 3, 5, 10}) {
-      const Shape shape{dtype, {200}, {}};
-      OpForm form{"aten.polygamma.default",
-                  {numbers_of(shape, {-8, 60, true})},
-                  {graph::int_arg(order, "n"), value_arg(0, "self")},
-                  {shape}};
-      // The sum of terms near a negative pole: each is 20^(n + 1) n! at most, and those around it have both signs.
-      form.error_model = function_model(order < 3 ? 64 * std::pow(20, order) : 1);
-      form.error_model.ulps = 1024;
-      form.word = "magnitudes";
-      add_form(out, dtype, form);
+    for (const etb_dtype dtype : kComputed) {
+      for (const Sizes& sizes : {Sizes{200}, Sizes{611}})
+        add_form(out, dtype, function_form(function, dtype, sizes));
+      if (dtype == ETB_DTYPE_FLOAT32)
+        add_dynamic_forms(
+            out, dtype,
+            [&function, dtype](const Sizes& sizes) { return function_form(function, dtype, sizes); },
+            {3, 4, 5}, at++);
     }
+  for (const etb_dtype dtype : kComputed)
+    for (const int64_t order : {0, 1, 2, 3, 5, 10}) add_form(out, dtype, polygamma_form(order, dtype));
 }
 
 // A function of two arguments, each in an interval of its own.
@@ -140,6 +163,27 @@ constexpr PairFunction kPairFunctions[] = {
     {"aten.igammac.default", {1e-4, 60}, {1e-4, 100}},
     {"aten.special_zeta.default", {1.05, 20}, {0.05, 60}},
 };
+
+// Powers of negative numbers have whole exponents.
+OpForm negative_zeta_form(etb_dtype dtype) {
+  constexpr int64_t kOrders = 5;
+  const Shape orders{dtype, {kOrders, 1}, {}}, numbers{dtype, {80}, {}};
+  OpForm form{"aten.special_zeta.default",
+              {constant_of(orders, [](int64_t i) { return static_cast<double>(2 + i); }),
+               numbers_of(numbers, {-20, -0.05, true})},
+              {value_arg(0, "self"), value_arg(1, "other")},
+              {{dtype, {kOrders, 80}, {}}}};
+  form.operands[0].is_constant = false;
+  form.error_model = rounded_model(1024, 64);
+  form.error_model.magnitude = [](const std::vector<TensorData>& inputs) {
+    std::vector<double> out;
+    for (const double order : elements_of(inputs[0]))
+      for (const double x : elements_of(inputs[1])) out.push_back(terms_of(x, order));
+    return out;
+  };
+  form.word = "negative";
+  return form;
+}
 
 void add_pair_functions(CaseList& out) {
   for (const PairFunction& function : kPairFunctions)
@@ -154,20 +198,7 @@ void add_pair_functions(CaseList& out) {
       form.word = "magnitudes";
       add_form(out, dtype, form);
     }
-  // Powers of negative numbers have whole exponents.
-  for (const etb_dtype dtype : kComputed) {
-    const Shape orders{dtype, {5, 1}, {}}, numbers{dtype, {80}, {}};
-    OpForm form{"aten.special_zeta.default",
-                {constant_of(orders, [](int64_t i) { return static_cast<double>(2 + i); }),
-                 numbers_of(numbers, {-20, -0.05, true})},
-                {value_arg(0, "self"), value_arg(1, "other")},
-                {{dtype, {5, 80}, {}}}};
-    form.operands[0].is_constant = false;
-    form.error_model = function_model(3.2e6);
-    form.error_model.ulps = 1024;
-    form.word = "negative";
-    add_form(out, dtype, form);
-  }
+  for (const etb_dtype dtype : kComputed) add_form(out, dtype, negative_zeta_form(dtype));
 }
 
 // A polynomial by its recurrence p[k + 1] = (a x + b + c k) p[k] - (d + e k) p[k - 1], divided by k + 1 or not: only the
