@@ -17,8 +17,9 @@ graph::ArgumentDesc dtype_arg(etb_dtype dtype) {
 }
 
 graph::ArgumentDesc number_arg(double number, const std::string& name) {
-  return number == std::floor(number) ? graph::int_arg(static_cast<int64_t>(number), name)
-                                      : graph::float_arg(number, name);
+  return number == std::floor(number) && std::abs(number) < 0x1p53
+             ? graph::int_arg(static_cast<int64_t>(number), name)
+             : graph::float_arg(number, name);
 }
 
 const std::vector<Numbers>& created_sizes() {
@@ -27,15 +28,16 @@ const std::vector<Numbers>& created_sizes() {
   return sizes;
 }
 
-// Numbers that a dtype holds.
+// Numbers that a dtype holds, rounded or not.
 std::vector<double> fill_values(etb_dtype dtype) {
   if (dtype == ETB_DTYPE_BOOL) return {1, 0};
   if (dtype == ETB_DTYPE_UINT8) return {3, 255, 0};
-  return is_floating(dtype) ? std::vector<double>{0.1, -3, 0, 1e30, -HUGE_VAL, 2.5}
-                            : std::vector<double>{-7, 100, 0};
+  return is_floating(dtype)
+             ? std::vector<double>{0.1, -3, 0, dtype == ETB_DTYPE_FLOAT16 ? 1e4 : 1e30, -HUGE_VAL, 2.5}
+             : std::vector<double>{-7, 100, 0};
 }
 
-// The element is the nearest number of the dtype; numbers of 1e30 are infinity in float16.
+// Each element is the nearest number of the dtype.
 void add_full(CaseList& out, etb_dtype dtype) {
   const std::vector<double> numbers = fill_values(dtype);
   size_t at = static_cast<size_t>(dtype);
