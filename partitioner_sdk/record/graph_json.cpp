@@ -75,7 +75,7 @@ struct Dialect {
   const char* prefix;
   const char* verifier;
 };
-// The key of an object that stands for a word without quotes. No graph has this key, and text has no such quotes.
+// The key of an object that represents a word without quotes. No graph has this key, and texts escape their quotes.
 constexpr const char* kWord = "word";
 constexpr Dialect kEdge{"executorch.exir.dialects.edge.ops.", "EDGE"}, kAten{"torch.ops.", "TRAINING"};
 
