@@ -182,7 +182,7 @@ Status read_recordings(const Options& options, const diff::ModelOptions& model_o
 // Saves each location. Constants may be too large for a file that `verify --replay` reads.
 Status save(const Options& options, const diff::SearchResult& result, diff::ReportContext& context,
             Session& session) {
-  const diff::Comparison& by = result.substituted ? *result.substituted : context.comparison;
+  const diff::Comparison& by = result.located_by(context.comparison);
   for (const diff::Location& location : result.locations) {
     std::string& file = context.repros.emplace_back();
     std::string& command = context.commands.emplace_back();
@@ -225,6 +225,10 @@ Result<ExitCode> run(Options options, Session& session) {
       uses_standard_output({{"--tsv", options.tsv}, {"--json", options.json ? kStandardFile : ""}}, session));
   if (!options.tsv.empty() && options.tsv != kStandardFile) ETB_TRY(format::expect_writable(options.tsv));
   if (!options.save_folder.empty()) ETB_TRY(conformance::make_folder(options.save_folder));
+  if (options.representative_inputs && has_input_options(options.inputs))
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--representative-inputs uses the inputs of the record: found other inputs, too (--input, "
+                      "--random or --ones)");
   ETB_TRY(choose_model(options));
   ETB_ASSIGN(options.archive, input_path(options.archive, session));
   ETB_TRY(expect_kind(options.archive, {FileKind::kArchive, FileKind::kRecord},
@@ -251,7 +255,7 @@ Result<ExitCode> run(Options options, Session& session) {
                                                      format::time_left_text(elapsed.count(), done, count)));
                    }));
   progress.erase();
-  if (result.locations.empty()) ETB_TRY(diff::locate_in_program(model, comparison, result));
+  if (result.locations.empty()) diff::locate_in_program(model, comparison, result);
   diff::ReportContext context{comparison,
                               with_input_named(options.archive, session),
                               describe_inputs(options.inputs, !sides.inputs().empty()),

@@ -164,6 +164,12 @@ TEST(DiffCommand, FindsACodeWhoseRangeIsTooSmall) {
   EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
 }
 
+std::string read_text(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
 std::string pair_of(const std::string& name) {
   return kRoot + "/tests/fixtures/quantised_pairs/" + name + ".pt2";
 }
@@ -240,11 +246,29 @@ TEST(DiffCommand, DoesNotJudgeWhatFollowsAnOverflow) {
 TEST(DiffCommand, HasNoFalseAlarmOfXnnpackForOverflowsAndCodes) {
   if (!std::filesystem::exists(std::string(ETB_PLUGIN_DIR) + "/xnnpack.json"))
     GTEST_SKIP() << "no XNNPACK plugin in this build";
-  for (const std::string model : {"bert", "mlp_8da4w", "mlp_q8_dynamic"})
+  struct Network {
+    std::string name;
+    size_t right;            // results of XNNPACK's side at least
+    size_t right_delegated;  // of those, results of its regions: none of bert's can be judged
+  };
+  for (const Network& network : {Network{"bert", 4, 0}, {"mlp_8da4w", 1, 1}, {"mlp_q8_dynamic", 1, 1}})
     for (const std::string seed : {"7", "8"}) {
+      SCOPED_TRACE(network.name + ", seed " + seed);
       const CliRun run = cli({"--plugin-path", ETB_PLUGIN_DIR, "diff", "eager", "xnnpack", "--model",
-                              zoo(model + ".pt2"), "--random", seed});
-      EXPECT_EQ(run.exit, 0) << model << ", seed " << seed << '\n' << run.out.substr(0, 3000) << run.err;
+                              zoo(network.name + ".pt2"), "--random", seed, "--json"});
+      ASSERT_EQ(run.exit, 0) << run.out.substr(0, 3000) << run.err;
+      const json report = json::parse(run.out);
+      size_t delegated = 0, right = 0, right_delegated = 0;
+      for (const json& block : report["blocks"])
+        for (const json& result : block["results"]) {
+          const bool is_right = result["b"]["verdict"] == "right", is_delegated = block["delegated_nodes_b"] > 0;
+          delegated += is_delegated ? 1 : 0;
+          right += is_right ? 1 : 0;
+          right_delegated += is_right && is_delegated ? 1 : 0;
+        }
+      EXPECT_GE(delegated, 1u);
+      EXPECT_GE(right, network.right);
+      EXPECT_GE(right_delegated, network.right_delegated);
     }
 }
 
@@ -252,8 +276,15 @@ TEST(DiffCommand, JudgesBlockWiseQuantisation) {
   const CliRun run = cli({"diff", "eager", "portable", "--model", zoo("mlp_8da4w.pt2"), "--random", "7",
                           "--each-node", "--json"});
   ASSERT_EQ(run.exit, 0) << run.err;
-  for (const json& block : json::parse(run.out)["blocks"])
-    for (const json& result : block["results"]) EXPECT_EQ(result["a"]["verdict"], "right") << block;
+  const json report = json::parse(run.out);
+  size_t judged = 0;
+  for (const json& block : report["blocks"])
+    for (const json& result : block["results"]) {
+      EXPECT_EQ(result["a"]["verdict"], "right") << block;
+      EXPECT_EQ(result["b"]["verdict"], "right") << block;
+      ++judged;
+    }
+  EXPECT_EQ(judged, 16u);
 }
 
 // The program cuts its inputs to a smaller range.
@@ -261,8 +292,11 @@ TEST(DiffCommand, NamesNodeAndInstructionOfAProgramWithoutARecord) {
   host::ScratchDir folder;
   const std::string program = folder.path("net.pte");
   ASSERT_EQ(cli({"compile", pair_of("net_q8_range"), "-o", program}).exit, 0);
-  for (const std::string other : {"eager", "portable"}) {
-    const CliRun run = cli({"diff", other, program, "--model", pair_of("net"), "--random", "7", "--json"});
+  // A plugin computes in a process of its own, from the program's tensors, too.
+  for (const std::string other : {"eager", "portable", "org.etbackend.portable"}) {
+    SCOPED_TRACE(other);
+    const CliRun run = cli({"--plugin-path", ETB_PORTABLE_PLUGIN_DIR, "diff", other, program, "--model",
+                            pair_of("net"), "--random", "7", "--json", "--tsv", folder.path("gap.tsv")});
     ASSERT_EQ(run.exit, 1) << run.err;
     const json report = json::parse(run.out);
     ASSERT_FALSE(report["divergences"].empty()) << report["notes"];
@@ -271,6 +305,17 @@ TEST(DiffCommand, NamesNodeAndInstructionOfAProgramWithoutARecord) {
     EXPECT_EQ(found["result"]["b"]["verdict"], "wrong");
     EXPECT_THAT(found["instruction"].get<std::string>(),
                 testing::MatchesRegex("instruction [0-9]+, native_call_convolution.out"));
+    EXPECT_EQ(found["result"]["event"], "native_call_convolution.out");
+    const std::string table = read_text(folder.path("gap.tsv"));
+    for (const char* const event : {"native_call_convolution.out", "native_call_relu.out"})
+      EXPECT_THAT(table, HasSubstr("['" + std::string(event) + "']"));
+    size_t right = 0;
+    for (const json& block : report["blocks"])
+      for (const json& result : block["results"]) {
+        EXPECT_EQ(result["a"]["verdict"], "right") << result;
+        right += result["event"] != "" ? 1 : 0;
+      }
+    EXPECT_GE(right, 7u);
     EXPECT_THAT(report["notes"].dump(), HasSubstr("is the result of instruction"));
   }
 }
@@ -310,6 +355,18 @@ TEST(DiffCommand, AsksTheUsersComparator) {
       cli({"diff", "eager", "portable", "--model", kDigits, "--metric", "bad=echo no number #"});
   EXPECT_EQ(bad.exit, 2);
   EXPECT_THAT(bad.err, HasSubstr("found 'no number', expected a number"));
+}
+
+TEST(DiffCommand, RejectsOtherInputsBesideThoseOfTheRecord) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--random", "7"}, {"--ones"}, {"--input", zoo("bert.out.0.npy")}}) {
+    std::vector<std::string> words{"diff",  "eager",       "portable", "--model",
+                                   kDigits, "--etrecord", "m.etrecord", "--representative-inputs"};
+    words.insert(words.end(), more.begin(), more.end());
+    const CliRun run = cli(words);
+    EXPECT_EQ(run.exit, 2) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("--representative-inputs uses the inputs of the record"));
+  }
 }
 
 TEST(DiffCommand, RejectsWhatItCannotCompare) {

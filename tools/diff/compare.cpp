@@ -9,6 +9,7 @@
 #include "conformance/cases/mutable_graph.hpp"
 #include "conformance/networks/compile_network.hpp"
 #include "partitioner_sdk/passes/passes.hpp"
+#include "tools/diff/message.hpp"
 #include "tools/diff/quantisation.hpp"
 #include "tools/evaluate_constants.hpp"
 
@@ -188,14 +189,11 @@ std::vector<TensorData> copies_of(const std::vector<const TensorData*>& tensors)
 Result<Side::Run> Comparison::take_outputs(const Side& side, const NodesComparison& of) const {
   if (of.nodes.size() != model_.node_count())
     return make_error(Code::NOT_SUPPORTED, "knows only the outputs of the whole method");
-  const auto outputs = side.outputs(model_.inputs());
-  if (!outputs && side.is_program() && outputs.error().code == Code::UNAVAILABLE) {
-    Side::Run dead;
-    dead.death = outputs.error().message;
-    return dead;
-  }
-  if (!outputs) return tl::make_unexpected(outputs.error());
-  const std::vector<TensorData>& found = *outputs;
+  ETB_ASSIGN(const MethodOutputs outputs, side.outputs(model_.inputs()));
+  Side::Run out;
+  out.death = outputs.death;
+  if (!out.death.empty()) return out;
+  const std::vector<TensorData>& found = outputs.values;
   std::map<ir::ValueId, size_t> positions;
   size_t count = 0;
   for (const ir::Output& output : model_.module().main().outputs) {
@@ -206,9 +204,12 @@ Result<Side::Run> Comparison::take_outputs(const Side& side, const NodesComparis
   if (found.size() != count)
     return make_error(Code::INVALID_DATA, "outputs: found " + std::to_string(found.size()) + ", expected " +
                                               std::to_string(count) + " as the model has");
-  Side::Run out;
-  for (const ResultComparison& result : of.results)
-    out.results[result.value] = found[positions.at(result.value)];
+  for (const ResultComparison& result : of.results) {
+    const TensorData& value = found[positions.at(result.value)];
+    if (!has_all_bytes(value))
+      return make_error(Code::INVALID_DATA, "output '" + model_.name_of(result.value) + "' is no tensor");
+    out.results[result.value] = value;
+  }
   return out;
 }
 

@@ -21,17 +21,36 @@ void MessageWriter::numbers(std::span<const uint32_t> values) {
 
 uint64_t MessageReader::number() {
   uint64_t out = 0;
-  const size_t nbytes = std::min(left_.size(), sizeof(out));
-  if (nbytes == sizeof(out)) std::memcpy(&out, left_.data(), sizeof(out));
+  if (left_.size() < sizeof(out)) {
+    fail();
+    return 0;
+  }
+  std::memcpy(&out, left_.data(), sizeof(out));
+  left_.remove_prefix(sizeof(out));
+  return out;
+}
+
+size_t MessageReader::count() {
+  const uint64_t out = number();
+  if (out <= left_.size() / sizeof(uint64_t)) return out;
+  fail();
+  return 0;
+}
+
+std::string MessageReader::text() {
+  const uint64_t nbytes = number();
+  if (nbytes > left_.size()) {
+    fail();
+    return {};
+  }
+  std::string out(left_.substr(0, nbytes));
   left_.remove_prefix(nbytes);
   return out;
 }
 
-std::string MessageReader::text() {
-  const size_t nbytes = std::min<uint64_t>(number(), left_.size());
-  std::string out(left_.substr(0, nbytes));
-  left_.remove_prefix(nbytes);
-  return out;
+Status MessageReader::expect_whole() const {
+  if (!is_damaged_) return {};
+  return make_error(Code::INVALID_DATA, "its process answered with damaged bytes");
 }
 
 std::vector<uint32_t> MessageReader::numbers() {
@@ -49,16 +68,45 @@ void write(const TensorData& tensor, MessageWriter& out) {
   out.text({reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
 }
 
+bool has_all_bytes(const TensorData& tensor) {
+  const auto& sizes = tensor.shape.sizes;
+  uint64_t nbytes = conformance::element_nbytes(tensor.shape.dtype);
+  if (nbytes == 0) return false;
+  if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; })) return false;
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return tensor.bytes.empty();
+  for (const int64_t size : sizes) {
+    if (nbytes > tensor.bytes.size() / static_cast<uint64_t>(size)) return false;
+    nbytes *= static_cast<uint64_t>(size);
+  }
+  return nbytes == tensor.bytes.size();
+}
+
+namespace {
+
+bool is_dim_order(const std::vector<uint8_t>& order, size_t rank) {
+  if (order.empty()) return true;
+  if (order.size() != rank) return false;
+  for (size_t dim = 0; dim < rank; ++dim)
+    if (std::find(order.begin(), order.end(), dim) == order.end()) return false;
+  return true;
+}
+
+}  // namespace
+
 TensorData read_tensor(MessageReader& in) {
   TensorData out;
   out.shape.dtype = static_cast<etb_dtype>(in.number());
-  for (uint64_t left = in.number(); left > 0; --left)
+  for (size_t left = in.count(); left > 0; --left)
     out.shape.sizes.push_back(static_cast<int64_t>(in.number()));
   const std::string order = in.text(), bytes = in.text();
   out.shape.dim_order.assign(order.begin(), order.end());
   out.bytes.resize(bytes.size());
   if (!bytes.empty()) std::memcpy(out.bytes.data(), bytes.data(), bytes.size());
-  return out;
+  const bool is_none = out.shape.sizes.empty() && out.bytes.empty();
+  if ((is_none || has_all_bytes(out)) && is_dim_order(out.shape.dim_order, out.shape.sizes.size()))
+    return out;
+  in.fail();
+  return {};
 }
 
 void write(const std::vector<DelegatedRegion>& regions, MessageWriter& out) {
@@ -70,7 +118,7 @@ void write(const std::vector<DelegatedRegion>& regions, MessageWriter& out) {
 }
 
 std::vector<DelegatedRegion> read_regions(MessageReader& in) {
-  std::vector<DelegatedRegion> out(in.number());
+  std::vector<DelegatedRegion> out(in.count());
   for (DelegatedRegion& region : out) {
     region.compiler = static_cast<uint32_t>(in.number());
     region.nodes = in.numbers();

@@ -21,9 +21,8 @@ constexpr const char* kMethod = "forward";  // an archive has one method
 
 std::unique_ptr<Side> of_known_outputs(const std::string& name, std::vector<TensorData> outputs) {
   return Side::of_outputs(
-      name,
-      [outputs = std::move(outputs)](const std::vector<host::EValue>&) -> Result<std::vector<TensorData>> {
-        return outputs;
+      name, [outputs = std::move(outputs)](const std::vector<host::EValue>&) -> Result<MethodOutputs> {
+        return MethodOutputs{outputs, {}};
       });
 }
 

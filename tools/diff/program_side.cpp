@@ -51,13 +51,15 @@ Result<std::string> answer(std::string_view request, const std::string& path, co
   return out.take();
 }
 
-// Runs in a process of its own if the plugins of the program are isolated.
+// Runs in a process of its own if the plugins of the program are isolated. Sets `death` if that process ended.
 Result<std::string> ask(char request, const std::string& path, const SideOptions& options,
-                        const std::vector<host::EValue>& inputs) {
+                        const std::vector<host::EValue>& inputs, std::string& death) {
   if (!options.is_isolated) return answer(std::string_view(&request, 1), path, options, inputs);
   Worker worker([&](std::string_view asked) { return answer(asked, path, options, inputs); },
                 options.timeout_ms);
-  return worker.ask(std::string(1, request));
+  auto out = worker.ask(std::string(1, request));
+  if (!out && worker.died()) death = out.error().message;
+  return out;
 }
 
 struct Trace {
@@ -67,11 +69,13 @@ struct Trace {
 };
 
 Result<Trace> trace(const Side& side, const std::vector<host::EValue>& inputs) {
-  ETB_ASSIGN(const std::string text, ask(kTensors, side.name(), side.options(), inputs));
+  std::string death;
+  ETB_ASSIGN(const std::string text, ask(kTensors, side.name(), side.options(), inputs, death));
   MessageReader in(text);
   const std::string events = in.text();
   Trace out;
   out.values = in.text();
+  ETB_TRY(in.expect_whole());
   ETB_ASSIGN(out.blocks, format::read_etdump(std::as_bytes(std::span(events))));
   return out;
 }
@@ -97,11 +101,15 @@ Result<std::string> delegates_of(const Side& program) {
 std::unique_ptr<Side> open_program(const std::string& path, const SideOptions& options) {
   return Side::of_program(
       path, options,
-      [path, options](const std::vector<host::EValue>& inputs) -> Result<std::vector<TensorData>> {
-        ETB_ASSIGN(const std::string text, ask(kOutputs, path, options, inputs));
-        MessageReader in(text);
-        std::vector<TensorData> out(in.number());
-        for (TensorData& output : out) output = read_tensor(in);
+      [path, options](const std::vector<host::EValue>& inputs) -> Result<MethodOutputs> {
+        MethodOutputs out;
+        const auto text = ask(kOutputs, path, options, inputs, out.death);
+        if (!out.death.empty()) return out;
+        if (!text) return tl::make_unexpected(text.error());
+        MessageReader in(*text);
+        out.values.resize(in.count());
+        for (TensorData& output : out.values) output = read_tensor(in);
+        ETB_TRY(in.expect_whole());
         return out;
       });
 }
@@ -117,15 +125,22 @@ class Locator {
         other_(is_b_ ? comparison.a() : comparison.b()),
         result_(result) {}
 
-  Status run() {
+  void run() {
     const ResultComparison* const wrong = result_.blocks[0].find_wrong();
-    if (wrong == nullptr || !program_.is_program()) return {};
-    if (!result_.blocks[0].has_death) ETB_TRY(search_instructions(*wrong));
+    if (wrong == nullptr || !program_.is_program()) return;
+    if (!result_.blocks[0].has_death)
+      note(search_instructions(*wrong), "the tensors of its instructions were not compared");
     const bool is_found = !result_.locations.empty() && result_.locations[0].nodes.size() == 1;
-    return is_found ? Status() : search_plugins();
+    if (!is_found) note(search_plugins(), "the nodes of its plugins were not compared");
   }
 
  private:
+  // Adds the error as a note: the result before it stays.
+  void note(const Status& searched, const char* what) {
+    if (searched) return;
+    result_.notes.push_back(program_.name() + ": " + what + ": " + searched.error().message);
+  }
+
   // The tensors of instructions divide the nodes into blocks.
   Status search_instructions(const ResultComparison& wrong) {
     ETB_ASSIGN(const Trace traced, trace(program_, model_.inputs()));
@@ -185,8 +200,8 @@ class Locator {
 
 }  // namespace
 
-Status locate_in_program(Model& model, const Comparison& comparison, SearchResult& result) {
-  return Locator(model, comparison, result).run();
+void locate_in_program(Model& model, const Comparison& comparison, SearchResult& result) {
+  Locator(model, comparison, result).run();
 }
 
 }  // namespace etb::diff

@@ -212,12 +212,13 @@ std::string event_of(const Comparison& comparison, ir::ValueId value) {
   return comma == std::string::npos ? "" : text.substr(comma + 2);
 }
 
-Json result_json(const ReportContext& context, const ResultComparison& one) {
+// `by` compared the result: its sides know the instructions.
+Json result_json(const ReportContext& context, const Comparison& by, const ResultComparison& one) {
   const Model& model = context.comparison.model();
   Json out{{"name", model.name_of(one.value)},
            {"node", node_json(model, one.node)},
            {"shape", describe_shape(one.a.value)},
-           {"event", event_of(context.comparison, one.value)},
+           {"event", event_of(by, one.value)},
            {"a", side_json(one.a)},
            {"b", side_json(one.b)}};
   Json& metrics = out["metrics"] = Json::object();
@@ -288,8 +289,7 @@ std::string to_text(const ReportContext& context, const SearchResult& result, si
   out += uncompared != 0 ? fmt::format(", {} not compared\n", uncompared) : "\n";
   for (size_t i = 0; i < result.locations.size(); ++i)
     out += (i == 0 ? "\nfirst divergence: " : "\nfurther divergence: ") +
-           describe_location(context, result.substituted ? *result.substituted : comparison,
-                             result.locations[i], i);
+           describe_location(context, result.located_by(comparison), result.locations[i], i);
   if (result.node_count != 0)
     out +=
         fmt::format("{} compared alone, because all blocks are right\n", count_of(result.node_count, "node"));
@@ -311,7 +311,7 @@ Json to_json(const ReportContext& context, const SearchResult& result) {
   for (size_t i = 0; i < result.blocks.size(); ++i) {
     const NodesComparison& block = result.blocks[i];
     Json results = Json::array();
-    for (const ResultComparison& one : block.results) results.push_back(result_json(context, one));
+    for (const ResultComparison& one : block.results) results.push_back(result_json(context, result.compared_by(i, comparison), one));
     blocks.push_back({{"is_region", static_cast<bool>(result.is_region[i])},
                       {"is_wrong", block.find_wrong() != nullptr},
                       {"obstacle", block.obstacle},
@@ -322,12 +322,12 @@ Json to_json(const ReportContext& context, const SearchResult& result) {
   }
   for (size_t i = 0; i < result.locations.size(); ++i) {
     const Location& location = result.locations[i];
-    const Comparison& by = result.substituted ? *result.substituted : comparison;
+    const Comparison& by = result.located_by(comparison);
     const ir::ValueId value = location.comparison.find_wrong()->value;
     const std::string of_a = by.a().instruction_of(value), of_b = by.b().instruction_of(value);
     divergences.push_back({{"instruction", of_b.empty() ? of_a : of_b},
                            {"nodes", nodes_json(model, location.nodes)},
-                           {"result", result_json(context, *location.comparison.find_wrong())},
+                           {"result", result_json(context, by, *location.comparison.find_wrong())},
                            {"trials", location.trials},
                            {"repro", context.repros[i]},
                            {"command", context.commands[i]}});
@@ -352,7 +352,7 @@ std::string to_tsv(const ReportContext& context, const SearchResult& result, con
   for (const Row& row : rows_of(result)) {
     std::vector<std::string> ops;
     for (const uint32_t node : row.block->nodes) ops.push_back(model.node_name(node));
-    const std::string event = event_of(context.comparison, row.result->value);
+    const std::string event = event_of(result.compared_by(row.block_index, context.comparison), row.result->value);
     const std::vector<std::string> runtime_ops = !event.empty() ? std::vector{event}
                                                  : result.is_region[row.block_index]
                                                      ? std::vector<std::string>{"DELEGATE_CALL"}

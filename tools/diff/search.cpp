@@ -114,6 +114,7 @@ void SearchResult::take(SearchResult inner, std::unique_ptr<Comparison> comparis
   substituted = std::move(comparison);
   reason_of_substitute = std::move(reason);
   locations = std::move(inner.locations);
+  first_substituted = blocks.size();
   for (size_t i = 0; i < inner.blocks.size(); ++i) {
     blocks.push_back(std::move(inner.blocks[i]));
     is_region.push_back(inner.is_region[i]);

@@ -131,27 +131,32 @@ Status Side::read_facts() {
     ETB_ASSIGN(text, answer(std::string(1, kFacts)));
   }
   MessageReader facts(text);
-  for (uint64_t left = facts.number(); left > 0; --left) {
+  for (size_t left = facts.count(); left > 0; --left) {
     const std::string id = facts.text();
     if (plugins_.size() == 1) plugin_id_ = id;
     ETB_ASSIGN(const auto rows, conformance::read_precision_rows(facts.text()));
     contract_.rows.insert(contract_.rows.end(), rows.begin(), rows.end());
   }
-  for (uint64_t left = facts.number(); left > 0; --left) preserved_ops_.push_back(facts.text());
-  return {};
+  for (size_t left = facts.count(); left > 0; --left) preserved_ops_.push_back(facts.text());
+  return facts.expect_whole();
 }
 
 Status Side::open_worker() {
   worker_ = std::make_unique<Worker>(
       [this](std::string_view request) -> Result<std::string> {
-        if (registry_ == nullptr) ETB_TRY(open_plugins());
+        if (registry_ == nullptr)
+          if (Status opened = open_plugins(); !opened) {
+            registry_.reset();  // else the next request finds no plugin, and nodes without one are right
+            return tl::make_unexpected(std::move(opened).error());
+          }
         return answer(request);
       },
       options_.timeout_ms);
   return {};
 }
 
-// The worker's memory is that of its start, so it starts after the run of the model.
+// The worker's memory is that of its start, so it starts after the model is open. Values of the model may change later: they
+// are in the requests.
 Result<std::string> Side::ask_about(const Model& model, const std::string& request) const {
   if (model_ != &model) worker_->end();
   model_ = &model;
@@ -179,9 +184,13 @@ Result<std::string> Side::answer(std::string_view request) {
     write(regions, out);
   } else {
     const std::vector<uint32_t> nodes = in.numbers();
-    const Part part = extract_part(model_->module(), nodes, PartResults::kNeeded);
+    std::vector<TensorData> operands(in.count());
     std::vector<const TensorData*> inputs;
-    for (const ir::ValueId id : part.operands) inputs.push_back(model_->find_value(id));
+    for (TensorData& operand : operands) {
+      operand = read_tensor(in);
+      inputs.push_back(&operand);
+    }
+    ETB_TRY(in.expect_whole());
     ETB_ASSIGN(const Run ran, run_here(*model_, nodes, inputs));
     out.number(ran.delegated_nodes);
     out.number(ran.results.size());
@@ -209,7 +218,14 @@ Result<std::vector<DelegatedRegion>> Side::find_regions(const Model& model) cons
   if (!answered)
     return tl::make_unexpected(with_context(answered.error(), name_ + ", asked for the nodes that it takes"));
   MessageReader in(*answered);
-  return read_regions(in);
+  std::vector<DelegatedRegion> out = read_regions(in);
+  for (const DelegatedRegion& region : out)
+    if (region.nodes.empty() || region.nodes.back() >= model.node_count() ||
+        !std::is_sorted(region.nodes.begin(), region.nodes.end()))
+      in.fail();
+  if (Status whole = in.expect_whole(); !whole)
+    return tl::make_unexpected(with_context(whole.error(), name_ + ", asked for the nodes that it takes"));
+  return out;
 }
 
 Result<Side::Run> Side::run(const Model& model, std::span<const uint32_t> nodes,
@@ -217,6 +233,8 @@ Result<Side::Run> Side::run(const Model& model, std::span<const uint32_t> nodes,
   if (worker_ == nullptr) return run_here(model, nodes, inputs);
   MessageWriter request;
   request.numbers(nodes);
+  request.number(inputs.size());
+  for (const TensorData* const input : inputs) write(*input, request);
   auto answered = ask_about(model, std::string(1, kRun) + request.take());
   Run out;
   if (!answered && !worker_->died()) return tl::make_unexpected(answered.error());
@@ -226,10 +244,13 @@ Result<Side::Run> Side::run(const Model& model, std::span<const uint32_t> nodes,
   }
   MessageReader in(*answered);
   out.delegated_nodes = in.number();
-  for (uint64_t left = in.number(); left > 0; --left) {
+  for (size_t left = in.count(); left > 0; --left) {
     const auto id = static_cast<ir::ValueId>(in.number());
-    out.results[id] = read_tensor(in);
+    TensorData value = read_tensor(in);
+    if (!has_all_bytes(value)) in.fail();
+    out.results[id] = std::move(value);
   }
+  ETB_TRY(in.expect_whole());
   return out;
 }
 

@@ -27,9 +27,12 @@ enum class SideKind : uint8_t {
   kArchive,  // knows tensors of another archive of the network, such as the float network of a quantised model
 };
 
+struct MethodOutputs {
+  std::vector<TensorData> values;
+  std::string death;  // not empty: why the process that computes them ended before it had values
+};
 // Returns the outputs of the method for its inputs.
-using ComputeOutputs =
-    std::function<Result<std::vector<TensorData>>(const std::vector<host::EValue>& inputs)>;
+using ComputeOutputs = std::function<Result<MethodOutputs>(const std::vector<host::EValue>& inputs)>;
 
 // Splits "a+b" into "a" and "b".
 std::vector<std::string> split_side(const std::string& text);
@@ -90,7 +93,7 @@ class Side {
   std::string instruction_of(ir::ValueId value) const;
   const std::map<ir::ValueId, TensorData>& recording() const { return recorded_; }
   // Returns the outputs of the whole method. Only of kOutputs.
-  [[nodiscard]] Result<std::vector<TensorData>> outputs(const std::vector<host::EValue>& inputs) const {
+  [[nodiscard]] Result<MethodOutputs> outputs(const std::vector<host::EValue>& inputs) const {
     return compute_outputs_(inputs);
   }
 
