@@ -81,8 +81,7 @@ void MemoryLanes::add(const EtdumpBlock& block, uint64_t start_ns) {
     taken[name] += allocation.nbytes;
     put(name, {us_of(time_ns), taken[name], allocation.nbytes, place_of(after)});
   }
-  if (release_ns != 0)
-    put(std::string(kScratch), {us_of(release_ns), 0, 0, "end of the instruction"});
+  if (release_ns != 0) put(std::string(kScratch), {us_of(release_ns), 0, 0, "end of the instruction"});
   for (const auto& [name, nbytes] : taken) put(name, {us_of(end_ns), 0, 0, "end of the run"});
 }
 

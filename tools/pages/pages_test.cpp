@@ -270,7 +270,8 @@ Json document_with_memory(std::vector<format::EtdumpAllocation> allocations) {
 }
 
 TEST(RunPage, NoLevelOfMemoryBeginsBeforeTheLastOne) {
-  const Json document = document_with_memory({{0, 64, 5}, {0, 16, 35}, {0, 8, 36}});  // two after the last event
+  const Json document =
+      document_with_memory({{0, 64, 5}, {0, 16, 35}, {0, 8, 36}});  // two after the last event
   const Json& levels = document["sections"][0]["lanes"][1]["levels"];
   Json first_run = Json::array();
   for (size_t i = 0; i < levels.size() / 2; ++i) first_run.push_back(levels[i]);
