@@ -21,9 +21,9 @@
 namespace etb::host {
 
 #ifdef ETB_PORTABLE_RESULT_HOOK  // a library of tests that computes wrong results
-ResultHook make_result_hook(std::span<const uint8_t> image);
+NodeHook make_result_hook(std::span<const uint8_t> image);
 #else
-static ResultHook make_result_hook(std::span<const uint8_t> /*image*/) { return {}; }
+static NodeHook make_result_hook(std::span<const uint8_t> /*image*/) { return {}; }
 #endif
 
 namespace {
@@ -114,15 +114,13 @@ class PortableDelegate {
       return held->back().bytes();
     };
     return GraphExecutor::make(image_->span(), portable_kernels(),
-                               {.precision = Precision::kAsStored,
-                                .absolute = false,
-                                .read_constant = read,
-                                .on_result = make_result_hook(image_->span())});
+                               {.precision = Precision::kAsStored, .absolute = false, .read_constant = read});
   }
 
   class Context {
    public:
-    explicit Context(const PortableDelegate& delegate) : executor_(delegate.make_executor()) {}
+    explicit Context(const PortableDelegate& delegate)
+        : executor_(delegate.make_executor()), on_result_(make_result_hook(delegate.image_->span())) {}
     Status execute(const Run& run) {
       if (!executor_) return tl::make_unexpected(executor_.error());
       return run_once(run);
@@ -131,6 +129,7 @@ class PortableDelegate {
    private:
     Status run_once(const Run& run);
     Result<GraphExecutor> executor_;
+    NodeHook on_result_;
   };
 
  private:
@@ -174,8 +173,7 @@ std::string event_name(std::string_view op, uint32_t node) {
 }
 
 // Reports the results of a node, if the host records them.
-Status put_results(const ValueReport& values, const char* name,
-                   std::span<const host::Tensor* const> results) {
+Status put_results(const ValueReport& values, const char* name, std::span<host::Tensor* const> results) {
   if (results.empty() || !values.wants(name)) return {};
   std::vector<etb_tensor> tensors;
   for (const host::Tensor* result : results) {
@@ -192,12 +190,13 @@ Status put_results(const ValueReport& values, const char* name,
   return values.put(name, tensors);
 }
 
-// Reports an event for each node, and its results if the host records values; empty if the host wants none.
-NodeHook node_events(const Run& run) {
-  if (run.raw().events == nullptr) return {};
-  return [&run, values = ValueReport(run), begin_ns = run.host().now_ns()](
-             uint32_t node, std::string_view op,
-             std::span<const host::Tensor* const> results) mutable -> Status {
+// Calls `on_result`, then reports an event for each node, and its results if the host records values. Returns
+// `on_result` if the host wants none.
+NodeHook node_events(const Run& run, const NodeHook& on_result) {
+  if (run.raw().events == nullptr) return on_result;
+  return [&run, &on_result, values = ValueReport(run), begin_ns = run.host().now_ns()](
+             std::string_view op, uint32_t node, std::span<host::Tensor* const> results) mutable -> Status {
+    if (on_result) ETB_TRY(on_result(op, node, results));
     const std::string name = event_name(op, node);
     etb_event event{};
     event.struct_size = ETB_INIT_SIZE(etb_event);
@@ -228,7 +227,8 @@ Status PortableDelegate::Context::run_once(const Run& run) {
   const host::PlatformHooks clock = {const_cast<etb::Host*>(&run.host()),
                                      [](void* self) { return static_cast<etb::Host*>(self)->now_ns(); },
                                      nullptr};
-  ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock), node_events(run)));
+  ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock),
+                         node_events(run, on_result_)));
   for (uint32_t i = 0; i < run.output_count(); ++i) {
     OutputTensor output = run.output(i);
     const host::Tensor& result = executor_->output(i);
