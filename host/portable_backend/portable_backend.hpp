@@ -16,7 +16,7 @@ namespace etb::host {
 
 inline constexpr const char* kPortableBackendId = "PortableBackend";
 
-// False for ops whose result depends on more than their inputs, or whose sizes depend on elements, by name.
+// False, by name, for ops whose result depends on more than their inputs, and for most whose sizes depend on elements.
 bool is_op_of_payloads(std::string_view op);
 
 // An entry for RegistryOptions::static_plugins.
