@@ -20,6 +20,13 @@
 
 namespace etb::host {
 
+bool is_op_of_payloads(std::string_view op) {
+  for (const std::string_view part :
+       {"rand", "empty", "dropout", "bernoulli", "nonzero", "masked_select", "resize"})
+    if (op.find(part) != std::string_view::npos) return false;
+  return true;
+}
+
 #ifdef ETB_PORTABLE_RESULT_HOOK  // a library of tests that computes wrong results
 NodeHook make_result_hook(std::span<const uint8_t> image);
 #else
@@ -42,15 +49,6 @@ const KernelRegistry& portable_kernels() {
   return kernels.registry;
 }
 
-// True for ops whose result depends on more than their inputs, or whose sizes depend on elements. They
-// are not part of a payload.
-bool is_left_out(std::string_view op) {
-  for (const std::string_view part :
-       {"rand", "empty", "dropout", "bernoulli", "nonzero", "masked_select", "resize"})
-    if (op.find(part) != std::string_view::npos) return true;
-  return false;
-}
-
 // One row for each op with a kernel, collected from the kernel table.
 struct PortableRows {
   operator std::span<const OpRow>() const {
@@ -63,7 +61,7 @@ struct PortableRows {
     std::string name, overload;
     for (uint32_t i = 0; i < ops::schema_count(); ++i) {
       const ops::Schema& schema = ops::get_schema(i);
-      if (is_left_out(schema.name()) || schema.is_in_place() || schema.is_view()) continue;
+      if (!is_op_of_payloads(schema.name()) || schema.is_in_place() || schema.is_view()) continue;
       if (!find_out_name(schema.name(), name, overload) || portable_kernels().find(name, overload) == nullptr)
         continue;
       rows.push_back({.op = names.emplace_back(schema.name()).c_str(),
