@@ -49,7 +49,9 @@ typedef float4 vec4;
 
 uint linear_index() { return (uint)(get_global_id(1) * get_global_size(0) + get_global_id(0)); }
 
-uint4 clamped(int4 column, uint width) { return as_uint4(clamp(column, 0, (int)width - 1)); }
+uint4 clamped(int4 column, uint width) {
+  return as_uint4(clamp(column, (int4)(0), (int4)((int)width - 1)));  // Oclgrind reads scalars here as if they had lanes
+}
 float4 zero_outside(float4 numbers, int4 column, uint width, bool has_row) {
   int4 is_inside = (column >= 0) & (column < (int)width) & (int4)(has_row ? -1 : 0);
   return select((float4)(0), numbers, is_inside);
