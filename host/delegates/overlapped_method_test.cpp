@@ -14,6 +14,7 @@
 
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
+#include "host/testing/heap_calls.hpp"
 #include "host/testing/method_fixture.hpp"
 #include "host/testing/toy_plugin.hpp"
 
@@ -119,6 +120,11 @@ struct Branches {
   format::ProgramSpec program;
 };
 
+// A clock that goes on at each reading: so long do runs seem to take.
+constexpr uint64_t kLongNs = 1000000;
+std::atomic<uint64_t> clock_ns{0}, clock_step_ns{kLongNs};
+const PlatformHooks kClock{nullptr, [](void*) { return clock_ns += clock_step_ns; }, nullptr};
+
 class Overlapped : public testing::Test {
  protected:
   void SetUp() override {
@@ -171,6 +177,22 @@ TEST_F(Overlapped, TwoDevicesWorkAtOnce) {
   }
 }
 
+#if ETB_COUNTS_HEAP
+TEST_F(Overlapped, ARunDoesNotUseTheHeap) {
+  clock_step_ns = kLongNs;
+  load(two_branches(), &kClock);
+  ASSERT_NE(overlapped_, nullptr);
+  wanted = 2;
+  ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+  const int before = heap_calls;
+  for (int i = 0; i < 50; ++i) {
+    most_present = 0;
+    ASSERT_EQ(overlapped_->execute(&fixture_->error, {}), ETB_OK);
+  }
+  EXPECT_EQ(heap_calls, before);
+}
+#endif
+
 // u = b(x), sum = x + x, v = sum + u: a kernel runs beside the device.
 TEST_F(Overlapped, AKernelRunsBesideADevice) {
   Branches made;
@@ -195,15 +217,12 @@ TEST_F(Overlapped, AShortRunIsNotStartedForLong) {
   made.sum(0, 0, 2);
   made.sum(2, u, v);
   made.method().outputs = {v};
-  static uint64_t now, step;
-  now = 0, step = 1;
-  static PlatformHooks hooks = kDefaultPlatformHooks;
-  hooks.now_ns = [](void*) { return now += step; };
-  load(made, &hooks);
+  clock_step_ns = 1;
+  load(made, &kClock);
   ASSERT_NE(overlapped_, nullptr);
   for (int i = 0; i < 10; ++i) ASSERT_EQ(run(), ETB_OK);
   EXPECT_EQ(async_calls, 4);
-  step = 1000000;  // each run takes a millisecond from here on
+  clock_step_ns = kLongNs;  // each run takes a millisecond from here on
   for (int i = 0; i < 10; ++i) ASSERT_EQ(run(), ETB_OK);
   EXPECT_EQ(async_calls, 4 + 9) << "the first long run is not started";
 }
