@@ -48,7 +48,7 @@ constexpr Row kOptionGroups[] = {
      "--coverage --results "
      "--save --times --dump-after"},
     {"Plugins",
-     "--plugin-path --secure --backend --backend-pin --backend-option --device --kernels --layer "
+     "--plugin-path --secure --backend --backend-pin --backend-option --device --async --kernels --layer "
      "--compile-spec --target --target-dir --isolate --plugin-timeout-ms --sanitizer-host --strict --plugin "
      "--from"},
     {"Choice of nodes",

@@ -128,7 +128,7 @@ class Target {
   const etb_target* raw_ = nullptr;
 };
 
-// What the host wants a method compiled for. The claims, the dry check, the estimate and the compilation of one program
+// Target and options of a compilation. The claims, the dry check, the estimate and the compilation of one program
 // get equal ones. A view: valid for the call.
 class CompileRequest {
  public:
