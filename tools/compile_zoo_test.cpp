@@ -111,6 +111,16 @@ class Zoo : public testing::TestWithParam<std::string> {
     }
     EXPECT_GT(count, 0);
   }
+  // Compiles with a plugin; the portable kernels take the other nodes.
+  void compile_run_and_compare(const std::string& plugin, double tolerance) {
+    const std::string plugins = ETB_PLUGIN_DIR;
+    if (!fs::exists(fs::path(plugins) / (plugin + ".json"))) GTEST_SKIP() << plugin << " is not built";
+    const std::string name = GetParam(), program = dir_ / "model.pte";
+    const CliRun compiled =
+        cli({"--plugin-path", plugins, "compile", kFixtures / (name + ".pt2"), "-b", plugin, "-o", program});
+    ASSERT_EQ(compiled.exit, 0) << compiled.err;
+    run_and_compare(name, program, tolerance);
+  }
   fs::path dir_ = fs::temp_directory_path() / ("etb_zoo_" + std::to_string(::getpid()));
 };
 
@@ -127,14 +137,14 @@ TEST_P(Zoo, GivesPyTorchsNumbers) {
 
 // The rounded numbers of quantised networks may differ by a step of int8.
 TEST_P(Zoo, GivesPyTorchsNumbersWithXnnpack) {
-  const std::string plugins = ETB_PLUGIN_DIR;
-  if (!fs::exists(fs::path(plugins) / "xnnpack.json")) GTEST_SKIP() << "the XNNPACK plugin is not built";
-  const std::string name = GetParam(), program = dir_ / "model.pte";
-  const CliRun compiled =
-      cli({"--plugin-path", plugins, "compile", kFixtures / (name + ".pt2"), "-b", "xnnpack", "-o", program});
-  ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  const std::string name = GetParam();
   const bool is_quantised = name.find("q8") != name.npos || name.find("8da4w") != name.npos;
-  run_and_compare(name, program, is_quantised ? 1e-2 : 2e-5);
+  compile_run_and_compare("xnnpack", is_quantised ? 1e-2 : 2e-5);
+}
+
+TEST_P(Zoo, GivesPyTorchsNumbersWithOpencl) {
+  if (!fs::exists("/etc/OpenCL/vendors")) GTEST_SKIP() << "no OpenCL driver";
+  compile_run_and_compare("opencl", 2e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(model_names()), [](const auto& each) {

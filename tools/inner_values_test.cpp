@@ -122,7 +122,8 @@ TEST(InnerValues, OfThePortableBackendHaveEachNodeAndDtype) {
 TEST(InnerValues, PassLayersWithASinkOfTheirOwn) {
   const ScratchDir dir;
   const auto recorded = [&](const std::vector<std::string>& options) {
-    return inner_values(record_values(ETB_PORTABLE_PLUGIN_DIR, "archives/lenet.pt2", "PortableBackend", options));
+    return inner_values(
+        record_values(ETB_PORTABLE_PLUGIN_DIR, "archives/lenet.pt2", "PortableBackend", options));
   };
   const Inner plain = recorded({});
   EXPECT_GE(plain.count, 4u);
@@ -134,12 +135,12 @@ TEST(InnerValues, PassLayersWithASinkOfTheirOwn) {
 }
 
 // The portable kernels' values are the reference of each node.
-TEST(InnerValues, OfVulkanAreThoseOfThePortableBackend) {
-  const std::string kVulkan = std::string(ETB_PLUGIN_DIR) + "/vulkan.json";
-  if (!std::filesystem::exists(kVulkan) || !std::filesystem::exists("/usr/share/vulkan/icd.d"))
-    GTEST_SKIP() << "no Vulkan plugin or no Vulkan driver";
+void expect_portable_values(const std::string& plugin, const char* drivers) {
+  if (!std::filesystem::exists(std::string(ETB_PLUGIN_DIR) + "/" + plugin + ".json") ||
+      !std::filesystem::exists(drivers))
+    GTEST_SKIP() << "no plugin or no driver: " << plugin;
   for (const char* archive : {"zoo/activations.pt2", "archives/lenet.pt2", "zoo/mobilenet_v2.pt2"}) {
-    const Inner found = inner_values(record_values(ETB_PLUGIN_DIR, archive, "vulkan"));
+    const Inner found = inner_values(record_values(ETB_PLUGIN_DIR, archive, plugin));
     const Inner expected = inner_values(record_values(ETB_PORTABLE_PLUGIN_DIR, archive, "PortableBackend"));
     EXPECT_GE(found.count, 4u) << archive;
     for (const auto& [handle, floats] : found.floats) {
@@ -148,6 +149,14 @@ TEST(InnerValues, OfVulkanAreThoseOfThePortableBackend) {
       EXPECT_TRUE(std::any_of(first, last, is_same)) << archive << ", debug handle " << handle;
     }
   }
+}
+
+TEST(InnerValues, OfVulkanAreThoseOfThePortableBackend) {
+  expect_portable_values("vulkan", "/usr/share/vulkan/icd.d");
+}
+
+TEST(InnerValues, OfOpenclAreThoseOfThePortableBackend) {
+  expect_portable_values("opencl", "/etc/OpenCL/vendors");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,6 +141,17 @@ std::string path_of(const seccomp_notif& seen) {
          "/" + path;
 }
 
+// True for a call that makes a folder which is there already: it changes nothing.
+bool is_vain(const seccomp_notif& seen, const std::string& path) {
+  struct stat facts {};
+#if defined(__x86_64__)
+  const bool makes_folder = seen.data.nr == SYS_mkdir || seen.data.nr == SYS_mkdirat;
+#else
+  const bool makes_folder = seen.data.nr == SYS_mkdirat;
+#endif
+  return makes_folder && ::stat(path.c_str(), &facts) == 0;
+}
+
 // Answers the calls of the child until it ends. Returns false if it takes too long.
 bool serve(int listener, pid_t child, uint64_t most_ms, std::set<std::string>& out) {
   const uint64_t begin = monotonic_ns();
@@ -149,7 +161,7 @@ bool serve(int listener, pid_t child, uint64_t most_ms, std::set<std::string>& o
     if ((waiting.revents & POLLIN) != 0) {
       seccomp_notif seen{};
       if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &seen) == 0) {
-        if (const std::string path = path_of(seen); !path.empty()) out.insert(path);
+        if (const std::string path = path_of(seen); !path.empty() && !is_vain(seen, path)) out.insert(path);
         seccomp_notif_resp answer{};
         answer.id = seen.id;
         answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/vulkan/device.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -24,7 +22,7 @@ T vk_struct(VkStructureType type) {
 }  // namespace
 
 Device::Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
-    : instance_(std::move(instance)), facts_(facts), process_(getpid()) {}
+    : instance_(std::move(instance)), facts_(facts) {}
 
 Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
   const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
@@ -104,11 +102,6 @@ Device::~Device() {
   functions_.DestroyDevice(handle_, nullptr);
 }
 
-Status Device::check_process() const {
-  if (getpid() == process_) return {};
-  return make_error(Code::UNAVAILABLE, "device opened before a fork, expected one opened by this process");
-}
-
 Status Device::note(VkResult result, const char* what) const {
   if (result == VK_ERROR_DEVICE_LOST) is_lost_ = true;
   return from_vk(result, what);
@@ -116,7 +109,7 @@ Status Device::note(VkResult result, const char* what) const {
 
 // Products and convolutions share loads among the invocations of a workgroup. CPU drivers run eight at once.
 uint32_t Device::local_size(bool is_linear) const {
-  return facts_.is_cpu() && !is_linear ? gpu::kLeastLocalSize : 64;
+  return facts_.is_cpu && !is_linear ? gpu::kLeastLocalSize : 64;
 }
 
 Result<uint32_t> Device::find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required,
@@ -214,15 +207,15 @@ Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
   return pipeline;
 }
 
-Status Device::prepare(const std::array<bool, gpu::kKernelCount>& kernels) {
+Status Device::prepare(const gpu::ExecutionPlan& plan, const Host&) {
   const std::lock_guard lock(pipelines_mutex_);
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
-    if (!kernels[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
+    if (!plan.uses_kernel[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
     auto made = make_pipeline(static_cast<gpu::Kernel>(i));
     if (!made)
-      return tl::make_unexpected(with_context(
-          std::move(made).error(),
-          std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.properties.deviceName + "'"));
+      return tl::make_unexpected(
+          with_context(std::move(made).error(),
+                       std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.name + "'"));
     pipelines_[i] = *made;
   }
   return {};

@@ -2,15 +2,15 @@
 // An opened device: its queue, pipelines and memory. Shared by the delegates that run on it.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
 
+#include "etb/cpp/host.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/run/opened_process.hpp"
 #include "plugins/vulkan/instance.hpp"
 
 namespace etb::vulkan {
@@ -62,6 +62,8 @@ enum class BufferUse {
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
+  using Buffer = vulkan::Buffer;
+
   [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
                                                             const DeviceFacts& facts);
   ~Device();
@@ -73,17 +75,32 @@ class Device : public std::enable_shared_from_this<Device> {
   VkDevice handle() const { return handle_; }
   // True after the driver reported that the device is lost. Such a device is opened again for the next delegate.
   bool is_lost() const { return is_lost_; }
-  // Returns an error in a process that was forked after the device was opened: the driver's threads are not in it.
-  [[nodiscard]] Status check_process() const;
+  [[nodiscard]] Status check_process() const { return process_.check(); }
   // Passes on the result of a call, and remembers a lost device.
   [[nodiscard]] Status note(VkResult result, const char* what) const;
 
   // Largest part of a buffer that a kernel can read.
   uint64_t max_range_bytes() const { return facts_.properties.limits.maxStorageBufferRange; }
+  uint64_t offset_alignment() const { return gpu::kMostOffsetAlignment; }
+  // Kernels that suit the device.
+  gpu::KernelFamily family() const {
+    return facts_.has_tiles ? gpu::KernelFamily::kTiles : gpu::KernelFamily::kRegisters;
+  }
 
   [[nodiscard]] Result<Buffer> make_buffer(uint64_t nbytes, BufferUse use) const;
+  // Returns a buffer that write(std::byte*) filled, through a second buffer where the host cannot write it.
+  [[nodiscard]] Result<Buffer> make_constants(uint64_t nbytes, const auto& write) const {
+    ETB_ASSIGN(Buffer made, make_buffer(nbytes, BufferUse::kConstants));
+    Buffer staging;
+    if (made.mapped == nullptr) {
+      ETB_ASSIGN(staging, make_buffer(nbytes, BufferUse::kTransfer));
+    }
+    ETB_TRY(write(made.mapped != nullptr ? made.mapped : staging.mapped));
+    if (made.mapped == nullptr) ETB_TRY(copy(staging, made, nbytes));
+    return made;
+  }
   // Creates the pipelines that a delegate may need.
-  [[nodiscard]] Status prepare(const std::array<bool, gpu::kKernelCount>& kernels);
+  [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
   // A pipeline that prepare() created.
   VkPipeline pipeline(gpu::Kernel kernel) const { return pipelines_[gpu::index_of(kernel)]; }
   // Invocations of a workgroup of the kernel.
@@ -136,7 +153,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::mutex pipelines_mutex_;  // locked while pipelines are created
   mutable std::mutex queue_mutex_;
   mutable std::atomic<bool> is_lost_{false};
-  pid_t process_ = 0;  // a forked process has none of the driver's threads
+  gpu::OpenedProcess process_;
 };
 
 template <class Handle, auto Member>

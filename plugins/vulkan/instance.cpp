@@ -62,9 +62,28 @@ bool find_queue(const InstanceFunctions& vk, DeviceFacts& facts) {
   return false;
 }
 
+// Prefers devices with memory of their own; a CPU driver is the last choice.
+int preference_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return 4;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return 3;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return 2;
+    default:
+      return type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 0 : 1;
+  }
+}
+
 // Reads a device. Returns the reason why the plugin cannot use it, "" if it can.
 std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
   vk.GetPhysicalDeviceProperties(facts.handle, &facts.properties);
+  facts.name = facts.properties.deviceName;
+  facts.vendor_number = facts.properties.vendorID;
+  facts.device_number = facts.properties.deviceID;
+  facts.is_cpu = facts.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  facts.preference = preference_of(facts.properties.deviceType);
   if (facts.properties.apiVersion < VK_API_VERSION_1_1) return "Vulkan 1.0, expected 1.1 or newer";
   const std::vector<std::string> extensions = extensions_of(vk, facts.handle);
   const bool is_1_2 = facts.properties.apiVersion >= VK_API_VERSION_1_2;
@@ -90,7 +109,7 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
   if (floats.shaderSignedZeroInfNanPreserveFloat32 == VK_FALSE) return "NaN and infinities are not kept";
   constexpr VkSubgroupFeatureFlags kShuffles =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
-  facts.has_tiles = facts.is_cpu() && subgroups.subgroupSize == gpu::kLeastLocalSize &&
+  facts.has_tiles = facts.is_cpu && subgroups.subgroupSize == gpu::kLeastLocalSize &&
                     (subgroups.supportedOperations & kShuffles) == kShuffles &&
                     (subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                     facts.properties.limits.maxTexelBufferElements >= gpu::kLeastRangeBytes / sizeof(float);
@@ -175,7 +194,7 @@ Result<std::vector<DeviceFacts>> Instance::find_devices(std::vector<std::string>
     bool is_known = false;
     for (const DeviceFacts& other : devices) is_known = is_known || other.uuid == facts.uuid;
     if (!reason.empty()) {
-      reasons.push_back("device '" + std::string(facts.properties.deviceName) + "' is left out: " + reason);
+      reasons.push_back("device '" + facts.name + "' is left out: " + reason);
     } else if (!is_known) {
       devices.push_back(std::move(facts));
     }

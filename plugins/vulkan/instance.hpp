@@ -2,30 +2,24 @@
 // A Vulkan instance, and the devices that it finds.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "plugins/gpu/run/device_facts.hpp"
 #include "plugins/vulkan/vulkan_api.hpp"
 
 namespace etb::vulkan {
 
 // One physical device that the plugin can use.
-struct DeviceFacts {
+struct DeviceFacts : gpu::DeviceFacts {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   VkPhysicalDeviceProperties properties = {};
-  std::array<uint8_t, 16> uuid = {};
-  std::array<uint8_t, 32> fingerprint = {};
-  std::string driver;
-  uint64_t memory_total_bytes = 0, memory_free_bytes = 0;  // free: 0 if unknown
   uint32_t queue_family = 0;
   uint32_t timestamp_bits = 0;  // of that queue; 0: none
   bool has_robust_access = false;
   bool has_tiles = false;             // a CPU driver that can run the kernels of KernelFamily::kTiles
   bool needs_float_controls = false;  // an extension before Vulkan 1.2
-
-  bool is_cpu() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 };
 
 // Created once by a plugin, because creation loads every driver of the machine. Does not move.

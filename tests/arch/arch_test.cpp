@@ -41,6 +41,7 @@ const std::vector<Fence>& fences() {
       {"zip\\.h", {"partitioner_sdk/import", "host/devtools"}},
       {"sodium(/.*|\\.h)", {"api/format"}},
       {"vulkan/.*", {"plugins/vulkan"}},
+      {"CL/.*", {"plugins/opencl"}},
       {"executorch/.*", {"host/bridge", "api/include/etb/bridge"}},
   };
   return list;
@@ -175,7 +176,7 @@ TEST(Architecture, PluginsDoNotIncludeEachOther) {
     const std::string header = include.header;
     if (include.file.begin()->string() != "plugins" || header.rfind("plugins/", 0) != 0) continue;
     const std::string own = (*include.file.begin() / *std::next(include.file.begin())).string();
-    if (own == "plugins/vulkan" && header.rfind("plugins/gpu/", 0) == 0)
+    if ((own == "plugins/vulkan" || own == "plugins/opencl") && header.rfind("plugins/gpu/", 0) == 0)
       continue;  // the half that GPUs share
     EXPECT_EQ(header.rfind(own + "/", 0), 0u) << include.file << " includes " << header;
   }
@@ -210,15 +211,15 @@ void for_each_product_line(Visit visit) {
   }
 }
 
-// Only one file loads plugins into the process, and it checks them first. The Vulkan plugin opens the system's loader, so
-// that machines without Vulkan can load the plugin.
+// Only one file loads plugins into the process, and it checks them first. Plugins for GPUs open the system's loader of
+// drivers, so that machines without one can load the plugin.
 TEST(Architecture, OneFileCallsTheDynamicLoader) {
   const std::regex call("\\b(dlopen|dlmopen|__libc_dlopen_mode|dlfunc|boost::dll)\\b");
   size_t count = 0;
   for_each_product_line([&](const std::string& file, const std::string& line) {
     const std::string code = line.substr(0, line.find("//"));
     if (!std::regex_search(code, call)) return;
-    if (file == "plugins/vulkan/vulkan_api.cpp") return;
+    if (file == "plugins/vulkan/vulkan_api.cpp" || file == "plugins/opencl/opencl_api.cpp") return;
     EXPECT_EQ(file, "host/registry/library.cpp") << code;
     ++count;
   });

@@ -15,7 +15,7 @@ size_of() {
 }
 
 sum=0
-for file in bin/etbackend lib/libetbackend.so plugins.d/xnnpack.so plugins.d/vulkan.so; do
+for file in bin/etbackend lib/libetbackend.so plugins.d/xnnpack.so plugins.d/vulkan.so plugins.d/opencl.so; do
   [ -f "$build/$file" ] || { echo "print_sizes: $build/$file: not found, left out" >&2; continue; }
   nbytes=$(size_of "$build/$file")
   sum=$((sum + nbytes))

@@ -75,6 +75,10 @@ use_plugin_xnnpack() {
   step "run it" prints "output 0: float32 [1, 10]" etbackend run digits.pte --random 7
 }
 
+use_plugin_opencl() {
+  step "the OpenCL loader is installed with it" prints libOpenCL.so.1 ldconfig -p
+}
+
 use_plugin_vulkan() {
   step "the Vulkan loader is installed with it" prints libvulkan.so.1 ldconfig -p
 }

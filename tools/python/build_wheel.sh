@@ -56,7 +56,7 @@ build_product() {
   say "building the product (in build/python-product)"
   # As for the packages: with the same options, the compiler cache has the objects of either. A wheel has its plugins in
   # lib, not in Debian's folder for the architecture.
-  cmake -S "$root" -B "$build" --preset package -DCMAKE_INSTALL_LIBDIR=lib -DETB_PLUGIN_VULKAN=OFF "${cmake[@]}" --log-level=NOTICE >/dev/null
+  cmake -S "$root" -B "$build" --preset package -DCMAKE_INSTALL_LIBDIR=lib -DETB_PLUGIN_VULKAN=OFF -DETB_PLUGIN_OPENCL=OFF "${cmake[@]}" --log-level=NOTICE >/dev/null
   help=$(cmake --build "$build" --target help)
   for plugin in ${plugins//;/ }; do
     if grep -q "^etb_plugin_$plugin:" <<<"$help"; then

@@ -51,7 +51,7 @@ out=$root/build/python/$sanitizer build=$root/build/python-$sanitizer
   # The flags of the presets asan and tsan, which the compiler cache may know.
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
     -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g1" -DETB_SANITIZE="$flags" -DETB_WARNINGS_AS_ERRORS=ON -DETB_BUILD_TESTS=OFF \
-    -DETB_PLUGIN_VULKAN=OFF --log-level=NOTICE >/dev/null
+    -DETB_PLUGIN_VULKAN=OFF -DETB_PLUGIN_OPENCL=OFF --log-level=NOTICE >/dev/null
   targets=(etb_shared)
   help=$(cmake --build "$build" --target help)
   if grep -q '^etb_plugin_xnnpack:' <<<"$help"; then targets+=(etb_plugin_xnnpack); fi

@@ -4,24 +4,25 @@
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 
-layout(set = 0, binding = 0) readonly buffer In { float x[]; };
-layout(set = 0, binding = 1) writeonly buffer Out { float y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;  // results
   uint height, width, out_height, out_width;
-};
+END_PUSH
 
-void main() {
+// End of part `i` of so many parts.
+uint part_end(uint i, uint size, uint parts) { return ((i + 1) * size + parts - 1) / parts; }
+
+KERNEL2(READS, float, x, WRITES, float, y) {
   uint index = linear_index();
-  if (index >= count) return;
-  uint line = index / out_width, plane = line / out_height;
-  uint column = index - line * out_width, row = line - plane * out_height;
-  uint top = row * height / out_height, bottom = ((row + 1) * height + out_height - 1) / out_height;
-  uint left = column * width / out_width, right = ((column + 1) * width + out_width - 1) / out_width;
+  if (index >= push.count) return;
+  uint line = index / push.out_width, plane = line / push.out_height;
+  uint column = index - line * push.out_width, row = line - plane * push.out_height;
+  uint top = row * push.height / push.out_height, bottom = part_end(row, push.height, push.out_height);
+  uint left = column * push.width / push.out_width, right = part_end(column, push.width, push.out_width);
   float total = 0.0;
   for (uint i = top; i < bottom; ++i) {
     precise float part = 0.0;
-    for (uint j = left; j < right; ++j) part += x[(plane * height + i) * width + j];
+    for (uint j = left; j < right; ++j) part += x[(plane * push.height + i) * push.width + j];
     total += part;
   }
   y[index] = total / float((bottom - top) * (right - left));

@@ -7,50 +7,45 @@
 #include "functions.glsl"
 
 #if BROADCAST
-layout(set = 0, binding = 0) readonly buffer A { float a[]; };
-layout(set = 0, binding = 1) readonly buffer B { float b[]; };
-layout(set = 0, binding = 2) writeonly buffer Out { float y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;  // invocations
   uint rank;
   float p0;
   uint sizes[6], a_strides[6], b_strides[6];  // of `rank` dimensions, the last one first
-};
+END_PUSH
 
-void main() {
+KERNEL3(READS, float, a, READS, float, b, WRITES, float, y) {
   uint index = linear_index();
-  if (index >= count) return;
-  uint groups = (sizes[0] + 3) / 4;
+  if (index >= push.count) return;
+  uint groups = (push.sizes[0] + 3) / 4;
   uint rest = index / groups;
   uint first = (index - rest * groups) * 4;
-  uint at = rest * sizes[0] + first, i = first * a_strides[0], j = first * b_strides[0];
-  for (uint d = 1; d < rank; ++d) {
-    uint above = rest / sizes[d];
-    uint position = rest - above * sizes[d];
-    i += position * a_strides[d];
-    j += position * b_strides[d];
+  uint at = rest * push.sizes[0] + first, i = first * push.a_strides[0], j = first * push.b_strides[0];
+  for (uint d = 1; d < push.rank; ++d) {
+    uint above = rest / push.sizes[d];
+    uint position = rest - above * push.sizes[d];
+    i += position * push.a_strides[d];
+    j += position * push.b_strides[d];
     rest = above;
   }
-  uint end = min(4, sizes[0] - first);
+  uint end = min(4u, push.sizes[0] - first);
   for (uint n = 0; n < end; ++n) {
-    y[at + n] = FUNCTION(a[i], b[j], p0);
-    i += a_strides[0];
-    j += b_strides[0];
+    y[at + n] = FUNCTION(a[i], b[j], push.p0);
+    i += push.a_strides[0];
+    j += push.b_strides[0];
   }
 }
 #else
-layout(set = 0, binding = 0) readonly buffer A { vec4 a[]; };
-layout(set = 0, binding = 1) readonly buffer B { vec4 b[]; };
-layout(set = 0, binding = 2) writeonly buffer Out { vec4 y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;  // groups of four elements
   float p0;
-};
+END_PUSH
 
-void main() {
+KERNEL3(READS, vec4, a, READS, vec4, b, WRITES, vec4, y) {
   uint i = linear_index();
-  if (i >= count) return;
+  if (i >= push.count) return;
   vec4 v = a[i], w = b[i];
-  y[i] = vec4(FUNCTION(v.x, w.x, p0), FUNCTION(v.y, w.y, p0), FUNCTION(v.z, w.z, p0), FUNCTION(v.w, w.w, p0));
+  y[i] = vec4(FUNCTION(v.x, w.x, push.p0), FUNCTION(v.y, w.y, push.p0), FUNCTION(v.z, w.z, push.p0),
+              FUNCTION(v.w, w.w, push.p0));
 }
 #endif

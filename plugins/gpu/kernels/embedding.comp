@@ -4,20 +4,17 @@
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 
-layout(set = 0, binding = 0) readonly buffer Table { float table[]; };
-layout(set = 0, binding = 1) readonly buffer Indices { uint indices[]; };
-layout(set = 0, binding = 2) writeonly buffer Out { float y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;  // results
-  uint rows, length;
+  uint rows, row_size;
   uint words;  // of an index: 2 for 64 bits, low word first
-};
+END_PUSH
 
-void main() {
+KERNEL3(READS, float, table, READS, uint, indices, WRITES, float, y) {
   uint i = linear_index();
-  if (i >= count) return;
-  uint which = i / length;
-  uint row = indices[which * words];
-  bool is_known = row < rows && (words == 1 || indices[which * words + 1] == 0);
-  y[i] = is_known ? table[row * length + (i - which * length)] : NOT_A_NUMBER;
+  if (i >= push.count) return;
+  uint which = i / push.row_size;
+  uint row = indices[which * push.words];
+  bool is_known = row < push.rows && (push.words == 1 || indices[which * push.words + 1] == 0);
+  y[i] = is_known ? table[row * push.row_size + (i - which * push.row_size)] : NOT_A_NUMBER;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of single elements. Vulkan's own exp, log and tanh may be wrong by many units in the last place, so these are
-// the formulas of the portable kernels (host/kernels/vector/math.hpp). `precise` keeps the order of their operations.
-
-
+// the formulas of the portable kernels (host/kernels/vector/math.hpp). `precise` keeps the order of their operations; for
+// OpenCL, contraction is off.
 float unary_abs(float x, float p0, float p1) { return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu); }
 float unary_neg(float x, float p0, float p1) { return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u); }
 

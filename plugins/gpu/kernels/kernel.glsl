@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beginning of every kernel: the workgroup size is constant 0 of the pipeline; NaN, infinities and signs of zeros are kept.
+// Beginning of every kernel for Vulkan; kernel.cl is the one for OpenCL. Kernels are written in what GLSL and OpenCL C have
+// in common, and in the macros and functions that both files define. The workgroup size is constant 0 of the pipeline;
+// NaN, infinities and signs of zeros are kept.
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_spirv_intrinsics : require
 
@@ -9,24 +11,41 @@ layout(local_size_x_id = 0) in;
 
 #define INFINITY uintBitsToFloat(0x7f800000u)
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
+#define UNROLL [[unroll]]
+#define ELEMENT(vector, i) (vector)[i]
+
+#define GLOBAL_X gl_GlobalInvocationID.x
+#define GROUP_Y gl_WorkGroupID.y
+#define GROUP_Z gl_WorkGroupID.z
+
+// The arguments of a dispatch, which kernels read as push.NAME.
+#define BEGIN_PUSH layout(push_constant) uniform Push {
+#define END_PUSH } push;
+
+// KERNELn(access, type, name ...) { ... }: a kernel of n buffers, each with elements of a type.
+#define READS readonly
+#define WRITES writeonly
+#define UPDATES
+#define BUFFER(index, access, type, name) layout(set = 0, binding = index) access buffer Buffer##index { type name[]; };
+#define KERNEL2(a0, t0, n0, a1, t1, n1) BUFFER(0, a0, t0, n0) BUFFER(1, a1, t1, n1) void main()
+#define KERNEL3(a0, t0, n0, a1, t1, n1, a2, t2, n2) BUFFER(2, a2, t2, n2) KERNEL2(a0, t0, n0, a1, t1, n1)
+#define KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3) \
+  BUFFER(3, a3, t3, n3) KERNEL3(a0, t0, n0, a1, t1, n1, a2, t2, n2)
+#define KERNEL6(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3, a4, t4, n4, a5, t5, n5) \
+  BUFFER(5, a5, t5, n5) BUFFER(4, a4, t4, n4) KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3)
 
 // Index of the invocation in a linear kernel, whose workgroups may have two dimensions.
 uint linear_index() {
   return (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
 }
 
-// Tests the bits: compilers may assume that x == x.
-bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
-
-// NaN stays NaN; high wins where low > high.
-float limited(float x, float low, float high) {
-  float raised = x < low ? low : x;
-  return is_nan(x) ? x : (raised > high ? high : raised);
+// Columns of an image, those outside of it replaced by the nearest inside.
+uvec4 clamped(ivec4 column, uint width) { return uvec4(clamp(column, ivec4(0), ivec4(int(width) - 1))); }
+// Numbers of four columns, with 0 outside of the image.
+vec4 zero_outside(vec4 numbers, ivec4 column, uint width, bool has_row) {
+  bvec4 is_inside = bvec4(uvec4(greaterThanEqual(column, ivec4(0))) & uvec4(lessThan(column, ivec4(int(width)))) &
+                          uvec4(has_row));
+  return mix(vec4(0), numbers, is_inside);
 }
 
-// Lavapipe of Mesa 22.3 ends all loops of an invocation after 65,535 turns together, without a word. So loops over elements
-// handle four in each turn, and plan/dispatch.hpp counts the turns.
-// `n` counts by constants, or drivers would not unroll.
-#define FOUR_EACH(first, count) for (uint first = 0; first < (count); first += 4)
-#define EACH_OF_FOUR(i, first, count) \
-  [[unroll]] for (uint n = 0, i = first; n < 4; ++n, ++i) if (i < (count))
+#include "numbers.glsl"

@@ -44,6 +44,25 @@ inline constexpr uint32_t kKernelCount = sizeof(kKernelBindings) / sizeof(kKerne
 
 constexpr uint32_t index_of(Kernel kernel) { return static_cast<uint32_t>(kernel); }
 
+// Kernels for products and convolutions.
+enum class KernelFamily : uint8_t {
+  kRegisters,  // for every device
+  kTiles,      // for CPU drivers of Vulkan: subgroups of eight, shuffles, texel buffers of 2^25 texels
+  kVectors,    // for CPU drivers of OpenCL: a tile of vectors of 16 numbers by each work-item
+};
+
+inline constexpr KernelFamily kKernelFamilies[] = {
+#define ETB_GPU_UNARY(...) KernelFamily::kRegisters,
+#define ETB_GPU_BINARY(...) KernelFamily::kRegisters, KernelFamily::kRegisters,
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+#define ETB_GPU_KERNEL(name, file, bindings, macros, family) KernelFamily::family,
+#include "plugins/gpu/kernels/kernels.def"
+#undef ETB_GPU_KERNEL
+};
+constexpr KernelFamily family_of(Kernel kernel) { return kKernelFamilies[index_of(kernel)]; }
+
 // True if invocations are counted in one dimension: workgroups may then be spread over two. Products and convolutions
 // have workgroups along three.
 constexpr bool is_linear(Kernel kernel) {
@@ -60,17 +79,17 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kTileDepthwise1:
     case Kernel::kTileDepthwise2:
     case Kernel::kTileDepthwise:
+    case Kernel::kVectorMatmul:
+    case Kernel::kVectorMatmulHalf:
+    case Kernel::kVectorMatmulRow:
+    case Kernel::kVectorConvolution:
+    case Kernel::kVectorDepthwise1:
+    case Kernel::kVectorDepthwise2:
       return false;
     default:
       return true;
   }
 }
-
-// Kernels for products and convolutions.
-enum class KernelFamily : uint8_t {
-  kRegisters,  // for every device
-  kTiles,      // for CPU drivers: subgroups of eight, shuffles, texel buffers of 2^25 texels
-};
 
 // Floats of a texel, for the bindings that a kernel reads as texel buffers. They come before the others. 0: a storage buffer.
 struct TexelBindings {

@@ -4,33 +4,29 @@
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 
-layout(set = 0, binding = 0) readonly buffer In { float x[]; };
-layout(set = 0, binding = 1) readonly buffer Weight { float weight[]; };
-layout(set = 0, binding = 2) readonly buffer Bias { float bias[]; };
-layout(set = 0, binding = 3) writeonly buffer Out { float y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;   // rows
-  uint length;  // elements of a row
+  uint row_size;  // elements of a row
   float eps;
-};
+END_PUSH
 
-void main() {
+KERNEL4(READS, float, x, READS, float, weight, READS, float, bias, WRITES, float, y) {
   uint index = linear_index();
-  if (index >= count) return;
-  uint from = index * length;
+  if (index >= push.count) return;
+  uint from = index * push.row_size;
   float total = 0.0, part = 0.0;
-  FOUR_EACH(first, length) {
-    EACH_OF_FOUR(i, first, length) part += x[from + i];
+  FOUR_EACH(first, push.row_size) {
+    EACH_OF_FOUR(i, first, push.row_size) part += x[from + i];
     if ((first & 63) == 60) {
       total += part;
       part = 0.0;
     }
   }
-  float mean = (total + part) / float(length);
+  float mean = (total + part) / float(push.row_size);
   float squares = 0.0;
   part = 0.0;
-  FOUR_EACH(first, length) {
-    EACH_OF_FOUR(i, first, length) {
+  FOUR_EACH(first, push.row_size) {
+    EACH_OF_FOUR(i, first, push.row_size) {
       float difference = x[from + i] - mean;
       part += difference * difference;
     }
@@ -39,8 +35,8 @@ void main() {
       part = 0.0;
     }
   }
-  float scale = 1.0 / sqrt((squares + part) / float(length) + eps);
-  FOUR_EACH(first, length) {
-    EACH_OF_FOUR(i, first, length) y[from + i] = (x[from + i] - mean) * scale * weight[i] + bias[i];
+  float scale = 1.0 / sqrt((squares + part) / float(push.row_size) + push.eps);
+  FOUR_EACH(first, push.row_size) {
+    EACH_OF_FOUR(i, first, push.row_size) y[from + i] = (x[from + i] - mean) * scale * weight[i] + bias[i];
   }
 }

@@ -4,29 +4,27 @@
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 
-layout(set = 0, binding = 0) readonly buffer In { float x[]; };
-layout(set = 0, binding = 1) writeonly buffer Out { float y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;  // results
   uint rank;
   float value;
   uint sizes[6];     // of the result, the last dimension first
   uint in_sizes[6];  // of the tensor
   int before[6];
-};
+END_PUSH
 
-void main() {
+KERNEL2(READS, float, x, WRITES, float, y) {
   uint index = linear_index();
-  if (index >= count) return;
+  if (index >= push.count) return;
   uint rest = index, from = 0, stride = 1;
   bool is_inside = true;
-  for (uint d = 0; d < rank; ++d) {
-    uint above = rest / sizes[d];
-    int position = int(rest - above * sizes[d]) - before[d];
-    is_inside = is_inside && position >= 0 && position < int(in_sizes[d]);
+  for (uint d = 0; d < push.rank; ++d) {
+    uint above = rest / push.sizes[d];
+    int position = int(rest - above * push.sizes[d]) - push.before[d];
+    is_inside = is_inside && position >= 0 && position < int(push.in_sizes[d]);
     from += uint(position) * stride;
-    stride *= in_sizes[d];
+    stride *= push.in_sizes[d];
     rest = above;
   }
-  y[index] = is_inside ? x[from] : value;
+  y[index] = is_inside ? x[from] : push.value;
 }

@@ -5,22 +5,20 @@
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 
-layout(set = 0, binding = 0) readonly buffer In { float x[]; };
-layout(set = 0, binding = 1) writeonly buffer Out { float y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;                      // results
   uint reduced;                    // elements of each
   uint kept_rank, rank;            // of the results, and of all
   uint sizes[6], strides[6];       // kept dimensions, then reduced ones; of each kind the last one first
-};
+END_PUSH
 
-void main() {
+KERNEL2(READS, float, x, WRITES, float, y) {
   uint index = linear_index();
-  if (index >= count) return;
+  if (index >= push.count) return;
   uint from = 0, rest = index;
-  for (uint d = 0; d < kept_rank; ++d) {
-    uint above = rest / sizes[d];
-    from += (rest - above * sizes[d]) * strides[d];
+  for (uint d = 0; d < push.kept_rank; ++d) {
+    uint above = rest / push.sizes[d];
+    from += (rest - above * push.sizes[d]) * push.strides[d];
     rest = above;
   }
 #if REDUCTION < 2
@@ -28,13 +26,14 @@ void main() {
 #else
   float total = REDUCTION == 2 ? -INFINITY : INFINITY;
 #endif
-  uint inner = rank > kept_rank ? sizes[kept_rank] : 1, step = rank > kept_rank ? strides[kept_rank] : 0;
-  for (uint outer = 0; outer * inner < reduced; ++outer) {
+  bool has_inner = push.rank > push.kept_rank;
+  uint inner = has_inner ? push.sizes[push.kept_rank] : 1, step = has_inner ? push.strides[push.kept_rank] : 0;
+  for (uint outer = 0; outer * inner < push.reduced; ++outer) {
     uint at = from;
     rest = outer;
-    for (uint d = kept_rank + 1; d < rank; ++d) {
-      uint above = rest / sizes[d];
-      at += (rest - above * sizes[d]) * strides[d];
+    for (uint d = push.kept_rank + 1; d < push.rank; ++d) {
+      uint above = rest / push.sizes[d];
+      at += (rest - above * push.sizes[d]) * push.strides[d];
       rest = above;
     }
     FOUR_EACH(first, inner) {
@@ -61,7 +60,7 @@ void main() {
 #endif
   }
 #if REDUCTION == 1
-  total /= float(reduced);
+  total /= float(push.reduced);
 #endif
   y[index] = total;
 }

@@ -5,24 +5,22 @@
 #include "kernel.glsl"
 #include "functions.glsl"
 
-layout(set = 0, binding = 0) readonly buffer In { float x[]; };
-layout(set = 0, binding = 1) buffer Out { float y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;   // rows
-  uint length;  // elements of a row
+  uint row_size;  // elements of a row
   uint inner;   // distance of its elements
-};
+END_PUSH
 
-void main() {
+KERNEL2(READS, float, x, UPDATES, float, y) {
   uint index = linear_index();
-  if (index >= count) return;
-  uint outer = index / inner;
-  uint from = outer * length * inner + (index - outer * inner);
+  if (index >= push.count) return;
+  uint outer = index / push.inner;
+  uint from = outer * push.row_size * push.inner + (index - outer * push.inner);
   float largest = -INFINITY;
   bool has_nan = false;
-  FOUR_EACH(first, length) {
-    EACH_OF_FOUR(i, first, length) {
-      float element = x[from + i * inner];
+  FOUR_EACH(first, push.row_size) {
+    EACH_OF_FOUR(i, first, push.row_size) {
+      float element = x[from + i * push.inner];
       has_nan = has_nan || is_nan(element);
       largest = element > largest ? element : largest;
     }
@@ -30,11 +28,11 @@ void main() {
   // A row of only -infinity is NaN, like one with infinity or NaN.
   if (has_nan || largest == INFINITY || largest == -INFINITY) largest = NOT_A_NUMBER;
   float total = 0.0, part = 0.0;
-  FOUR_EACH(first, length) {
-    EACH_OF_FOUR(i, first, length) {
-      float power = exponential(x[from + i * inner] - largest);
+  FOUR_EACH(first, push.row_size) {
+    EACH_OF_FOUR(i, first, push.row_size) {
+      float power = exponential(x[from + i * push.inner] - largest);
 #if !LOGARITHM
-      y[from + i * inner] = power;
+      y[from + i * push.inner] = power;
 #endif
       part += power;
     }
@@ -46,12 +44,12 @@ void main() {
   total += part;
 #if LOGARITHM
   float offset = logarithm(total);
-  FOUR_EACH(first, length) {
-    EACH_OF_FOUR(i, first, length) y[from + i * inner] = (x[from + i * inner] - largest) - offset;
+  FOUR_EACH(first, push.row_size) {
+    EACH_OF_FOUR(i, first, push.row_size) y[from + i * push.inner] = (x[from + i * push.inner] - largest) - offset;
   }
 #else
-  FOUR_EACH(first, length) {
-    EACH_OF_FOUR(i, first, length) y[from + i * inner] = y[from + i * inner] / total;
+  FOUR_EACH(first, push.row_size) {
+    EACH_OF_FOUR(i, first, push.row_size) y[from + i * push.inner] = y[from + i * push.inner] / total;
   }
 #endif
 }

@@ -5,16 +5,15 @@
 #include "kernel.glsl"
 #include "functions.glsl"
 
-layout(set = 0, binding = 0) readonly buffer In { vec4 x[]; };
-layout(set = 0, binding = 1) writeonly buffer Out { vec4 y[]; };
-layout(push_constant) uniform Push {
+BEGIN_PUSH
   uint count;  // groups of four elements
   float p0, p1;
-};
+END_PUSH
 
-void main() {
+KERNEL2(READS, vec4, x, WRITES, vec4, y) {
   uint i = linear_index();
-  if (i >= count) return;
+  if (i >= push.count) return;
   vec4 v = x[i];
-  y[i] = vec4(FUNCTION(v.x, p0, p1), FUNCTION(v.y, p0, p1), FUNCTION(v.z, p0, p1), FUNCTION(v.w, p0, p1));
+  y[i] = vec4(FUNCTION(v.x, push.p0, push.p1), FUNCTION(v.y, push.p0, push.p1), FUNCTION(v.z, push.p0, push.p1),
+              FUNCTION(v.w, push.p0, push.p1));
 }

@@ -173,6 +173,10 @@ void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node
        convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kProduct);
   if (is_product && family == KernelFamily::kTiles) {
     kernels[index_of(Kernel::kTileMatmul)] = kernels[index_of(Kernel::kTileMatmulEdge)] = true;
+  } else if (is_product && family == KernelFamily::kVectors) {
+    for (const Kernel kernel : {Kernel::kVectorMatmul, Kernel::kVectorMatmulHalf, Kernel::kVectorMatmulRow,
+                                Kernel::kMatmulNarrow, Kernel::kMatmulNarrowEdge})
+      kernels[index_of(kernel)] = true;
   } else if (is_product) {
     for (const Kernel kernel :
          {Kernel::kMatmulWide, Kernel::kMatmulWideEdge, Kernel::kMatmulNarrow, Kernel::kMatmulNarrowEdge})

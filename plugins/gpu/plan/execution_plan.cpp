@@ -39,7 +39,7 @@ Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
   return {};
 }
 
-Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family) {
+Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, uint64_t alignment) {
   ExecutionPlan plan;
   plan.family = family;
   plan.graph = std::move(graph);
@@ -55,8 +55,7 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family) {
     bounds.push_back(plan.graph.values[i].shape);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
-  ETB_ASSIGN(plan.memory,
-             plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, kMostOffsetAlignment));
+  ETB_ASSIGN(plan.memory, plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, alignment));
   make_dispatches(plan.graph, family, plan.bounds, plan.aliases, plan.dispatches);
   ETB_TRY(check_groups(plan));
   const auto& locations = plan.memory.locations;

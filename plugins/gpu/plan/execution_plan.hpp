@@ -24,9 +24,6 @@ struct ExecutionPlan {
   std::array<bool, kKernelCount> uses_kernel = {};
 };
 
-// Checks a payload's graph and plans it. A plan of kRegisters suits every device, and is within the limits of kTiles.
-[[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph,
-                                                        KernelFamily family = KernelFamily::kRegisters);
 // Checks that kernels of a device can read each value as a buffer of at most so many bytes.
 [[nodiscard]] Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes);
 
@@ -35,6 +32,12 @@ inline constexpr uint64_t kLeastRangeBytes = uint64_t{1} << 27;
 inline constexpr uint64_t kMostOffsetAlignment = 256;
 inline constexpr uint32_t kMaxGroups = 65535;   // workgroups along a dimension
 inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
+
+// Checks a payload's graph and plans it. A plan of kRegisters suits every device, and is within the limits of the other
+// families. `alignment`: of offsets of values, a power of two.
+[[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph,
+                                                        KernelFamily family = KernelFamily::kRegisters,
+                                                        uint64_t alignment = kMostOffsetAlignment);
 
 // The sizes of values for given sizes of the inputs, in memory that is allocated once. The sizes must be within the bounds.
 class ShapeSolver {

@@ -57,7 +57,13 @@ void dispatch_tile_product(const NodeDispatch& context, const Product& product,
                            const ProductOperands& operands);
 void dispatch_tile_convolution(const NodeDispatch& context, bool is_depthwise);
 
-// products.cpp: the arguments of a convolution, which both families share.
+// vectors.cpp: the family kVectors of the two. It has no kernel for some depthwise convolutions.
+void dispatch_vector_product(const NodeDispatch& context, const Product& product,
+                             const ProductOperands& operands);
+bool has_vector_convolution(const NodeDispatch& context, bool is_depthwise);
+void dispatch_vector_convolution(const NodeDispatch& context, bool is_depthwise);
+
+// products.cpp: the arguments of a convolution, which all families share.
 void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise);
 
 // products.cpp: which kernel family a convolution takes, by its weight and attributes alone.

@@ -24,4 +24,8 @@ struct ProductOperands {
 // Binds the operands and adds the arguments.
 void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands);
 
+// Adds the dispatch of a product by a kernel of kRegisters.
+void dispatch_register_product(const NodeDispatch& context, const Product& product,
+                               const ProductOperands& operands);
+
 }  // namespace etb::gpu

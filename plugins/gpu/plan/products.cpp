@@ -9,16 +9,14 @@ namespace etb::gpu {
 namespace {
 
 void add_product(const NodeDispatch& context, const Product& product, const ProductOperands& operands) {
-  if (context.family == KernelFamily::kTiles) return dispatch_tile_product(context, product, operands);
-  const bool is_whole = product.columns % 4 == 0 && product.b_row % 4 == 0 && product.b_batch % 4 == 0;
-  const bool is_wide = product.rows > 4 && product.columns > 32;
-  Dispatch& dispatch =
-      context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
-                                : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
-  bind_product(dispatch, product, operands);
-  dispatch.turns = product.depth;
-  dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
-                    product.batch};
+  switch (context.family) {
+    case KernelFamily::kRegisters:
+      return dispatch_register_product(context, product, operands);
+    case KernelFamily::kTiles:
+      return dispatch_tile_product(context, product, operands);
+    case KernelFamily::kVectors:
+      return dispatch_vector_product(context, product, operands);
+  }
 }
 
 // A convolution of windows of one element: for each image, filters times pixels.
@@ -41,6 +39,19 @@ void dispatch_pointwise(const NodeDispatch& context) {
 }
 
 }  // namespace
+
+void dispatch_register_product(const NodeDispatch& context, const Product& product,
+                               const ProductOperands& operands) {
+  const bool is_whole = product.columns % 4 == 0 && product.b_row % 4 == 0 && product.b_batch % 4 == 0;
+  const bool is_wide = product.rows > 4 && product.columns > 32;
+  Dispatch& dispatch =
+      context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
+                                : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
+  bind_product(dispatch, product, operands);
+  dispatch.turns = product.depth;
+  dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
+                    product.batch};
+}
 
 void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands) {
   const bool has_bias = operands.bias != kNoValue;
@@ -132,6 +143,8 @@ void dispatch_convolution(const NodeDispatch& context) {
   if (kind == ConvolutionKind::kProduct) return dispatch_pointwise(context);
   const bool is_depthwise = kind == ConvolutionKind::kDepthwise;
   if (context.family == KernelFamily::kTiles) return dispatch_tile_convolution(context, is_depthwise);
+  if (context.family == KernelFamily::kVectors && has_vector_convolution(context, is_depthwise))
+    return dispatch_vector_convolution(context, is_depthwise);
   Dispatch& dispatch = context.add_empty(is_depthwise ? Kernel::kDepthwiseConvolution : Kernel::kConvolution);
   bind_convolution(context, dispatch, is_depthwise);
   const auto groups = static_cast<uint32_t>(context.number(field::kGroups));

@@ -7,14 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "etb/static_plugins.h"
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/testing/tested_plugin.hpp"
 
-extern "C" {
-ETB_DECLARE_STATIC_PLUGIN(vulkan);
-}
-
-namespace etb::vulkan {
+namespace etb::gpu {
 
 inline std::vector<float> random_floats(size_t count) {
   std::vector<float> made(count);
@@ -30,12 +26,12 @@ class FloatRun {
  public:
   // `kernels`: value of that option of the delegate. `graph`: static sizes, one output. A constant's key is its number of
   // elements.
-  FloatRun(const gpu::GpuGraph& graph, const gpu::Shape& output, const char* kernels) {
+  FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels) {
     if (table_->init(&kHost, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
     for (const uint32_t id : graph.inputs)
       add_tensor(graph.value(id).shape, random_floats(graph.value(id).shape.numel()));
     add_tensor(output, std::vector<float>(output.numel()));
-    const std::vector<std::byte> payload = gpu::write_payload(graph);
+    const std::vector<std::byte> payload = write_payload(graph);
     etb_payload_view view{};
     view.struct_size = ETB_INIT_SIZE(etb_payload_view);
     view.data = payload.data();
@@ -102,7 +98,7 @@ class FloatRun {
   };
   using Constants = std::map<std::string, std::vector<float>>;
 
-  void add_tensor(const gpu::Shape& shape, std::vector<float> data) {
+  void add_tensor(const Shape& shape, std::vector<float> data) {
     tensors_.push_back({{shape.sizes.begin(), shape.sizes.begin() + shape.rank}, std::move(data)});
   }
   static etb_status ETB_CALL get_constant(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
@@ -116,7 +112,7 @@ class FloatRun {
   static constexpr etb_host kHost = {
       ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, find_service, nullptr};
 
-  const etb_plugin_table* table_ = etb_plugin_query_vulkan(&kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+  const etb_plugin_table* table_ = tested_plugin().query(&kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
   etb_error error_ = ETB_ERROR_INIT;
   etb_plugin* plugin_ = nullptr;
   etb_delegate* delegate_ = nullptr;
@@ -125,4 +121,4 @@ class FloatRun {
   Constants constants_;
 };
 
-}  // namespace etb::vulkan
+}  // namespace etb::gpu

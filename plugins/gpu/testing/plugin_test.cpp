@@ -8,17 +8,12 @@
 #include <cmath>
 #include <thread>
 
-#include "etb/static_plugins.h"
 #include "plugins/gpu/graph/payload.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
-#include "plugins/vulkan/instance.hpp"
+#include "plugins/gpu/testing/tested_plugin.hpp"
 
-extern "C" {
-ETB_DECLARE_STATIC_PLUGIN(vulkan);
-}
-
-namespace etb::vulkan {
+namespace etb::gpu {
 namespace {
 
 using testing::ElementsAre;
@@ -53,21 +48,24 @@ struct Floats {
   etb_tensor raw{};
 };
 
-class VulkanPlugin : public testing::Test {
+class PluginOfGpus : public testing::Test {
  protected:
+  using Uuid = std::array<uint8_t, 16>;
+
   void SetUp() override {
     ASSERT_EQ(table_->init(&kHost, nullptr, 0, &plugin_, &error_), ETB_OK) << error_.text;
-    const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, &device_count_,
-                                  [](void* ctx, const etb_device_info*) {
-                                    ++*static_cast<int*>(ctx);
+    const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, &devices_,
+                                  [](void* ctx, const etb_device_info* info) {
+                                    Uuid& uuid = static_cast<std::vector<Uuid>*>(ctx)->emplace_back();
+                                    std::copy_n(info->uuid, uuid.size(), uuid.begin());
                                     return etb_status{ETB_OK};
                                   }};
     ASSERT_EQ(table_->device->enumerate(plugin_, &sink, &error_), ETB_OK) << error_.text;
-    if (device_count_ == 0) GTEST_SKIP() << "no Vulkan device: install mesa-vulkan-drivers";
+    if (devices_.empty()) GTEST_SKIP() << tested_plugin().hint;
   }
   void TearDown() override { EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text; }
 
-  etb_status create(const std::vector<std::byte>& payload, etb_delegate** out) {
+  etb_status create(const std::vector<std::byte>& payload, etb_delegate** out, etb_device* device = nullptr) {
     etb_payload_view view{};
     view.struct_size = ETB_INIT_SIZE(etb_payload_view);
     view.data = payload.data();
@@ -77,6 +75,7 @@ class VulkanPlugin : public testing::Test {
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.payload = &view;
     args.named_data = &named;
+    args.device = device;
     return table_->delegate->create(plugin_, &args, out, &error_);
   }
 
@@ -109,15 +108,15 @@ class VulkanPlugin : public testing::Test {
     return out;
   }
 
-  const etb_plugin_table* table_ = etb_plugin_query_vulkan(&kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+  const etb_plugin_table* table_ = tested_plugin().query(&kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
   etb_plugin* plugin_ = nullptr;
   etb_error error_ = ETB_ERROR_INIT;
-  int device_count_ = 0;
+  std::vector<Uuid> devices_;
 };
 
-TEST_F(VulkanPlugin, RunsAPayloadForSizesThatChange) {
+TEST_F(PluginOfGpus, RunsAPayloadForSizesThatChange) {
   etb_delegate* delegate = nullptr;
-  ASSERT_EQ(create(gpu::write_payload(gpu::layer_graph()), &delegate), ETB_OK) << error_.text;
+  ASSERT_EQ(create(write_payload(layer_graph()), &delegate), ETB_OK) << error_.text;
   etb_context* context = nullptr;
   ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK) << error_.text;
   for (const int64_t rows : {8, 1, 5, 0, 8}) {
@@ -128,9 +127,9 @@ TEST_F(VulkanPlugin, RunsAPayloadForSizesThatChange) {
   EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
 }
 
-TEST_F(VulkanPlugin, ContextsOfOneDelegateRunAtTheSameTime) {
+TEST_F(PluginOfGpus, ContextsOfOneDelegateRunAtTheSameTime) {
   etb_delegate* delegate = nullptr;
-  ASSERT_EQ(create(gpu::write_payload(gpu::layer_graph()), &delegate), ETB_OK) << error_.text;
+  ASSERT_EQ(create(write_payload(layer_graph()), &delegate), ETB_OK) << error_.text;
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([this, delegate, t] {
@@ -150,31 +149,51 @@ TEST_F(VulkanPlugin, ContextsOfOneDelegateRunAtTheSameTime) {
   EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
 }
 
+// PoCL has two devices here, see opencl_test.cpp.
+TEST_F(PluginOfGpus, RunsOnAllDevicesAtTheSameTime) {
+  std::vector<etb_device*> opened;
+  std::vector<etb_delegate*> delegates;
+  for (const Uuid& uuid : devices_) {
+    ASSERT_EQ(table_->device->open(plugin_, uuid.data(), nullptr, 0, &opened.emplace_back(), &error_), ETB_OK)
+        << error_.text;
+    ASSERT_EQ(create(write_payload(layer_graph()), &delegates.emplace_back(), opened.back()), ETB_OK)
+        << error_.text;
+  }
+  std::vector<std::thread> threads;
+  for (etb_delegate* delegate : delegates) {
+    threads.emplace_back([this, delegate] {
+      etb_error error = ETB_ERROR_INIT;
+      etb_context* context = nullptr;
+      ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error), ETB_OK)
+          << error.text;
+      for (int i = 0; i < 20; ++i) {
+        const auto number = static_cast<float>(i);
+        EXPECT_EQ(run_layer(table_, context, 1 + i % 8, number), expected_layer(1 + i % 8, number));
+      }
+      EXPECT_EQ(table_->delegate->context_destroy(context, &error), ETB_OK);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (etb_delegate* delegate : delegates) EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+  for (etb_device* device : opened) EXPECT_EQ(table_->device->close(device, &error_), ETB_OK);
+}
+
 struct SeenEvent {
   std::string name;
   uint64_t begin = 0, end = 0;
 };
 
-// True if all devices write time stamps, asked without the delegate that is tested.
-bool has_timestamps() {
-  const auto instance = Instance::make();
-  if (!instance) return false;
-  std::vector<std::string> reasons;
-  const auto devices = (*instance)->find_devices(reasons);
-  return devices && std::ranges::all_of(*devices, [](const DeviceFacts& facts) { return facts.timestamp_bits != 0; });
-}
-
-TEST_F(VulkanPlugin, ReportsAnEventForEachNodeWhileTheHostProfiles) {
-  if (!has_timestamps()) GTEST_SKIP() << "a device without time stamps";
+TEST_F(PluginOfGpus, ReportsAnEventForEachNodeWhileTheHostProfiles) {
+  if (!tested_plugin().has_timestamps()) GTEST_SKIP() << "a device without time stamps";
   etb_delegate* delegate = nullptr;
-  ASSERT_EQ(create(gpu::write_payload(gpu::layer_graph()), &delegate), ETB_OK) << error_.text;
+  ASSERT_EQ(create(write_payload(layer_graph()), &delegate), ETB_OK) << error_.text;
   etb_context* context = nullptr;
   ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK) << error_.text;
   std::vector<std::string> expected;
-  const auto plan = gpu::make_execution_plan(gpu::layer_graph());
+  const auto plan = make_execution_plan(layer_graph());
   ASSERT_TRUE(plan);
-  for (const gpu::Dispatch& dispatch : plan->dispatches) {
-    const std::string name = gpu::event_name(plan->graph.nodes[dispatch.node]);
+  for (const Dispatch& dispatch : plan->dispatches) {
+    const std::string name = event_name(plan->graph.nodes[dispatch.node]);
     if (expected.empty() || expected.back() != name) expected.push_back(name);
   }
   ASSERT_GT(expected.size(), 1u);
@@ -209,30 +228,30 @@ TEST_F(VulkanPlugin, ReportsAnEventForEachNodeWhileTheHostProfiles) {
   EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
 }
 
-TEST_F(VulkanPlugin, NamesTheConstantThatTheProgramLacks) {
-  gpu::GpuGraph graph = gpu::layer_graph();
-  for (gpu::GpuValue& value : graph.values)
+TEST_F(PluginOfGpus, NamesTheConstantThatTheProgramLacks) {
+  GpuGraph graph = layer_graph();
+  for (GpuValue& value : graph.values)
     if (!value.key.empty()) value.key = "absent";
   etb_delegate* delegate = nullptr;
-  EXPECT_EQ(create(gpu::write_payload(graph), &delegate), ETB_NOT_FOUND);
-  for (gpu::GpuValue& value : graph.values)
+  EXPECT_EQ(create(write_payload(graph), &delegate), ETB_NOT_FOUND);
+  for (GpuValue& value : graph.values)
     if (!value.key.empty()) value.key = "w", value.shape.sizes[0] = 4;
-  EXPECT_EQ(create(gpu::write_payload(graph), &delegate), ETB_INVALID_DATA);
+  EXPECT_EQ(create(write_payload(graph), &delegate), ETB_INVALID_DATA);
   EXPECT_THAT(error_.text, HasSubstr("named data 'w' of 48 bytes, expected 64"));
 }
 
-TEST_F(VulkanPlugin, RejectsAPayloadThatWasCut) {
-  std::vector<std::byte> payload = gpu::write_payload(gpu::layer_graph());
+TEST_F(PluginOfGpus, RejectsAPayloadThatWasCut) {
+  std::vector<std::byte> payload = write_payload(layer_graph());
   payload.resize(payload.size() / 2);
   etb_delegate* delegate = nullptr;
   EXPECT_EQ(create(payload, &delegate), ETB_INVALID_DATA);
 }
 
-TEST_F(VulkanPlugin, DoesNotOpenADeviceThatIsNotThere) {
+TEST_F(PluginOfGpus, DoesNotOpenADeviceThatIsNotThere) {
   const uint8_t uuid[16] = {1, 2, 3};
   etb_device* device = nullptr;
   EXPECT_EQ(table_->device->open(plugin_, uuid, nullptr, 0, &device, &error_), ETB_NOT_FOUND);
 }
 
 }  // namespace
-}  // namespace etb::vulkan
+}  // namespace etb::gpu

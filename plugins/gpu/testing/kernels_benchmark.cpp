@@ -3,17 +3,15 @@
 // driver included. Argument 0: the kernels for GPUs ("registers"); 1: those that suit the device ("auto").
 #include <benchmark/benchmark.h>
 
+#include "plugins/gpu/testing/float_run.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
-#include "plugins/vulkan/testing/float_run.hpp"
 
-namespace etb::vulkan {
+namespace etb::gpu {
 namespace {
-
-using gpu::shape_of;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-void measure(benchmark::State& state, const gpu::GpuGraph& graph, const gpu::Shape& output) {
+void measure(benchmark::State& state, const GpuGraph& graph, const Shape& output) {
   FloatRun run(graph, output, state.range(0) == 0 ? "registers" : "auto");
   if (!run.run()) return state.SkipWithError(run.error());  // drivers compile at the first run
   for (auto _ : state)
@@ -21,10 +19,9 @@ void measure(benchmark::State& state, const gpu::GpuGraph& graph, const gpu::Sha
 }
 
 void product(benchmark::State& state) {
-  gpu::GpuGraph graph;
+  GpuGraph graph;
   const uint32_t a = add_input(graph, shape_of({1024, 1024})), b = add_input(graph, shape_of({1024, 1024}));
-  graph.outputs.push_back(
-      add_node(graph, gpu::Operator::kMatmul, {a, b}, {0}, {1, 1, -kInfinity, kInfinity}));
+  graph.outputs.push_back(add_node(graph, Operator::kMatmul, {a, b}, {0}, {1, 1, -kInfinity, kInfinity}));
   measure(state, graph, shape_of({1024, 1024}));
 }
 
@@ -32,11 +29,11 @@ void convolve(benchmark::State& state, uint32_t inputs, uint32_t channels, uint3
               uint32_t kernel, int32_t stride) {
   const int32_t padding = static_cast<int32_t>(kernel / 2);
   const uint32_t out = (size - 1) / static_cast<uint32_t>(stride) + 1;
-  const gpu::Shape filters = shape_of({channels, inputs / groups, kernel, kernel});
-  gpu::GpuGraph graph;
+  const Shape filters = shape_of({channels, inputs / groups, kernel, kernel});
+  GpuGraph graph;
   const uint32_t x = add_input(graph, shape_of({1, inputs, size, size})),
                  weight = add_constant(graph, filters, std::to_string(filters.numel()));
-  graph.outputs.push_back(add_node(graph, gpu::Operator::kConvolution, {x, weight},
+  graph.outputs.push_back(add_node(graph, Operator::kConvolution, {x, weight},
                                    {stride, stride, padding, padding, 1, 1, static_cast<int32_t>(groups)},
                                    {0, 6}));
   measure(state, graph, shape_of({1, channels, out, out}));
@@ -59,4 +56,4 @@ ETB_MEASURE(depthwise);
 ETB_MEASURE(depthwise_2);
 
 }  // namespace
-}  // namespace etb::vulkan
+}  // namespace etb::gpu

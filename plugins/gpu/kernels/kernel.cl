@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Beginning of every kernel for OpenCL: the words of kernel.glsl in OpenCL C 1.2. Kernels are built with
+// -cl-single-precision-constant, so that 0.5 is a float. The build appends numbers.glsl and, where a kernel includes it,
+// functions.glsl.
+#define NOT_A_NUMBER as_float(0x7fc00000u)
+#define UNROLL _Pragma("unroll")
+#define ELEMENT(vector, i) (((float*)&(vector))[i])
+
+#define GLOBAL_X ((uint)get_global_id(0))
+#define GROUP_Y ((uint)get_group_id(1))
+#define GROUP_Z ((uint)get_group_id(2))
+
+typedef int4 ivec4;
+typedef uint4 uvec4;
+typedef float4 vec4;
+#define ivec4(...) ((int4)(__VA_ARGS__))
+#define uvec4(...) ((uint4)(__VA_ARGS__))
+#define vec4(...) ((float4)(__VA_ARGS__))
+#define int(x) ((int)(x))
+#define uint(x) ((uint)(x))
+#define float(x) ((float)(x))
+#define floatBitsToUint as_uint
+#define intBitsToFloat as_float
+#define uintBitsToFloat as_float
+#define roundEven rint
+#undef abs
+#define abs fabs
+#define precise  // functions.glsl is compiled without contraction
+
+#define BEGIN_PUSH typedef struct {
+#define END_PUSH } Push;
+
+#define READS __global const
+#define WRITES __global
+#define UPDATES __global
+#define BUFFERS2(a0, t0, n0, a1, t1, n1) a0 t0 *restrict n0, a1 t1 *restrict n1
+#define BUFFERS3(a0, t0, n0, a1, t1, n1, a2, t2, n2) BUFFERS2(a0, t0, n0, a1, t1, n1), a2 t2 *restrict n2
+#define BUFFERS4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3) \
+  BUFFERS2(a0, t0, n0, a1, t1, n1), BUFFERS2(a2, t2, n2, a3, t3, n3)
+#define KERNEL2(a0, t0, n0, a1, t1, n1) \
+  __kernel void KERNEL_NAME(BUFFERS2(a0, t0, n0, a1, t1, n1), const Push push)
+#define KERNEL3(a0, t0, n0, a1, t1, n1, a2, t2, n2) \
+  __kernel void KERNEL_NAME(BUFFERS3(a0, t0, n0, a1, t1, n1, a2, t2, n2), const Push push)
+#define KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3) \
+  __kernel void KERNEL_NAME(BUFFERS4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3), const Push push)
+#define KERNEL6(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3, a4, t4, n4, a5, t5, n5)                          \
+  __kernel void KERNEL_NAME(BUFFERS4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3),                            \
+                            BUFFERS2(a4, t4, n4, a5, t5, n5), const Push push)
+
+uint linear_index() { return (uint)(get_global_id(1) * get_global_size(0) + get_global_id(0)); }
+
+uint4 clamped(int4 column, uint width) {
+  return as_uint4(clamp(column, (int4)(0), (int4)((int)width - 1)));  // Oclgrind reads scalars here as if they had lanes
+}
+float4 zero_outside(float4 numbers, int4 column, uint width, bool has_row) {
+  int4 is_inside = (column >= 0) & (column < (int)width) & (int4)(has_row ? -1 : 0);
+  return select((float4)(0), numbers, is_inside);
+}
+
+// limited() of numbers.glsl for vectors: comparisons with NaN are false.
+float16 limited16(float16 x, float low, float high) {
+  float16 raised = select(x, (float16)(low), x < low);
+  return select(raised, (float16)(high), raised > high);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gpu/run/constants.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace etb::gpu {
+
+namespace {
+
+// Returns the bytes of a constant in the program: at least as many as its sizes say.
+Result<Payload> named_bytes(const GpuValue& value, const NamedData& data) {
+  ETB_ASSIGN(Payload bytes, data.get(value.key.c_str()));
+  const uint64_t expected = value.shape.numel() * nbytes_of(value.type);
+  if (bytes.bytes().size() < expected)
+    return make_error(Code::INVALID_DATA, "named data '" + value.key + "' of " +
+                                              std::to_string(bytes.bytes().size()) + " bytes, expected " +
+                                              std::to_string(expected));
+  return bytes;
+}
+
+// Returns the numbers of a constant, as the program stores them.
+Result<std::vector<float>> numbers_of(const GpuValue& value, const NamedData& data) {
+  if (value.role == ValueRole::kInline) return value.floats;
+  std::vector<float> numbers(value.shape.numel());
+  ETB_ASSIGN(const Payload bytes, named_bytes(value, data));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.bytes().data(), numbers.size() * sizeof(float));
+  return numbers;
+}
+
+// Returns the numbers of a value that a batch norm is folded into; nothing for other values.
+Result<std::vector<float>> folded_numbers(const ExecutionPlan& plan, uint32_t value, const NamedData& data) {
+  for (const BatchNormFold& fold : plan.folds) {
+    if (fold.filters != value && fold.new_bias != value) continue;
+    const auto numbers = [&](uint32_t id) { return numbers_of(plan.graph.value(id), data); };
+    ETB_ASSIGN(const std::vector<float> weight, numbers(fold.weight));
+    ETB_ASSIGN(const std::vector<float> bias, numbers(fold.bias));
+    ETB_ASSIGN(const std::vector<float> mean, numbers(fold.mean));
+    ETB_ASSIGN(const std::vector<float> variance, numbers(fold.variance));
+    const BatchNormNumbers norm{weight, bias, mean, variance, fold.eps};
+    std::vector<float> made(weight.size(), 0.0f);
+    if (fold.filters == value) {
+      ETB_ASSIGN(made, numbers(value));
+      fold_filters(norm, made);
+      return made;
+    }
+    if (fold.convolution_bias != kNoValue) {
+      ETB_ASSIGN(made, numbers(fold.convolution_bias));
+    }
+    fold_bias(norm, made);
+    return made;
+  }
+  return std::vector<float>();
+}
+
+}  // namespace
+
+Status write_constants(const ExecutionPlan& plan, const NamedData& data, std::byte* to) {
+  for (const PackedConstant& constant : plan.constants) {
+    const GpuValue& value = plan.graph.value(constant.value);
+    std::byte* at = to + plan.memory.locations[constant.value].offset;
+    ETB_ASSIGN(const std::vector<float> folded, folded_numbers(plan, constant.value, data));
+    if (!folded.empty()) {
+      pack(constant, value.shape, std::as_bytes(std::span(folded)).data(), reinterpret_cast<float*>(at));
+      continue;
+    }
+    if (value.role == ValueRole::kInline) {
+      std::memcpy(at, value.floats.data(), value.floats.size() * sizeof(float));
+      continue;
+    }
+    ETB_ASSIGN(const Payload bytes, named_bytes(value, data));
+    if (constant.packing == Packing::kPlain) {
+      std::memcpy(at, bytes.bytes().data(), value.shape.numel() * nbytes_of(value.type));
+    } else {
+      pack(constant, value.shape, bytes.bytes().data(), reinterpret_cast<float*>(at));
+    }
+  }
+  return {};
+}
+
+}  // namespace etb::gpu

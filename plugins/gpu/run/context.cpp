@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/gpu/run/context.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "etb/cpp/values.hpp"
+
+namespace etb::gpu {
+
+namespace {
+
+etb_dtype dtype_of(DataType type) {
+  return type == DataType::kInt64   ? ETB_DTYPE_INT64
+         : type == DataType::kInt32 ? ETB_DTYPE_INT32
+                                    : ETB_DTYPE_FLOAT32;
+}
+
+// Returns the bytes of a contiguous tensor of the value's type.
+Result<std::span<const std::byte>> bytes_of(const Tensor& tensor, DataType type) {
+  const auto as_bytes = [](auto elements) -> Result<std::span<const std::byte>> {
+    if (!elements) return tl::make_unexpected(std::move(elements).error());
+    return std::as_bytes(*elements);
+  };
+  switch (type) {
+    case DataType::kFloat32:
+      return as_bytes(tensor.data<float>());
+    case DataType::kInt32:
+      return as_bytes(tensor.data<int32_t>());
+    case DataType::kInt64:
+      return as_bytes(tensor.data<int64_t>());
+  }
+  return make_error(Code::INTERNAL, "a value of an unknown type");
+}
+
+std::array<int64_t, kMaxRank> sizes_of(const Shape& shape) {
+  std::array<int64_t, kMaxRank> sizes{};
+  std::copy_n(shape.sizes.begin(), shape.rank, sizes.begin());
+  return sizes;
+}
+
+}  // namespace
+
+GpuContext::GpuContext(const ExecutionPlan& plan)
+    : plan_(plan), solver_(plan), dispatches_(plan.dispatches) {}
+
+Status GpuContext::resize(const auto& size_of_input) {
+  ETB_TRY(created());
+  bool has_changed = !is_solved_;
+  for (size_t i = 0; i < plan_.graph.inputs.size(); ++i) {
+    const std::span<const int64_t> sizes = size_of_input(i);
+    const Shape& known = solver_.shapes()[plan_.graph.inputs[i]];
+    bool is_same = sizes.size() == known.rank;
+    for (uint32_t d = 0; is_same && d < known.rank; ++d) is_same = sizes[d] == int64_t{known.sizes[d]};
+    if (is_same) continue;
+    has_changed = true;
+    is_solved_ = false;
+    ETB_TRY(solver_.set_input(i, sizes));
+  }
+  if (has_changed) {
+    ETB_TRY(solver_.solve());
+    make_dispatches(plan_.graph, plan_.family, solver_.shapes(), plan_.aliases, dispatches_);
+  }
+  ETB_TRY(prepare(has_changed));
+  is_solved_ = true;
+  return {};
+}
+
+Status GpuContext::reserve(std::span<const Tensor> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const etb_dtype expected = dtype_of(plan_.graph.value(plan_.graph.inputs[i]).type);
+    if (inputs[i].dtype() != expected)
+      return make_error(Code::INVALID_ARGUMENT, "input " + std::to_string(i) + ": dtype " +
+                                                    dtype_text(inputs[i].dtype()) + ", expected " +
+                                                    dtype_text(expected));
+  }
+  return resize([&](size_t i) { return inputs[i].sizes(); });
+}
+
+Status GpuContext::write_inputs(const Run& run) {
+  for (uint32_t i = 0; i < run.input_count(); ++i) {
+    const uint32_t id = plan_.graph.inputs[i];
+    const auto bytes = bytes_of(run.input(i), plan_.graph.value(id).type);
+    if (!bytes) return tl::make_unexpected(with_context(bytes.error(), "input " + std::to_string(i)));
+    if (!bytes->empty()) ETB_TRY(write(location(id).offset, *bytes));
+  }
+  return {};
+}
+
+Status GpuContext::resize_outputs(const Run& run) const {
+  for (uint32_t i = 0; i < run.output_count(); ++i) {
+    const Shape& shape = solver_.shapes()[plan_.graph.outputs[i]];
+    const auto sizes = sizes_of(shape);
+    OutputTensor tensor = run.output(i);
+    if (Status fits = tensor.resize({sizes.data(), shape.rank}); !fits)
+      return tl::make_unexpected(with_context(std::move(fits).error(), "output " + std::to_string(i)));
+  }
+  return {};
+}
+
+Status GpuContext::read_outputs(const Run& run) {
+  for (uint32_t i = 0; i < run.output_count(); ++i) {
+    OutputTensor tensor = run.output(i);
+    const auto elements = tensor.data<float>();
+    if (!elements) return tl::make_unexpected(with_context(elements.error(), "output " + std::to_string(i)));
+    if (!elements->empty())
+      ETB_TRY(read(location(plan_.graph.outputs[i]).offset, std::as_writable_bytes(*elements)));
+  }
+  return {};
+}
+
+Status GpuContext::put_value(const Run& run, uint32_t id, const std::string& name, std::byte* data) const {
+  const Shape& shape = solver_.shapes()[id];
+  auto sizes = sizes_of(shape);
+  etb_tensor tensor{};
+  tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
+  tensor.dtype = dtype_of(plan_.graph.value(id).type);
+  tensor.rank = shape.rank;
+  tensor.role = ETB_ROLE_OUTPUT;
+  tensor.sizes = sizes.data();
+  tensor.data = data;
+  tensor.capacity_bytes = location(id).nbytes;
+  return ValueReport(run).put(name.c_str(), {&tensor, 1});
+}
+
+Status GpuContext::run_for_values(const Run& run) {
+  const ValueReport values(run);
+  std::vector<size_t> last(plan_.graph.values.size(), dispatches_.size());  // the dispatch that completes it
+  for (size_t i = 0; i < dispatches_.size(); ++i) last[dispatches_[i].written()] = i;
+  for (size_t i = 0; i < dispatches_.size(); ++i) {
+    ETB_TRY(run.keep_going());
+    const uint32_t id = dispatches_[i].written();
+    const std::string name = result_name(id);
+    const bool is_wanted =
+        last[id] == i && plan_.graph.value(id).role == ValueRole::kResult && values.wants(name.c_str());
+    ETB_ASSIGN(std::byte* const result, run_one(i, is_wanted));
+    if (is_wanted) ETB_TRY(put_value(run, id, name, result));
+  }
+  return {};
+}
+
+// The device's clock is another one: its last time stamp is the end of the run on the host's clock.
+Status GpuContext::run_timed(const Run& run) {
+  if (event_names_.empty()) {
+    for (const GpuNode& node : plan_.graph.nodes) event_names_.push_back(event_name(node));
+    begins_ns_.resize(dispatches_.size());
+    ends_ns_.resize(dispatches_.size());
+  }
+  const uint64_t begin_ns = run.host().now_ns();
+  ETB_TRY(run_all(run));
+  const uint64_t end_ns = run.host().now_ns();
+  ETB_TRY(read_times(begins_ns_, ends_ns_));
+  const auto on_host = [&](uint64_t stamp_ns) {
+    const uint64_t before_end = ends_ns_.back() - std::min(stamp_ns, ends_ns_.back());
+    return end_ns - std::min(before_end, end_ns - begin_ns);
+  };
+  for (size_t i = 0; i < dispatches_.size();) {
+    const size_t first = i;
+    while (i < dispatches_.size() && dispatches_[i].node == dispatches_[first].node) ++i;
+    etb_event event{};
+    event.struct_size = ETB_INIT_SIZE(etb_event);
+    event.flags = ETB_EVENT_LOSSY;
+    event.name = event_names_[dispatches_[first].node].c_str();
+    event.debug_id = -1;
+    event.begin_ticks = on_host(begins_ns_[first]);
+    event.end_ticks = on_host(ends_ns_[i - 1]);
+    event.timebase = ETB_TIMEBASE_HOST;
+    event.ns_numerator = event.ns_denominator = 1;
+    ETB_TRY(from_host(run.raw().events->put(run.raw().events->ctx, &event), "event sink"));
+  }
+  return {};
+}
+
+Status GpuContext::execute(const Run& run) {
+  ETB_TRY(created());
+  const bool has_values = ValueReport(run).is_wanted();
+  const bool is_timed = set_timed(run.raw().events != nullptr && !has_values && !dispatches_.empty());
+  ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
+  ETB_TRY(run.keep_going());
+  ETB_TRY(resize_outputs(run));
+  ETB_TRY(write_inputs(run));
+  if (has_values) {
+    ETB_TRY(run.timed(kRunEvent, [&] { return run_for_values(run); }));
+  } else if (is_timed) {
+    ETB_TRY(run_timed(run));
+  } else {
+    ETB_TRY(run.timed(kRunEvent, [&] { return run_all(run); }));
+  }
+  return read_outputs(run);
+}
+
+}  // namespace etb::gpu

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The half of a context that does not depend on the device's API: sizes, tensors of a run, events and values of nodes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "etb/cpp/plugin.hpp"
+#include "plugins/gpu/plan/execution_plan.hpp"
+
+namespace etb::gpu {
+
+// A derived class has the memory and the commands of one run in flight. After construction nothing here allocates, except for
+// a host that profiles or records values.
+class GpuContext {
+ public:
+  explicit GpuContext(const ExecutionPlan& plan);
+  virtual ~GpuContext() = default;
+  GpuContext(const GpuContext&) = delete;
+  GpuContext& operator=(const GpuContext&) = delete;
+
+  Status execute(const Run& run);
+  Status reserve(std::span<const Tensor> inputs);
+
+ protected:
+  const ExecutionPlan& plan() const { return plan_; }
+  // Dispatches for the sizes of the present run.
+  const std::vector<Dispatch>& dispatches() const { return dispatches_; }
+  const Location& location(uint32_t value) const { return plan_.memory.locations[value]; }
+
+  // Returns the error of the derived class's constructor: a constructor cannot return it.
+  virtual Status created() const = 0;
+  // Makes the commands of dispatches(), if `has_changed` or if the derived class lost them.
+  virtual Status prepare(bool has_changed) = 0;
+  // Copies to and from the memory of inputs and outputs (Memory::kTransfer).
+  virtual Status write(uint64_t offset, std::span<const std::byte> bytes) = 0;
+  virtual Status read(uint64_t offset, std::span<std::byte> bytes) = 0;
+  // Runs all dispatches and blocks until they end.
+  virtual Status run_all(const Run& run) = 0;
+  // Prepares for runs with time stamps, or for those without. Returns false if the device cannot.
+  virtual bool set_timed(bool is_timed) = 0;
+  // Reads the time stamps of the last run of all dispatches, in nanoseconds of the device's clock.
+  virtual Status read_times(std::span<uint64_t> begins_ns, std::span<uint64_t> ends_ns) = 0;
+  // Runs one dispatch and blocks until it ends. If `is_wanted`, returns its result, valid until the next call.
+  virtual Result<std::byte*> run_one(size_t index, bool is_wanted) = 0;
+
+ private:
+  Status resize(const auto& size_of_input);
+  Status write_inputs(const Run& run);
+  Status resize_outputs(const Run& run) const;
+  Status read_outputs(const Run& run);
+  // Reports an event for each node that has dispatches.
+  Status run_timed(const Run& run);
+  // Runs one dispatch after the other, and reports each result before another overwrites it.
+  Status run_for_values(const Run& run);
+  Status put_value(const Run& run, uint32_t id, const std::string& name, std::byte* data) const;
+
+  const ExecutionPlan& plan_;
+  ShapeSolver solver_;
+  std::vector<Dispatch> dispatches_;
+  bool is_solved_ = false;  // dispatches_ are those of the solver's sizes
+  // While a host profiles.
+  std::vector<uint64_t> begins_ns_, ends_ns_;
+  std::vector<std::string> event_names_;  // by node
+};
+
+}  // namespace etb::gpu

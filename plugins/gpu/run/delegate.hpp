@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A delegate of a GPU plugin: the plan of a payload, on a device that has its kernels and constants. Contexts share it.
+#pragma once
+
+#include <memory>
+
+#include "etb/cpp/plugin.hpp"
+#include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/run/constants.hpp"
+
+namespace etb::gpu {
+
+// Api: Plugin, which opens devices; Device, with a Buffer; Context, which runs the delegate.
+template <class Api>
+class GpuDelegate {
+ public:
+  using Context = typename Api::Context;
+  using Device = typename Api::Device;
+
+  // Stored on the heap, so that a delegate can move while its contexts point to it.
+  struct SharedState {
+    std::shared_ptr<Device> device;
+    ExecutionPlan plan;
+    typename Device::Buffer constants;
+  };
+
+  static Result<GpuDelegate> make(const typename Api::Plugin& plugin, CreateArgs& args) {
+    ETB_ASSIGN(GpuGraph graph, read_payload(args.payload.bytes()));
+    args.payload.release();
+    GpuDelegate delegate;
+    delegate.state_ = std::make_unique<SharedState>();
+    SharedState& state = *delegate.state_;
+    ETB_ASSIGN(state.device, plugin.open(args.device_uuid));
+    const bool is_plain = args.options.get_text("kernels") == "registers";
+    ETB_ASSIGN(state.plan, make_execution_plan(std::move(graph),
+                                               is_plain ? KernelFamily::kRegisters : state.device->family(),
+                                               state.device->offset_alignment()));
+    ETB_TRY(check_ranges(state.plan, state.device->max_range_bytes()));
+    ETB_TRY(state.device->prepare(state.plan, args.host));
+    if (state.plan.memory.constant_bytes != 0) {
+      const auto write = [&](std::byte* to) { return write_constants(state.plan, args.named_data, to); };
+      ETB_ASSIGN(state.constants, state.device->make_constants(state.plan.memory.constant_bytes, write));
+    }
+    return delegate;
+  }
+
+  DelegateInfo info() const {
+    DelegateInfo info;
+    info.input_count = static_cast<uint32_t>(state_->plan.graph.inputs.size());
+    info.output_count = static_cast<uint32_t>(state_->plan.graph.outputs.size());
+    info.resident_bytes = state_->plan.memory.constant_bytes;
+    info.context_bytes = state_->plan.memory.transfer_bytes + state_->plan.memory.arena_bytes;
+    return info;
+  }
+
+  const SharedState& state() const { return *state_; }
+
+ private:
+  std::unique_ptr<SharedState> state_;
+};
+
+}  // namespace etb::gpu

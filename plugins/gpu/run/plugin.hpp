@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU plugin: finds devices, and owns those that its delegates share.
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "etb/cpp/bytes.hpp"
+#include "etb/cpp/plugin.hpp"
+#include "plugins/gpu/compile/op.hpp"
+#include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/run/delegate.hpp"
+#include "plugins/gpu/run/device_facts.hpp"
+
+namespace etb::gpu {
+
+// Returns the verdict about the beginning of a payload.
+inline Verdict check_prefix(const etb_payload_check& check) {
+  ByteReader prefix(to_span(check.prefix));
+  if (prefix.read<uint32_t>() != kPayloadMagic)
+    return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "does not begin with ETBG"};
+  if (prefix.read<uint32_t>() != kPayloadVersion)
+    return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, "another version"};
+  return {};
+}
+
+// Api: as of GpuDelegate; and Instance, which finds devices; DeviceFacts, with those of gpu::DeviceFacts; kName; kNoDevice,
+// the message of a machine without a device.
+template <class Api>
+class GpuPlugin {
+ public:
+  using Delegate = GpuDelegate<Api>;
+  using Device = typename Api::Device;
+  using Facts = typename Api::DeviceFacts;
+
+  static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;  // drivers have threads
+  // Tables built on first use, not when the library is loaded.
+  struct Rows {
+    operator std::span<const OpRow>() const { return op_rows(); }
+  };
+  static constexpr Rows kOps = {};
+  struct Preserved {
+    operator std::span<const char* const>() const { return preserved_ops(); }
+  };
+  static constexpr Preserved kPreserveOps = {};
+
+  static constexpr const char* kKernelChoices[] = {"auto", "registers"};
+  static constexpr OptionRow kOptions[] = {text_option(
+      "kernels", "auto", ETB_OBJECT_DELEGATE,
+      "auto: products and convolutions by the kernels that suit the device; registers: by those for GPUs.",
+      kKernelChoices)};
+
+  // A machine without a driver is no error: the log has the reason.
+  Status enumerate(const DeviceSink& sink) const {
+    std::vector<Facts> devices;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      auto found = find_devices();
+      if (!found) {
+        warn(found.error().message);
+        return {};
+      }
+      devices = *std::move(found);
+    }
+    for (const Facts& facts : devices) ETB_TRY(sink.put(describe(facts)));
+    return {};
+  }
+
+  Verdict check_payload(const etb_payload_check& check) const { return check_prefix(check); }
+  Status partition(const Graph& graph, const PartitionSink& sink) const { return claim_nodes(graph, sink); }
+  Result<Artifact> compile(const Region& region) const { return compile_region(region); }
+
+  // Opens a device by its uuid, or the best one for NULL. Each is opened once.
+  [[nodiscard]] Result<std::shared_ptr<Device>> open(const uint8_t* uuid) const {
+    const std::lock_guard lock(shared_->mutex);
+    ETB_ASSIGN(const std::vector<Facts> devices, find_devices());
+    const Facts* chosen = nullptr;
+    for (const Facts& facts : devices) {
+      const bool is_wanted = uuid == nullptr ? chosen == nullptr || facts.preference > chosen->preference
+                                             : std::memcmp(uuid, facts.uuid.data(), facts.uuid.size()) == 0;
+      if (is_wanted) chosen = &facts;
+    }
+    if (chosen == nullptr) return make_error(Code::UNAVAILABLE, "device: no device of this uuid now");
+    std::shared_ptr<Device>& device = shared_->devices[chosen->uuid];
+    if (!device || device->is_lost()) {
+      ETB_ASSIGN(device, Device::open(shared_->instance, *chosen));
+    }
+    ETB_TRY(device->check_process());
+    return device;
+  }
+
+ protected:
+  explicit GpuPlugin(const Host& host) : host_(host) {}
+
+ private:
+  // On the heap: a plugin moves while it is made.
+  struct SharedState {
+    std::mutex mutex;
+    std::shared_ptr<typename Api::Instance> instance;
+    std::map<std::array<uint8_t, 16>, std::shared_ptr<Device>> devices;  // opened
+  };
+
+  // Returns the devices of the machine. The caller locks the mutex.
+  Result<std::vector<Facts>> find_devices() const {
+    if (!shared_->instance) {
+      ETB_ASSIGN(shared_->instance, Api::Instance::make());
+    }
+    std::vector<std::string> reasons;
+    ETB_ASSIGN(std::vector<Facts> devices, shared_->instance->find_devices(reasons));
+    for (const std::string& reason : reasons) warn(reason);
+    if (devices.empty()) return make_error(Code::UNAVAILABLE, Api::kNoDevice);
+    return devices;
+  }
+  void warn(const std::string& text) const {
+    host_.log(ETB_LOG_WARNING, (std::string(Api::kName) + ": " + text).c_str());
+  }
+
+  Host host_;
+  std::unique_ptr<SharedState> shared_ = std::make_unique<SharedState>();
+};
+
+}  // namespace etb::gpu

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/opencl/context.hpp"
+
+#include <algorithm>
+
+namespace etb::opencl {
+
+namespace {
+
+// A run that can be cancelled asks so often, and blocks for that until the commands before have ended.
+constexpr size_t kDispatchesPerPoll = 8;
+
+}  // namespace
+
+OpenclContext::OpenclContext(const OpenclDelegate& delegate)
+    : GpuContext(delegate.state().plan),
+      state_(delegate.state()),
+      cl_(state_.device->functions()),
+      created_(create()) {}
+
+OpenclContext::~OpenclContext() { release_events(); }
+
+Status OpenclContext::create() {
+  const Device& device = *state_.device;
+  ETB_ASSIGN(transfer_, device.make_buffer(plan().memory.transfer_bytes));
+  ETB_ASSIGN(arena_, device.make_buffer(plan().memory.arena_bytes));
+  ETB_ASSIGN(queue_, device.make_queue(false));
+  parts_.resize(plan().graph.values.size());
+  kernels_.resize(dispatches().size());
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (location(static_cast<uint32_t>(i)).memory == gpu::Memory::kNone) continue;
+    const gpu::Location& where = location(static_cast<uint32_t>(i));
+    ETB_ASSIGN(parts_[i], device.make_part(buffer_of(where), where));
+  }
+  return {};
+}
+
+const OwnedMemory& OpenclContext::buffer_of(const gpu::Location& location) const {
+  return location.memory == gpu::Memory::kTransfer ? transfer_
+         : location.memory == gpu::Memory::kArena  ? arena_
+                                                   : state_.constants;
+}
+
+Status OpenclContext::prepare(bool has_changed) {
+  ETB_TRY(state_.device->check_process());
+  if (has_changed) is_prepared_ = false;
+  if (is_prepared_) return {};
+  for (size_t i = 0; i < dispatches().size(); ++i) ETB_TRY(set_arguments(i));
+  is_prepared_ = true;
+  return {};
+}
+
+Status OpenclContext::set_arguments(size_t index) {
+  const gpu::Dispatch& dispatch = dispatches()[index];
+  BoundKernel& bound = kernels_[index];
+  const bool is_new = !bound.handle || bound.kernel != dispatch.kernel;
+  if (is_new) {
+    ETB_ASSIGN(bound.handle, state_.device->make_kernel(dispatch.kernel));
+    bound.kernel = dispatch.kernel;
+    for (uint32_t b = 0; b < dispatch.binding_count; ++b) {
+      const cl_mem part = parts_[dispatch.bindings[b]].get();
+      ETB_TRY(from_cl(cl_.SetKernelArg(bound.handle.get(), b, sizeof(part), &part), "clSetKernelArg"));
+    }
+  }
+  return state_.device->set_push(bound.handle, dispatch);
+}
+
+Status OpenclContext::write(uint64_t offset, std::span<const std::byte> bytes) {
+  return from_cl(cl_.EnqueueWriteBuffer(queue().get(), transfer_.get(), CL_TRUE, offset, bytes.size(),
+                                        bytes.data(), 0, nullptr, nullptr),
+                 "clEnqueueWriteBuffer");
+}
+
+Status OpenclContext::read(uint64_t offset, std::span<std::byte> bytes) {
+  return from_cl(cl_.EnqueueReadBuffer(queue().get(), transfer_.get(), CL_TRUE, offset, bytes.size(),
+                                       bytes.data(), 0, nullptr, nullptr),
+                 "clEnqueueReadBuffer");
+}
+
+Status OpenclContext::enqueue(size_t index) {
+  return state_.device->enqueue(queue(), kernels_[index].handle, dispatches()[index],
+                                is_timed_ ? &events_[index] : nullptr);
+}
+
+Status OpenclContext::enqueue_all(const Run& run) {
+  const bool can_stop = run.raw().cancel != nullptr || run.raw().deadline_ns != 0;
+  for (size_t i = 0; i < dispatches().size(); ++i) {
+    if (can_stop && i % kDispatchesPerPoll == kDispatchesPerPoll - 1) {
+      ETB_TRY(state_.device->finish(queue()));
+      ETB_TRY(run.keep_going());
+    }
+    ETB_TRY(enqueue(i));
+  }
+  return {};
+}
+
+// Also after an error no command is left: the next run writes the same memory.
+Status OpenclContext::run_all(const Run& run) {
+  release_events();
+  const Status enqueued = enqueue_all(run);
+  ETB_TRY(state_.device->finish(queue()));
+  return enqueued;
+}
+
+Result<std::byte*> OpenclContext::run_one(size_t index, bool is_wanted) {
+  ETB_TRY(enqueue(index));
+  ETB_TRY(state_.device->finish(queue()));
+  const uint32_t value = dispatches()[index].written();
+  if (!is_wanted) return copy_.data();
+  copy_.resize(location(value).nbytes);
+  ETB_TRY(from_cl(cl_.EnqueueReadBuffer(queue().get(), parts_[value].get(), CL_TRUE, 0, copy_.size(),
+                                        copy_.data(), 0, nullptr, nullptr),
+                  "clEnqueueReadBuffer"));
+  return copy_.data();
+}
+
+bool OpenclContext::set_timed(bool is_timed) {
+  if (is_timed && !timed_queue_) {
+    auto made = state_.device->make_queue(true);
+    if (!made) return is_timed_ = false;  // then the run is one event
+    timed_queue_ = std::move(*made);
+    events_.resize(dispatches().size());
+  }
+  return is_timed_ = is_timed;
+}
+
+void OpenclContext::release_events() {
+  for (cl_event& event : events_)
+    if (event != nullptr) (void)cl_.ReleaseEvent(std::exchange(event, nullptr));
+}
+
+Status OpenclContext::read_times(std::span<uint64_t> begins_ns, std::span<uint64_t> ends_ns) {
+  uint64_t last = 0;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const auto read = [&](cl_profiling_info what, uint64_t& to) -> Status {
+      cl_ulong stamp = last;
+      if (events_[i] != nullptr)
+        ETB_TRY(from_cl(cl_.GetEventProfilingInfo(events_[i], what, sizeof(stamp), &stamp, nullptr),
+                        "clGetEventProfilingInfo"));
+      to = last = std::max<uint64_t>(stamp, last);
+      return {};
+    };
+    ETB_TRY(read(CL_PROFILING_COMMAND_START, begins_ns[i]));
+    ETB_TRY(read(CL_PROFILING_COMMAND_END, ends_ns[i]));
+  }
+  return {};
+}
+
+}  // namespace etb::opencl

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/opencl/device.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "plugins/opencl/driver_scope.hpp"
+#include "plugins/opencl/kernel_source.hpp"
+
+namespace etb::opencl {
+
+namespace {
+
+// Devices stay open until the process ends. Drivers have threads that never end, and PoCL 3.1 loses memory with each program
+// that is released, so a device for each instance of the plugin would grow without end.
+struct OpenedDevices {
+  std::mutex mutex;
+  std::map<cl_device_id, std::shared_ptr<Device>> devices;
+};
+OpenedDevices& opened_devices() {
+  static auto* const made = new OpenedDevices;
+  return *made;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
+  OpenedDevices& opened = opened_devices();
+  const std::lock_guard lock(opened.mutex);
+  std::shared_ptr<Device>& device = opened.devices[facts.handle];
+  if (!device || device->is_lost()) {
+    ETB_ASSIGN(device, make(std::move(instance), facts));
+  }
+  return device;
+}
+
+Result<std::shared_ptr<Device>> Device::make(std::shared_ptr<Instance> instance, const DeviceFacts& facts) {
+  const DriverScope scope;
+  const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(facts.platform), 0};
+  cl_int result = CL_SUCCESS;
+  made->context_ = {made->functions(),
+                    made->functions().CreateContext(properties, 1, &facts.handle, nullptr, nullptr, &result)};
+  ETB_TRY(from_cl(result, "clCreateContext"));
+  return made;
+}
+
+Status Device::finish(const OwnedQueue& queue) const {
+  Status ended = from_cl(functions().Finish(queue.get()), "clFinish");
+  if (!ended) is_lost_ = true;
+  return ended;
+}
+
+Result<OwnedMemory> Device::make_buffer(uint64_t nbytes) const {
+  cl_int result = CL_SUCCESS;
+  nbytes = std::max<uint64_t>(nbytes, 16);
+  if (nbytes > facts_.max_buffer_bytes) {
+    return make_error(Code::OUT_OF_MEMORY, "a buffer of " + std::to_string(nbytes) + " bytes, '" +
+                                               facts_.name + "' allows at most " +
+                                               std::to_string(facts_.max_buffer_bytes));
+  }
+  OwnedMemory made(functions(),
+                   functions().CreateBuffer(context_.get(), CL_MEM_READ_WRITE, nbytes, nullptr, &result));
+  if (Status created = from_cl(result, "clCreateBuffer"); !created)
+    return tl::make_unexpected(
+        with_context(std::move(created).error(), std::to_string(nbytes) + " bytes of device memory"));
+  return made;
+}
+
+Result<OwnedMemory> Device::make_part(const OwnedMemory& buffer, const gpu::Location& location) const {
+  cl_int result = CL_SUCCESS;
+  const cl_buffer_region region{location.offset, location.nbytes};
+  OwnedMemory made(functions(), functions().CreateSubBuffer(buffer.get(), CL_MEM_READ_WRITE,
+                                                            CL_BUFFER_CREATE_TYPE_REGION, &region, &result));
+  ETB_TRY(from_cl(result, "clCreateSubBuffer"));
+  return made;
+}
+
+Result<OwnedQueue> Device::make_queue(bool is_timed) const {
+  cl_int result = CL_SUCCESS;
+  OwnedQueue made(functions(),
+                  functions().CreateCommandQueue(context_.get(), facts_.handle,
+                                                 is_timed ? CL_QUEUE_PROFILING_ENABLE : 0, &result));
+  ETB_TRY(from_cl(result, "clCreateCommandQueue"));
+  return made;
+}
+
+Result<std::byte*> Device::map(const OwnedQueue& queue, const OwnedMemory& buffer, uint64_t nbytes) const {
+  cl_int result = CL_SUCCESS;
+  void* const mapped =
+      functions().EnqueueMapBuffer(queue.get(), buffer.get(), CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
+                                   nbytes, 0, nullptr, nullptr, &result);
+  ETB_TRY(from_cl(result, "clEnqueueMapBuffer"));
+  return static_cast<std::byte*>(mapped);
+}
+
+Status Device::unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::byte* mapped) const {
+  ETB_TRY(from_cl(functions().EnqueueUnmapMemObject(queue.get(), buffer.get(), mapped, 0, nullptr, nullptr),
+                  "clEnqueueUnmapMemObject"));
+  return finish(queue);
+}
+
+// No option lets the compiler ignore NaN, infinities or signs of zeros.
+std::string Device::build_options(const std::string& macros) const {
+  std::string options = "-cl-std=CL1.2 -cl-single-precision-constant";
+  if (facts_.has_exact_division) options += " -cl-fp32-correctly-rounded-divide-sqrt";
+  return options + macros;
+}
+
+Status Device::build(const OwnedProgram& program, const std::string& options) const {
+  Status built =
+      from_cl(functions().BuildProgram(program.get(), 1, &facts_.handle, options.c_str(), nullptr, nullptr),
+              "clBuildProgram");
+  if (built) return built;
+  std::string log(4096, '\0');
+  size_t nbytes = 0;
+  if (functions().GetProgramBuildInfo(program.get(), facts_.handle, CL_PROGRAM_BUILD_LOG, log.size(),
+                                      log.data(), &nbytes) != CL_SUCCESS)
+    nbytes = 0;
+  log.resize(std::min(nbytes, log.size()));
+  built.error().message += "\n" + std::string(log.c_str());
+  return built;
+}
+
+OwnedProgram Device::load_program(const ProgramCache& cache, const format::Sha256& key,
+                                  const std::string& options) const {
+  const auto found = cache.find(key);
+  if (!found) return {};
+  const auto* bytes = reinterpret_cast<const unsigned char*>(found->bytes().data());
+  const size_t nbytes = found->bytes().size();
+  cl_int status = CL_SUCCESS, result = CL_SUCCESS;
+  OwnedProgram made(functions(), functions().CreateProgramWithBinary(context_.get(), 1, &facts_.handle,
+                                                                     &nbytes, &bytes, &status, &result));
+  if (result != CL_SUCCESS || status != CL_SUCCESS || !build(made, options)) return {};
+  return made;
+}
+
+void Device::save_program(const ProgramCache& cache, const format::Sha256& key,
+                          const OwnedProgram& program) const {
+  size_t nbytes = 0;
+  if (!cache.is_there() || functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(nbytes),
+                                                      &nbytes, nullptr) != CL_SUCCESS)
+    return;
+  std::vector<unsigned char> bytes(nbytes);
+  unsigned char* to = bytes.data();
+  if (functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARIES, sizeof(to), static_cast<void*>(&to),
+                                 nullptr) == CL_SUCCESS)
+    cache.put(key, bytes);
+}
+
+Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const ProgramCache& cache) const {
+  const KernelSource source = kernel_source(kernel);
+  const std::string options = build_options(source.macros);
+  std::vector<const char*> texts;
+  std::vector<size_t> sizes;
+  format::Sha256Sum key;
+  key.add(facts_.fingerprint);
+  for (const std::string_view text : source.texts) {
+    texts.push_back(text.data());
+    sizes.push_back(text.size());
+    key.add({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  }
+  key.add({reinterpret_cast<const uint8_t*>(options.data()), options.size()});
+  const format::Sha256 digest = key.finish();
+  if (OwnedProgram found = load_program(cache, digest, options)) return found;
+  cl_int result = CL_SUCCESS;
+  OwnedProgram made(functions(),
+                    functions().CreateProgramWithSource(context_.get(), static_cast<cl_uint>(texts.size()),
+                                                        texts.data(), sizes.data(), &result));
+  ETB_TRY(from_cl(result, "clCreateProgramWithSource"));
+  ETB_TRY(build(made, options));
+  save_program(cache, digest, made);
+  return made;
+}
+
+Result<OwnedKernel> Device::make_kernel(gpu::Kernel kernel) {
+  ETB_TRY(build_program(kernel, ProgramCache(Host())));
+  return create_kernel(kernel);
+}
+
+Result<OwnedKernel> Device::create_kernel(gpu::Kernel kernel) const {
+  const uint32_t index = gpu::index_of(kernel);
+  cl_int result = CL_SUCCESS;
+  OwnedKernel made(functions(),
+                   functions().CreateKernel(programs_[index].get(), gpu::kKernelNames[index], &result));
+  ETB_TRY(from_cl(result, "clCreateKernel"));
+  return made;
+}
+
+// Vector kernels give each work-item a tile of its own. Others share loads in a workgroup.
+Result<size_t> Device::find_group_size(gpu::Kernel kernel) const {
+  ETB_ASSIGN(const OwnedKernel made, create_kernel(kernel));
+  size_t allowed = 0;
+  ETB_TRY(from_cl(functions().GetKernelWorkGroupInfo(made.get(), facts_.handle, CL_KERNEL_WORK_GROUP_SIZE,
+                                                     sizeof(allowed), &allowed, nullptr),
+                  "clGetKernelWorkGroupInfo"));
+  size_t wanted = 64;
+  if (gpu::family_of(kernel) == gpu::KernelFamily::kVectors) {
+    wanted = 1;
+  } else if (facts_.is_cpu && !gpu::is_linear(kernel)) {
+    wanted = gpu::kLeastLocalSize;
+  }
+  return std::min({wanted, allowed, facts_.max_group_size});
+}
+
+Status Device::build_program(gpu::Kernel kernel, const ProgramCache& cache) {
+  const std::lock_guard lock(programs_mutex_);
+  const uint32_t index = gpu::index_of(kernel);
+  if (group_sizes_[index] != 0) return {};
+  const DriverScope scope;
+  const auto build = [&]() -> Status {
+    ETB_ASSIGN(programs_[index], make_program(kernel, cache));
+    ETB_ASSIGN(group_sizes_[index], find_group_size(kernel));
+    return {};
+  };
+  Status built = build();
+  if (built) return {};
+  return tl::make_unexpected(
+      with_context(std::move(built).error(),
+                   std::string("kernel ") + gpu::kKernelNames[index] + " on '" + facts_.name + "'"));
+}
+
+Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
+  const ProgramCache cache(host);
+  for (const gpu::Dispatch& dispatch : plan.dispatches) ETB_TRY(build_program(dispatch.kernel, cache));
+  const DriverScope scope;
+  return run_empty(plan);
+}
+
+// All counts are zero, so no kernel reads or writes the buffer.
+Status Device::run_empty(const gpu::ExecutionPlan& plan) const {
+  std::vector<gpu::Dispatch> dispatches = plan.dispatches;
+  ETB_ASSIGN(const OwnedQueue queue, make_queue(false));
+  ETB_ASSIGN(const OwnedMemory buffer, make_buffer(0));
+  const cl_mem memory = buffer.get();
+  for (gpu::Dispatch& dispatch : dispatches) {
+    ETB_ASSIGN(const OwnedKernel kernel, create_kernel(dispatch.kernel));
+    for (uint32_t b = 0; b < dispatch.binding_count; ++b)
+      ETB_TRY(from_cl(functions().SetKernelArg(kernel.get(), b, sizeof(memory), &memory), "clSetKernelArg"));
+    dispatch.push = {};
+    ETB_TRY(set_push(kernel, dispatch));
+    ETB_TRY(enqueue(queue, kernel, dispatch, nullptr));
+  }
+  return finish(queue);
+}
+
+Status Device::set_push(const OwnedKernel& kernel, const gpu::Dispatch& dispatch) const {
+  return from_cl(functions().SetKernelArg(kernel.get(), dispatch.binding_count,
+                                          dispatch.push_count * sizeof(uint32_t), dispatch.push.data()),
+                 "clSetKernelArg");
+}
+
+Status Device::enqueue(const OwnedQueue& queue, const OwnedKernel& kernel, const gpu::Dispatch& dispatch,
+                       cl_event* out_event) const {
+  if (dispatch.items[0] == 0 || dispatch.items[1] == 0 || dispatch.items[2] == 0) return {};
+  const size_t group = group_sizes_[gpu::index_of(dispatch.kernel)];
+  size_t groups = (dispatch.items[0] - 1) / group + 1, y = dispatch.items[1];
+  if (gpu::is_linear(dispatch.kernel)) {
+    const size_t width = std::min<size_t>(groups, gpu::kMaxGroups);
+    y = (groups - 1) / width + 1;
+    groups = width;
+  }
+  const size_t global[3] = {groups * group, y, dispatch.items[2]}, local[3] = {group, 1, 1};
+  return from_cl(functions().EnqueueNDRangeKernel(queue.get(), kernel.get(), 3, nullptr, global, local, 0,
+                                                  nullptr, out_event),
+                 gpu::kKernelNames[gpu::index_of(dispatch.kernel)]);
+}
+
+}  // namespace etb::opencl

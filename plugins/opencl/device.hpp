@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// An opened device: its context and programs. Shared by the delegates that run on it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/run/opened_process.hpp"
+#include "plugins/opencl/instance.hpp"
+#include "plugins/opencl/program_cache.hpp"
+
+namespace etb::opencl {
+
+class Device {
+ public:
+  using Buffer = OwnedMemory;
+
+  // Returns the device of the process, opened the first time.
+  [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
+                                                            const DeviceFacts& facts);
+  // Opens a device that nothing shares.
+  [[nodiscard]] static Result<std::shared_ptr<Device>> make(std::shared_ptr<Instance> instance,
+                                                            const DeviceFacts& facts);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const Functions& functions() const { return instance_->functions(); }
+  const DeviceFacts& facts() const { return facts_; }
+  // True after commands failed. Such a device is opened again for the next delegate.
+  bool is_lost() const { return is_lost_; }
+  [[nodiscard]] Status check_process() const { return process_.check(); }
+  // Blocks until the commands of a queue end. An error makes the device lost: OpenCL has no other sign.
+  [[nodiscard]] Status finish(const OwnedQueue& queue) const;
+
+  uint64_t max_range_bytes() const { return facts_.max_buffer_bytes; }
+  uint64_t offset_alignment() const { return std::max(facts_.offset_alignment, gpu::kMostOffsetAlignment); }
+  // Kernels that suit the device.
+  gpu::KernelFamily family() const {
+    return facts_.is_cpu ? gpu::KernelFamily::kVectors : gpu::KernelFamily::kRegisters;
+  }
+
+  [[nodiscard]] Result<OwnedMemory> make_buffer(uint64_t nbytes) const;
+  // Returns the part of a buffer that a value has, so that no kernel can write outside of it.
+  [[nodiscard]] Result<OwnedMemory> make_part(const OwnedMemory& buffer, const gpu::Location& location) const;
+  [[nodiscard]] Result<OwnedQueue> make_queue(bool is_timed) const;
+  // Returns a buffer that write(std::byte*) filled.
+  [[nodiscard]] Result<OwnedMemory> make_constants(uint64_t nbytes, const auto& write) const {
+    ETB_ASSIGN(OwnedMemory made, make_buffer(nbytes));
+    ETB_ASSIGN(const OwnedQueue queue, make_queue(false));
+    ETB_ASSIGN(std::byte* const mapped, map(queue, made, nbytes));
+    const Status written = write(mapped);
+    ETB_TRY(unmap(queue, made, mapped));
+    ETB_TRY(written);
+    return made;
+  }
+
+  // Builds the programs of the plan, and has the driver compile them for its sizes: some do that at the first run of a kernel.
+  [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
+  // Returns a kernel, whose arguments belong to the caller. Sizes other than the plan's may need one that prepare() did not
+  // build.
+  [[nodiscard]] Result<OwnedKernel> make_kernel(gpu::Kernel kernel);
+  // Sets the arguments of a dispatch that follow its buffers.
+  [[nodiscard]] Status set_push(const OwnedKernel& kernel, const gpu::Dispatch& dispatch) const;
+  // Enqueues a dispatch, if it has anything to do. Writes an event unless `out_event` is NULL.
+  [[nodiscard]] Status enqueue(const OwnedQueue& queue, const OwnedKernel& kernel,
+                               const gpu::Dispatch& dispatch, cl_event* out_event) const;
+
+ private:
+  Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
+      : instance_(std::move(instance)), facts_(facts) {}
+  Result<std::byte*> map(const OwnedQueue& queue, const OwnedMemory& buffer, uint64_t nbytes) const;
+  Status unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::byte* mapped) const;
+  std::string build_options(const std::string& macros) const;
+  Result<OwnedProgram> make_program(gpu::Kernel kernel, const ProgramCache& cache) const;
+  // Returns a program of a binary in the cache; nothing if there is none that the driver takes.
+  OwnedProgram load_program(const ProgramCache& cache, const format::Sha256& key,
+                            const std::string& options) const;
+  void save_program(const ProgramCache& cache, const format::Sha256& key, const OwnedProgram& program) const;
+  Status build(const OwnedProgram& program, const std::string& options) const;
+  // Returns the work-items of a workgroup of the kernel.
+  Result<size_t> find_group_size(gpu::Kernel kernel) const;
+  // Builds the program of a kernel, unless it is there.
+  Status build_program(gpu::Kernel kernel, const ProgramCache& cache);
+  Result<OwnedKernel> create_kernel(gpu::Kernel kernel) const;
+  // Runs the plan's kernels with arguments that let them return at once.
+  Status run_empty(const gpu::ExecutionPlan& plan) const;
+
+  std::shared_ptr<Instance> instance_;
+  DeviceFacts facts_;
+  gpu::OpenedProcess process_;
+  OwnedContext context_;
+  std::array<OwnedProgram, gpu::kKernelCount> programs_;
+  std::array<size_t, gpu::kKernelCount> group_sizes_ = {};
+  std::mutex programs_mutex_;  // locked while programs are built
+  mutable std::atomic<bool> is_lost_{false};
+};
+
+}  // namespace etb::opencl

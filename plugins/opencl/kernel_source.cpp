@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/opencl/kernel_source.hpp"
+
+namespace etb::opencl {
+
+namespace {
+
+struct File {
+  std::string_view text;
+  bool has_functions;  // calls those of functions.glsl
+};
+
+#include "opencl_kernels.inc"  // kText_NAME and kFile_NAME, by the build
+
+struct Row {
+  const File* file;
+  const char* macros;
+};
+// In the order of gpu::Kernel.
+constexpr Row kRows[] = {
+#define ETB_GPU_UNARY(name, code, formula, ...) {&kFile_unary, "FUNCTION=" #formula},
+#define ETB_GPU_BINARY(name, code, formula, ...) \
+  {&kFile_binary, "BROADCAST=0 FUNCTION=" #formula}, {&kFile_binary, "BROADCAST=1 FUNCTION=" #formula},
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+#define ETB_GPU_KERNEL(name, file, bindings, macros, ...) {&kFile_##file, macros},
+#include "plugins/gpu/kernels/kernels.def"
+#undef ETB_GPU_KERNEL
+};
+
+}  // namespace
+
+KernelSource kernel_source(gpu::Kernel kernel) {
+  const Row& row = kRows[gpu::index_of(kernel)];
+  KernelSource made;
+  made.texts = {kText_kernel, kText_numbers};
+  if (row.file->has_functions) {
+    // Contraction would change results of the formulas.
+    made.texts.insert(made.texts.end(), {"#pragma OPENCL FP_CONTRACT OFF\n", kText_functions,
+                                         "#pragma OPENCL FP_CONTRACT ON\n"});
+  }
+  made.texts.push_back(row.file->text);
+  made.macros = std::string("KERNEL_NAME=") + gpu::kKernelNames[gpu::index_of(kernel)] + " " + row.macros;
+  if (made.macros.back() == ' ') made.macros.pop_back();
+  made.macros.insert(0, " -D");
+  for (size_t at = made.macros.find(' ', 1); at != std::string::npos; at = made.macros.find(' ', at + 3))
+    made.macros.insert(at + 1, "-D");
+  return made;
+}
+
+}  // namespace etb::opencl

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of what only the OpenCL plugin has: identities of devices, errors, and programs in the host's cache. Skipped where
+// there is no device.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "etb/etbackend.h"
+#include "plugins/gpu/testing/graphs.hpp"
+#include "plugins/opencl/device.hpp"
+#include "plugins/opencl/driver_scope.hpp"
+
+namespace etb::opencl {
+namespace {
+
+using testing::HasSubstr;
+
+// Before a test starts the driver: PoCL then has two devices.
+const bool kHasTwoDevices = ::setenv("POCL_DEVICES", "pthread basic", 0) == 0;
+
+// Entries of a cache in memory.
+struct Cache {
+  std::map<std::string, std::string> entries;
+  int found = 0;
+
+  static std::string text_of(etb_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.nbytes}; }
+  static etb_status ETB_CALL get(void* ctx, etb_bytes key, etb_payload_view* out, etb_error*) {
+    auto& self = *static_cast<Cache*>(ctx);
+    const auto entry = self.entries.find(text_of(key));
+    if (entry == self.entries.end()) return ETB_NOT_FOUND;
+    ++self.found;
+    out->data = entry->second.data();
+    out->nbytes = entry->second.size();
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL put(void* ctx, etb_bytes key, etb_bytes value, etb_error*) {
+    static_cast<Cache*>(ctx)->entries[text_of(key)] = text_of(value);
+    return ETB_OK;
+  }
+};
+
+class OpenclDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto instance = Instance::make();
+    if (!instance) GTEST_SKIP() << instance.error().message;
+    instance_ = *instance;
+    std::vector<std::string> reasons;
+    auto devices = instance_->find_devices(reasons);
+    ASSERT_TRUE(devices) << devices.error().message;
+    if (devices->empty()) GTEST_SKIP() << "no OpenCL device: install pocl-opencl-icd";
+    devices_ = *devices;
+  }
+
+  // Returns the first device without programs: another device of the process would have those of earlier tests.
+  Result<std::shared_ptr<Device>> make() { return Device::make(instance_, devices_[0]); }
+  Host host() const { return Host(&host_); }  // has the cache
+
+  std::shared_ptr<Instance> instance_;
+  std::vector<DeviceFacts> devices_;
+  Cache cache_;
+
+ private:
+  static const void* ETB_CALL find_service(const etb_host* host, const char* id) {
+    return std::string_view(id) == ETB_SERVICE_CACHE ? host->ctx : nullptr;
+  }
+  etb_cache_service service_ = {ETB_INIT_SIZE(etb_cache_service), 0, &cache_, Cache::get, Cache::put};
+  const etb_host host_ = {
+      ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", &service_, find_service, nullptr};
+};
+
+TEST_F(OpenclDevice, HasAUuidOfItsOwn) {
+  ASSERT_TRUE(kHasTwoDevices);
+  std::set<std::array<uint8_t, 16>> uuids;
+  for (const DeviceFacts& facts : devices_) uuids.insert(facts.uuid);
+  EXPECT_EQ(uuids.size(), devices_.size());
+}
+
+TEST_F(OpenclDevice, HasTheSameIdentityWhenItIsFoundAgain) {
+  const auto again = Instance::make();
+  ASSERT_TRUE(again);
+  std::vector<std::string> reasons;
+  const auto devices = (*again)->find_devices(reasons);
+  ASSERT_TRUE(devices);
+  ASSERT_EQ(devices->size(), devices_.size());
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    EXPECT_EQ((*devices)[i].uuid, devices_[i].uuid);
+    EXPECT_EQ((*devices)[i].fingerprint, devices_[i].fingerprint);
+    EXPECT_NE(devices_[i].uuid, (std::array<uint8_t, 16>{}));
+  }
+}
+
+TEST_F(OpenclDevice, DoesNotMakeABufferThatTheDriverDoesNotAllow) {
+  const auto device = make();
+  ASSERT_TRUE(device) << device.error().message;
+  const auto buffer = (*device)->make_buffer(devices_[0].max_buffer_bytes + 1);
+  ASSERT_FALSE(buffer);
+  EXPECT_EQ(buffer.error().code, Code::OUT_OF_MEMORY);
+  EXPECT_THAT(buffer.error().message, HasSubstr("allows at most"));
+}
+
+TEST_F(OpenclDevice, KeepsProgramsInTheCacheOfTheHost) {
+  const auto plan = gpu::make_execution_plan(gpu::layer_graph());
+  ASSERT_TRUE(plan) << plan.error().message;
+  std::set<gpu::Kernel> kernels;
+  for (const gpu::Dispatch& dispatch : plan->dispatches) kernels.insert(dispatch.kernel);
+  const size_t count = kernels.size();
+  for (const int found : {0, static_cast<int>(count)}) {
+    const auto device = make();
+    ASSERT_TRUE(device) << device.error().message;
+    const Status prepared = (*device)->prepare(*plan, host());
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    EXPECT_EQ(cache_.entries.size(), count);
+    EXPECT_EQ(cache_.found, found);
+  }
+}
+
+TEST_F(OpenclDevice, CompilesAProgramAgainThatTheCacheDamaged) {
+  const auto plan = gpu::make_execution_plan(gpu::layer_graph());
+  ASSERT_TRUE(plan) << plan.error().message;
+  for (int i = 0; i < 2; ++i) {
+    const auto device = make();
+    ASSERT_TRUE(device) << device.error().message;
+    const Status prepared = (*device)->prepare(*plan, host());
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    for (auto& [key, value] : cache_.entries) {
+      EXPECT_NE(value, "damaged");
+      value = "damaged";
+    }
+  }
+}
+
+// Each kernel of the list is compiled by the driver, also those that no network of the tests needs.
+TEST_F(OpenclDevice, CompilesEveryKernel) {
+  const auto device = make();
+  ASSERT_TRUE(device) << device.error().message;
+  for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
+    const auto kernel = static_cast<gpu::Kernel>(i);
+    if (gpu::family_of(kernel) == gpu::KernelFamily::kTiles) continue;
+    const auto made = (*device)->make_kernel(kernel);
+    EXPECT_TRUE(made) << made.error().message;
+  }
+}
+
+TEST(OpenclDriverScope, SetsBackWhatADriverChanges) {
+  constexpr int kSignal = SIGUSR2;
+  struct sigaction before {
+  }, after{};
+  ASSERT_EQ(sigaction(kSignal, nullptr, &before), 0);
+  ASSERT_EQ(setenv("ETB_TEST_CHANGED", "old", 1), 0);
+  ASSERT_EQ(setenv("ETB_TEST_REMOVED", "here", 1), 0);
+  {
+    const DriverScope scope;
+    struct sigaction ignored {};
+    ignored.sa_handler = SIG_IGN;
+    ASSERT_EQ(sigaction(kSignal, &ignored, nullptr), 0);
+    ASSERT_EQ(setenv("ETB_TEST_CHANGED", "new", 1), 0);
+    ASSERT_EQ(setenv("ETB_TEST_ADDED", "new", 1), 0);
+    ASSERT_EQ(unsetenv("ETB_TEST_REMOVED"), 0);
+  }
+  ASSERT_EQ(sigaction(kSignal, nullptr, &after), 0);
+  EXPECT_EQ(after.sa_handler, before.sa_handler);
+  EXPECT_STREQ(getenv("ETB_TEST_CHANGED"), "old");
+  EXPECT_STREQ(getenv("ETB_TEST_REMOVED"), "here");
+  EXPECT_EQ(getenv("ETB_TEST_ADDED"), nullptr);
+}
+
+}  // namespace
+}  // namespace etb::opencl
