@@ -19,9 +19,9 @@ uint64_t spec_nbytes(const etb_graph_spec& spec) {
 etb_status ETB_CALL dry_check(etb_plugin* plugin, const etb_partition_args* args, etb_error* error) {
   return etb::guard(error, [&]() -> etb::Status {
     ETB_TRY(ETB_ACCEPT(etb_partition_args, args, option_count));
-    ETB_TRY(etb::Options::make(args->options, args->option_count, Plugin::kOptions, ETB_OBJECT_PLUGIN));
+    ETB_ASSIGN(const auto request, etb::CompileRequest::make(*args, Plugin::kOptions));
     ETB_ASSIGN(const etb::graph::View view, etb::detail::open_graph(args->graph));
-    return etb::check_claimed(plugin_of(plugin), view.method());
+    return etb::check_claimed(plugin_of(plugin), view.method(), request);
   });
 }
 
