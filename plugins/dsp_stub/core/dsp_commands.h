@@ -25,7 +25,7 @@
 #define DSP_MAX_COLUMNS 65536u     // of softmax
 #define DSP_MAX_EXTENT (1u << 20)  // of a dimension, stride or padding
 #define DSP_MAX_CYCLES ((uint64_t)1 << 40)
-#define DSP_CLOCK_HZ 1000000000u
+#define DSP_CLOCK_HZ 800000000u
 
 #define DSP_OP_END 1u
 #define DSP_OP_LAYER 2u
