@@ -21,6 +21,12 @@ int64_t rounded(int64_t value, int64_t multiplier, uint32_t shift) {
   return scaled / one - (scaled % one < 0 ? 1 : 0);
 }
 
+// The same with ties to the even integer.
+int64_t rounded_even(int64_t value, uint32_t shift) {
+  const int64_t up = rounded(value, 1, shift), one = int64_t{1} << shift;
+  return up * one - value == one / 2 && up % 2 != 0 ? up - 1 : up;
+}
+
 int64_t limited(int64_t value, int64_t low, int64_t high) { return std::min(std::max(value, low), high); }
 
 class Core : public testing::Test {
@@ -155,9 +161,59 @@ TEST_F(Core, AddsSubtractsMultipliesAndCompares) {
                             : kind == 1 ? a * ma * b
                             : kind == 2 ? std::max(a * ma, b * mb)
                                         : std::min(a * ma, b * mb);
-      ASSERT_EQ(code_at(2000 + i), limited(rounded(value, 1, w[DSP_BINARY_SHIFT]) + 11, -128, 127))
+      ASSERT_EQ(code_at(2000 + i), limited(rounded_even(value, w[DSP_BINARY_SHIFT]) + 11, -128, 127))
           << kind << " " << i;
     }
+  }
+}
+
+TEST_F(Core, TiesOfArithmeticAreRoundedToEven) {
+  Words w(DSP_BINARY_WORDS);
+  w[DSP_BINARY_B] = 1000, w[DSP_BINARY_OUTPUT] = 2000, w[DSP_BINARY_COUNT] = 256;
+  w[DSP_BINARY_LOW] = static_cast<uint32_t>(-128), w[DSP_BINARY_HIGH] = 127;
+  w[DSP_BINARY_A_MULTIPLIER] = 1 << 30, w[DSP_BINARY_SHIFT] = 31;  // halves
+  for (int i = 0; i < 256; ++i) tcm_[static_cast<size_t>(i)] = static_cast<uint8_t>(i - 128);
+  dsp_binary(w.data(), tcm_.data());
+  for (int i = -128; i < 128; ++i)
+    EXPECT_EQ(code_at(static_cast<size_t>(2000 + i + 128)), std::nearbyint(i / 2.0)) << i;
+}
+
+TEST_F(Core, PoolsExactly) {
+  fill();
+  Words w(DSP_POOL_WORDS, 1);
+  w[DSP_POOL_INPUT] = 0, w[DSP_POOL_IN_H] = 5, w[DSP_POOL_IN_W] = 6, w[DSP_POOL_IN_C] = 3;
+  w[DSP_POOL_OUTPUT] = 4096, w[DSP_POOL_OUT_H] = 3, w[DSP_POOL_OUT_W] = 3, w[DSP_POOL_SCALES] = 8192;
+  w[DSP_POOL_KERNEL_H] = 3, w[DSP_POOL_KERNEL_W] = 2, w[DSP_POOL_STRIDE_H] = 2, w[DSP_POOL_STRIDE_W] = 2;
+  w[DSP_POOL_IN_ZERO] = 7, w[DSP_POOL_OUT_ZERO] = static_cast<uint32_t>(-9),
+  w[DSP_POOL_LOW] = static_cast<uint32_t>(-120), w[DSP_POOL_HIGH] = 99;
+  w[DSP_POOL_PADDING_LEFT] = 0;
+  const int64_t fixed = w[DSP_POOL_MULTIPLIER] = 1234567890;
+  w[DSP_POOL_SHIFT] = 33;
+  for (uint32_t i = 0; i < 6; ++i)
+    store(8192 + 8 * i, static_cast<uint32_t>(draw(1 << 30, INT32_MAX))), store(8196 + 8 * i, 31 + i);
+  for (uint32_t kind = 0; kind < 3; ++kind) {
+    w[DSP_POOL_KIND] = kind;
+    dsp_pool(w.data(), tcm_.data());
+    for (int64_t y = 0; y < 3; ++y)
+      for (int64_t x = 0; x < 3; ++x)
+        for (int64_t c = 0; c < 3; ++c) {
+          std::vector<int64_t> codes;
+          for (int64_t iy = std::max<int64_t>(2 * y - 1, 0); iy < std::min<int64_t>(2 * y + 2, 5); ++iy)
+            for (int64_t ix = 2 * x; ix < 2 * x + 2; ++ix)
+              codes.push_back(code_at(static_cast<size_t>((iy * 6 + ix) * 3 + c)) - 7);
+          int64_t sum = 0, multiplier = fixed, shift = 33;
+          for (const int64_t code : codes) sum += code;
+          if (kind == DSP_POOL_MAX) sum = *std::max_element(codes.begin(), codes.end());
+          if (kind == DSP_POOL_AVERAGE_BY_COUNT) {
+            int32_t own = 0;
+            std::memcpy(&own, &tcm_[8192 + 8 * (codes.size() - 1)], 4);
+            multiplier = own, shift = static_cast<int64_t>(31 + codes.size() - 1);
+          }
+          const int64_t wanted =
+              limited(rounded_even(sum * multiplier, static_cast<uint32_t>(shift)) - 9, -120, 99);
+          ASSERT_EQ(code_at(static_cast<size_t>(4096 + (y * 3 + x) * 3 + c)), wanted)
+              << kind << " " << y << " " << x << " " << c;
+        }
   }
 }
 

@@ -22,6 +22,14 @@ static inline int64_t dsp_round_shift(int64_t value, uint32_t shift) {
   return (value + ((int64_t)1 << (used - 1))) >> used;
 }
 
+// Divides by 2^shift, with ties to the even integer.
+static inline int64_t dsp_round_even(int64_t value, uint32_t shift) {
+  const uint32_t used = shift < 1 ? 1 : shift > 62 ? 62 : shift;
+  const uint64_t rest = (uint64_t)value & (((uint64_t)1 << used) - 1), half = (uint64_t)1 << (used - 1);
+  const int64_t down = value >> used;
+  return down + (rest > half || (rest == half && (down & 1) != 0));
+}
+
 // A code: the requantised value plus the zero point, limited to [low, high].
 static inline uint8_t dsp_to_code(int64_t value, int32_t zero, int32_t low, int32_t high) {
   return (uint8_t)dsp_clamp(value + zero, low, high);

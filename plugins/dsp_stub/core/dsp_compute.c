@@ -34,13 +34,16 @@ static window read_window(const uint32_t* w, const int8_t* input, uint32_t y, ui
 }
 
 static int64_t pool_value(const uint32_t* w, const uint8_t* tcm, const window* found) {
+  int32_t multiplier = (int32_t)w[DSP_POOL_MULTIPLIER];
+  uint32_t shift = w[DSP_POOL_SHIFT];
   if (w[DSP_POOL_KIND] == DSP_POOL_AVERAGE_BY_COUNT && found->count != 0) {
     const uint8_t* scale = tcm + w[DSP_POOL_SCALES] + 8 * (size_t)(found->count - 1);
-    return dsp_requantise(found->sum, dsp_load_i32(scale), dsp_load_u32(scale + 4));
+    multiplier = dsp_load_i32(scale);
+    shift = dsp_load_u32(scale + 4);
   }
   const int64_t value =
       w[DSP_POOL_KIND] == DSP_POOL_MAX ? found->largest - (int32_t)w[DSP_POOL_IN_ZERO] : found->sum;
-  return dsp_requantise(value, (int32_t)w[DSP_POOL_MULTIPLIER], w[DSP_POOL_SHIFT]);
+  return dsp_round_even(value * multiplier, shift);
 }
 
 void dsp_pool(const uint32_t* w, uint8_t* tcm) {
@@ -79,7 +82,7 @@ void dsp_binary(const uint32_t* w, uint8_t* tcm) {
       default:
         value = scaled_left < scaled_right ? scaled_left : scaled_right;
     }
-    output[i] = dsp_to_code(dsp_round_shift(value, w[DSP_BINARY_SHIFT]), (int32_t)w[DSP_BINARY_OUT_ZERO],
+    output[i] = dsp_to_code(dsp_round_even(value, w[DSP_BINARY_SHIFT]), (int32_t)w[DSP_BINARY_OUT_ZERO],
                             (int32_t)w[DSP_BINARY_LOW], (int32_t)w[DSP_BINARY_HIGH]);
   }
 }
