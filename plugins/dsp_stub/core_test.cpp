@@ -270,7 +270,11 @@ std::string defect_of(const Words& words) {
   return defect.reason != nullptr ? defect.reason : "";
 }
 
+// Ends a stream, after copies that use all of the TCM and of the arena.
 Words with_end(Words words) {
+  put(words, DSP_OP_WAIT, {DSP_ENGINE_COMPUTE, 0});
+  put_copy(words, DSP_MEMORY_FILL, 0, DSP_MEMORY_TCM, 1023, 1);
+  put_copy(words, DSP_MEMORY_FILL, 0, DSP_MEMORY_ARENA, 255, 1);
   put(words, DSP_OP_END, {});
   return words;
 }
@@ -319,6 +323,12 @@ TEST(Verifier, RejectsWhatLeavesItsMemory) {
   EXPECT_EQ(defect_of(with_end(strided)), "range beyond its memory");
 }
 
+TEST(Verifier, RejectsMemoryThatNoCommandUses) {
+  Words words;
+  put(words, DSP_OP_END, {});
+  EXPECT_EQ(defect_of(words), "more memory than the commands use");
+}
+
 TEST(Verifier, RejectsStreamsThatDoNotEnd) {
   Words words;
   put_copy(words, DSP_MEMORY_IO, 0, DSP_MEMORY_TCM, 0, 64);
@@ -352,7 +362,7 @@ TEST(Clock, EnginesWorkAtTheSameTime) {
   Words words;
   put_copy(words, DSP_MEMORY_CONSTANTS, 0, DSP_MEMORY_TCM, 512, 256);
   put_table(words, 0, 64, 64);
-  words = with_end(words);
+  put(words, DSP_OP_END, {});
   const dsp_stream stream = {reinterpret_cast<const uint8_t*>(words.data()),
                              static_cast<uint32_t>(words.size() * 4)};
   EXPECT_EQ(dsp_total_cycles(&stream), 4 + 64 + 16);  // issue, start of a copy, 256 bytes at 16 a cycle
@@ -360,7 +370,7 @@ TEST(Clock, EnginesWorkAtTheSameTime) {
   put_copy(in_turn, DSP_MEMORY_CONSTANTS, 0, DSP_MEMORY_TCM, 512, 256);
   put(in_turn, DSP_OP_WAIT, {DSP_ENGINE_DMA, 0});
   put_table(in_turn, 0, 64, 64);
-  in_turn = with_end(in_turn);
+  put(in_turn, DSP_OP_END, {});
   const dsp_stream other = {reinterpret_cast<const uint8_t*>(in_turn.data()),
                             static_cast<uint32_t>(in_turn.size() * 4)};
   EXPECT_EQ(dsp_total_cycles(&other), 84 + 4 + 16 + 8);

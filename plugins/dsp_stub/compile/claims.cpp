@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "plugins/dsp_stub/compile/lowering.hpp"
-#include "plugins/dsp_stub/plan/schedule.hpp"
+#include "plugins/dsp_stub/plan/memory_plan.hpp"
 
 namespace etb::dsp_stub {
 
@@ -20,14 +20,13 @@ std::string reason_of(const Error& error) {
   return error.reason.empty() ? "attribute" : error.reason;
 }
 
-// Lowers a pattern alone and plans its memory.
+// Lowers a pattern alone, and checks that its layers fit.
 Status try_pattern(const GraphFacts& facts, const Pattern& pattern, uint32_t tcm_bytes) {
   NetworkBuilder builder(facts, nullptr);
   ETB_TRY(PatternLowering(builder, pattern).lower());
-  Network network = std::move(builder.network());
+  const Network& network = builder.network();
   if (network.inputs.size() + 1 > DSP_MAX_IO) return reject("attribute", "more inputs than a payload has");
-  ETB_TRY(schedule(network, tcm_bytes, false));
-  return {};
+  return check_tiles(network, tcm_bytes);
 }
 
 class Claims {

@@ -303,7 +303,7 @@ Result<Window> pool_window(PatternLowering& lowering, const Codes& input, const 
   for (size_t i = 0; i < 2; ++i)
     if (padding[i] < 0 || padding[i] > kernel[i] / 2)
       return reject("attribute", "padding, expected at most half a kernel");
-  if (kernel[0] * kernel[1] > 1 << 20) return reject("attribute", "kernel size");
+  if (kernel[0] * kernel[1] > DSP_MAX_WINDOW) return reject("attribute", "kernel size");
   const std::vector<int64_t> sizes = lowering.result_sizes();
   if (input.sizes.size() != 4 || sizes.size() != 4) return bad_rank(input.sizes.size(), "4");
   Window w;
@@ -407,7 +407,8 @@ Status lower_mean(PatternLowering& lowering, const Node& node) {
   w.in_c = w.out_c = is_inner ? input.size(last) : 1;
   w.in_h = w.kernel_h = to_u32(count);
   w.batch = to_u32(input.numel() / count / w.in_c);
-  if (count > 1 << 20 || w.batch > 1 << 16) return reject("attribute", "more elements than a window has");
+  if (count > DSP_MAX_WINDOW || w.batch > 1 << 16)
+    return reject("attribute", "more elements than a window has");
   // The results are stored in the order of the kept dimensions.
   const std::vector<int64_t> sizes = lowering.result_sizes();
   std::vector<uint32_t> result_order;

@@ -24,7 +24,9 @@
 #define DSP_MAX_PRODUCTS 32768u    // of one sum: more could overflow 32 bits
 #define DSP_MAX_COLUMNS 65536u     // of softmax
 #define DSP_MAX_EXTENT (1u << 20)  // of a dimension, stride or padding
-#define DSP_MAX_CYCLES ((uint64_t)1 << 40)
+#define DSP_MAX_WINDOW (1u << 18)  // elements of a pool's window
+#define DSP_MAX_CYCLES ((uint64_t)1 << 31)
+#define DSP_UNUSED_BYTES 64u  // that a layout may have after the last used byte of a memory
 #define DSP_CLOCK_HZ 800000000u
 
 #define DSP_OP_END 1u

@@ -15,6 +15,7 @@ typedef struct verifier {
   const dsp_layout* layout;
   flight flights[2];
   dsp_clock clock;
+  uint64_t used[2];  // bytes of the TCM and the arena up to the last one that a command touches
 } verifier;
 
 static int is_between(uint32_t word, int32_t low, int32_t high) {
@@ -76,7 +77,7 @@ static const char* check_pool(const uint32_t* w) {
   if (!is_padding(w[DSP_POOL_PADDING_TOP]) || !is_padding(w[DSP_POOL_PADDING_LEFT]))
     return "padding of a pool";
   if (!are_codes(w + DSP_POOL_IN_ZERO)) return "zero point or limit of a pool";
-  if ((uint64_t)w[DSP_POOL_KERNEL_H] * w[DSP_POOL_KERNEL_W] > (1u << 22)) return "window of a pool";
+  if ((uint64_t)w[DSP_POOL_KERNEL_H] * w[DSP_POOL_KERNEL_W] > DSP_MAX_WINDOW) return "window of a pool";
   return NULL;
 }
 
@@ -195,6 +196,8 @@ static const char* check_command(verifier* v, const dsp_command* c) {
   for (uint32_t i = 0; i < count; ++i) {
     defect = check_range(v->layout, &ranges[i]);
     if (defect != NULL) return defect;
+    if (ranges[i].memory <= DSP_MEMORY_ARENA && v->used[ranges[i].memory] < ranges[i].end)
+      v->used[ranges[i].memory] = ranges[i].end;
   }
   // The engine may read operands after it wrote the first results.
   for (uint32_t i = 0; i < count && c->opcode != DSP_OP_DMA; ++i)
@@ -231,6 +234,11 @@ int dsp_verify(const dsp_stream* stream, const dsp_layout* layout, dsp_defect* o
     if (defect != NULL) return report(out, defect, offset);
     offset += 4 * command.word_count;
     if (command.opcode != DSP_OP_END) continue;
-    return report(out, offset == stream->nbytes ? NULL : "commands after the end", offset);
+    if (offset != stream->nbytes) return report(out, "commands after the end", offset);
+    // A host allocates what the layout asks for.
+    if (layout->arena_bytes > v.used[DSP_MEMORY_ARENA] + DSP_UNUSED_BYTES ||
+        layout->tcm_bytes > v.used[DSP_MEMORY_TCM] + DSP_UNUSED_BYTES)
+      return report(out, "more memory than the commands use", offset);
+    return report(out, NULL, offset);
   }
 }

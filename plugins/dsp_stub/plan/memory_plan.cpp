@@ -28,6 +28,12 @@ bool is_alive(const Buffer& buffer, uint32_t layer) {
   return buffer.first_layer <= layer && layer <= buffer.last_layer;
 }
 
+tl::unexpected<Error> does_not_fit(uint32_t layer, uint32_t tcm_bytes) {
+  return make_error(Code::OUT_OF_RESOURCES,
+                    "layer " + std::to_string(layer) + ": its smallest tile needs more than the " +
+                        std::to_string(tcm_bytes) + " bytes of tightly coupled memory");
+}
+
 class MemoryPlanner {
  public:
   MemoryPlanner(Network& network, uint32_t tcm_bytes) : network_(network), tcm_bytes_(tcm_bytes) {}
@@ -45,10 +51,7 @@ class MemoryPlanner {
       plan_ = {};
       const uint32_t tight = plan_layers();
       if (tight == UINT32_MAX) break;
-      if (!evict_at(tight))
-        return make_error(Code::OUT_OF_RESOURCES,
-                          "layer " + std::to_string(tight) + ": its smallest tile needs more than the " +
-                              std::to_string(tcm_bytes_) + " bytes of tightly coupled memory");
+      if (!evict_at(tight)) return does_not_fit(tight, tcm_bytes_);
       while (!place(true)) {
       }
     }
@@ -161,6 +164,12 @@ class MemoryPlanner {
 };
 
 }  // namespace
+
+Status check_tiles(const Network& network, uint32_t tcm_bytes) {
+  for (uint32_t i = 0; i < network.layers.size(); ++i)
+    if (!choose_tiles(network, network.layers[i], tcm_bytes)) return does_not_fit(i, tcm_bytes);
+  return {};
+}
 
 Result<MemoryPlan> plan_memory(Network& network, uint32_t tcm_bytes) {
   return MemoryPlanner(network, tcm_bytes).plan();

@@ -17,6 +17,9 @@ struct MemoryPlan {
   uint32_t tcm_bytes = 0, arena_bytes = 0;
 };
 
+// Checks that every layer has tiles even if no buffer stays in the TCM. Then any network of these layers has a plan.
+[[nodiscard]] Status check_tiles(const Network& network, uint32_t tcm_bytes);
+
 // Fills in residence and offsets of the inner buffers. An error names the layer that does not fit.
 [[nodiscard]] Result<MemoryPlan> plan_memory(Network& network, uint32_t tcm_bytes);
 

@@ -69,6 +69,12 @@ class LayerEmitter {
     }
   }
 
+  // A load into the only half of a slot must come after the computation that reads it.
+  bool has_single_buffer(bool has_blocks) const {
+    const auto is_single = [](const Slot& slot) { return slot.nbytes != 0 && slot.halves == 1; };
+    return is_single(tiles_.input) || is_single(tiles_.second) || (has_blocks && is_single(tiles_.weights));
+  }
+
   // ---- layers over elements in a row: tables, arithmetic, softmax
 
   uint64_t chunk_elements() const {
@@ -92,14 +98,15 @@ class LayerEmitter {
     if (layer_.tables.nbytes != 0)
       out_.copy_bytes({DSP_MEMORY_CONSTANTS, layer_.tables.offset}, {DSP_MEMORY_TCM, tables_},
                       layer_.tables.nbytes);
-    for (uint64_t step = 0; step <= steps; ++step) {
+    const uint64_t ahead = has_single_buffer(false) ? 0 : 1;
+    for (uint64_t step = 0; step < steps + ahead; ++step) {
       if (step < steps) {
         load_chunk(layer_.inputs[0], tiles_.input, input_, step, count_of(step));
         if (layer_.inputs[1] != kNoBuffer)
           load_chunk(layer_.inputs[1], tiles_.second, second_, step, count_of(step));
       }
-      if (step == 0) continue;
-      const uint64_t done = step - 1, count = count_of(done);
+      if (step < ahead) continue;
+      const uint64_t done = step - ahead, count = count_of(done);
       compute_chunk(done, count);
       if (tiles_.output.nbytes != 0)
         out_.copy_bytes(half(tiles_.output, output_, done), address(layer_.output) + done * tiles_.count,
@@ -174,11 +181,12 @@ class LayerEmitter {
     if (layer_.kind != Layer::Kind::kConv && layer_.tables.nbytes != 0)
       out_.copy_bytes({DSP_MEMORY_CONSTANTS, layer_.tables.offset}, {DSP_MEMORY_TCM, tables_},
                       layer_.tables.nbytes);
-    for (size_t i = 0; i <= steps.size(); ++i) {
+    const size_t ahead = has_single_buffer(steps.back().block != 0) ? 0 : 1;
+    for (size_t i = 0; i < steps.size() + ahead; ++i) {
       if (i < steps.size()) load_step(steps[i], i == 0 ? nullptr : &steps[i - 1]);
-      if (i == 0) continue;
-      compute_step(steps[i - 1]);
-      if (tiles_.output.nbytes != 0) store_step(steps[i - 1]);
+      if (i < ahead) continue;
+      compute_step(steps[i - ahead]);
+      if (tiles_.output.nbytes != 0) store_step(steps[i - ahead]);
     }
   }
 

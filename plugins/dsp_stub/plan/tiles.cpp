@@ -36,17 +36,19 @@ struct Residence {
   bool input, second, output;
 };
 
-Tiles window_tiles(const Layer& layer, const Residence& resident, uint32_t rows, uint32_t channels) {
+// `most_halves` is 1 where memory is too small for two buffers: the engines then take turns.
+Tiles window_tiles(const Layer& layer, const Residence& resident, uint32_t rows, uint32_t channels,
+                   uint32_t most_halves) {
   const Window& w = layer.window;
   Tiles out;
   out.rows = rows;
   out.channels = channels;
   const bool is_conv = layer.kind == Layer::Kind::kConv;
   const uint64_t blocks = steps_of(w.out_c, channels), steps = blocks * w.batch * steps_of(w.out_h, rows);
-  const uint32_t halves = steps > 1 ? 2 : 1;
+  const uint32_t halves = steps > 1 ? most_halves : 1;
   if (is_conv) {
-    out.weights = {uint64_t{layer.weights.nbytes} / w.out_c * channels, blocks > 1 ? 2u : 1u};
-    out.tables = {uint64_t{DSP_CHANNEL_BYTES} * channels, blocks > 1 ? 2u : 1u};
+    out.weights = {uint64_t{layer.weights.nbytes} / w.out_c * channels, blocks > 1 ? most_halves : 1};
+    out.tables = {uint64_t{DSP_CHANNEL_BYTES} * channels, blocks > 1 ? most_halves : 1};
   } else if (layer.tables.nbytes != 0) {
     out.tables = {layer.tables.nbytes, 1};
   }
@@ -71,14 +73,15 @@ std::optional<Tiles> choose_window(const Layer& layer, const Residence& resident
   const bool is_conv = layer.kind == Layer::Kind::kConv, is_gather = layer.kind == Layer::Kind::kGather;
   const Window& w = layer.window;
   const std::vector<uint32_t> all = {w.out_c}, whole = {w.out_h};
-  for (const uint32_t channels : is_conv ? sizes_by_steps(w.out_c, 8) : all)
-    for (const uint32_t rows : is_gather ? whole : sizes_by_steps(w.out_h, 1)) {
-      const Tiles tiles = window_tiles(layer, resident, rows, channels);
-      const uint64_t cost = window_cost(layer, resident, tiles);
-      if (tiles.work_bytes() > budget || cost >= best_cost) continue;
-      best = tiles;
-      best_cost = cost;
-    }
+  for (uint32_t halves = 2; halves >= 1 && !best; --halves)
+    for (const uint32_t channels : is_conv ? sizes_by_steps(w.out_c, 8) : all)
+      for (const uint32_t rows : is_gather ? whole : sizes_by_steps(w.out_h, 1)) {
+        const Tiles tiles = window_tiles(layer, resident, rows, channels, halves);
+        const uint64_t cost = window_cost(layer, resident, tiles);
+        if (tiles.work_bytes() > budget || cost >= best_cost) continue;
+        best = tiles;
+        best_cost = cost;
+      }
   return best;
 }
 
