@@ -36,7 +36,7 @@ class DspPlugin {
   Status partition(const Graph& graph, const PartitionSink& sink) const;
   Result<Artifact> compile(const Region& region) const;
 
-  // What a call of the ahead-of-time half compiles for.
+  // Device and format that a call of the ahead-of-time half compiles for.
   struct Request {
     uint32_t tcm_bytes;
     uint32_t payload_version;

@@ -8,7 +8,7 @@
 
 namespace etb::dsp_stub {
 
-// What an op may be in a pattern.
+// Part of an op in a pattern.
 enum class Role {
   kNone,
   kCore,   // computes on int32 sums: one in a pattern
