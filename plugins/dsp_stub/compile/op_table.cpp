@@ -29,8 +29,8 @@ std::vector<OpRow> make_rows() {
   const auto add = [&](const char* op, const char* constraint) {
     rows.push_back({.op = op, .constraint = *constraint != '\0' ? constraint : kWhole});
   };
-  for (const CoreOp& op : window_ops()) add(op.name, op.constraint);
-  for (const CoreOp& op : elementwise_ops()) add(op.name, op.constraint);
+  for (const auto& ops : {weight_ops(), pool_ops(), elementwise_ops()})
+    for (const CoreOp& op : ops) add(op.name, op.constraint);
   for (const UnaryOp& op : unary_ops()) add(op.name, "");
   for (const MoveOp& op : move_ops()) add(op.name, op.constraint);
   return rows;
@@ -39,8 +39,9 @@ std::vector<OpRow> make_rows() {
 }  // namespace
 
 const CoreOp* find_core(std::string_view op) {
-  const CoreOp* found = find_in(window_ops(), op);
-  return found != nullptr ? found : find_in(elementwise_ops(), op);
+  for (const auto& ops : {weight_ops(), pool_ops(), elementwise_ops()})
+    if (const CoreOp* found = find_in(ops, op)) return found;
+  return nullptr;
 }
 const UnaryOp* find_unary(std::string_view op) { return find_in(unary_ops(), op); }
 const MoveOp* find_move(std::string_view op) { return find_in(move_ops(), op); }

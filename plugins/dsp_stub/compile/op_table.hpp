@@ -40,7 +40,8 @@ struct MoveOp {
 };
 const MoveOp* find_move(std::string_view op);
 
-std::span<const CoreOp> window_ops();       // convolutions, linear layers, pools, means, resize
+std::span<const CoreOp> weight_ops();       // convolutions, linear layers
+std::span<const CoreOp> pool_ops();         // pools, means, resize
 std::span<const CoreOp> elementwise_ops();  // arithmetic, softmax, cat
 std::span<const UnaryOp> unary_ops();
 std::span<const MoveOp> move_ops();
