@@ -196,6 +196,22 @@ TEST_F(DspStub, TablesAreExact) {
   }
 }
 
+// A dead channel has a tiny scale, so its bias needs more than 32 bits in the scale of the sum.
+TEST_F(DspStub, ALargeBiasDoesNotSaturate) {
+  CodesModel model;
+  const uint32_t x = model.input({2, 4});
+  const uint32_t w = model.constant(ETB_DTYPE_INT8, {2, 4}, codes_of(8, 9));
+  const uint32_t b = model.constant(ETB_DTYPE_FLOAT32, {2}, std::vector<float>{3.0f, -1.25f});
+  const uint32_t y = model.node("aten.linear.default",
+                                {arg(model.dequantize(x, {2, 4}, 0x1p-5, 3), "input"),
+                                 arg(model.dequantize(w, {2, 4}, 0x1p-50, 0), "weight"), arg(b, "bias")},
+                                {2, 2});
+  model.output(model.quantize(y, {2, 2}, 0.05, 1));
+  std::vector<std::byte> payload;
+  ASSERT_EQ(compile(model.image(), payload), ETB_OK) << error_.text;
+  EXPECT_EQ(run(payload), (std::vector<int8_t>{61, -24, 61, -24}));
+}
+
 // Flips each bit of the header and the first commands, and bits all over: the plugin rejects the bytes, or runs
 // them.
 TEST_F(DspStub, DamagedPayloadsDoNoHarm) {

@@ -118,20 +118,45 @@ Result<std::vector<double>> read_bias(PatternLowering& lowering, const Node& nod
   return out;
 }
 
+// One output channel: the scale of its sums, and the bias in that scale.
+struct Channel {
+  double scale = 1, bias = 0;
+  int32_t zero = 0;  // of the weights
+  int halvings = 0;  // of the weights
+};
+
+// A bias that needs more than 30 bits gets a coarser scale. The weights are halved as often: beside such a bias they
+// hardly matter.
+void fit_bias(Channel& channel) {
+  int exponent = 0;
+  (void)std::frexp(channel.bias, &exponent);
+  if (!std::isfinite(channel.bias) || exponent <= 30) return;
+  channel.halvings = exponent - 30;
+  channel.bias = std::ldexp(channel.bias, -channel.halvings);
+  channel.scale = std::ldexp(channel.scale, channel.halvings);
+}
+
+std::byte to_weight(double code, const Channel& channel) {
+  if (channel.halvings == 0) return static_cast<std::byte>(static_cast<int8_t>(code));
+  const double halved = std::nearbyint(std::ldexp(code - channel.zero, -channel.halvings));
+  return static_cast<std::byte>(static_cast<int8_t>(std::clamp(halved, -128.0, 127.0)));
+}
+
 // Writes bias, multiplier, shift and zero point of each channel.
-ConstantRange add_channels(NetworkBuilder& builder, const std::vector<double>& bias,
-                           const std::vector<double>& scales, const Weight& weight,
-                           const std::vector<uint32_t>& channel_of, double result_scale) {
-  std::vector<std::byte> bytes(bias.size() * DSP_CHANNEL_BYTES);
-  for (size_t i = 0; i < bias.size(); ++i) {
-    const auto rounded =
-        static_cast<int32_t>(std::clamp<double>(std::nearbyint(bias[i]), INT32_MIN, INT32_MAX));
-    const Multiplier scale = to_multiplier(scales[i] / result_scale);
-    const uint32_t last = scale.shift | (static_cast<uint32_t>(weight.zero(channel_of[i])) & 0xffu) << 8;
-    std::byte* at = bytes.data() + i * DSP_CHANNEL_BYTES;
-    std::memcpy(at, &rounded, 4);
+ConstantRange add_channels(NetworkBuilder& builder, const std::vector<Channel>& channels,
+                           double result_scale) {
+  std::vector<std::byte> bytes(channels.size() * DSP_CHANNEL_BYTES);
+  std::byte* at = bytes.data();
+  for (const Channel& channel : channels) {
+    const auto bias =
+        static_cast<int32_t>(std::clamp<double>(std::nearbyint(channel.bias), INT32_MIN, INT32_MAX));
+    const Multiplier scale = to_multiplier(channel.scale / result_scale);
+    const auto zero = static_cast<uint32_t>(channel.halvings == 0 ? channel.zero : 0);
+    const uint32_t last = scale.shift | (zero & 0xffu) << 8;
+    std::memcpy(at, &bias, 4);
     std::memcpy(at + 4, &scale.multiplier, 4);
     std::memcpy(at + 8, &last, 4);
+    at += DSP_CHANNEL_BYTES;
   }
   return builder.add_constant(bytes);
 }
@@ -146,7 +171,7 @@ struct WeightPlaces {
 
 // Stores the weight as [output channel, KH, KW, input channel of its group].
 ConstantRange add_weight(NetworkBuilder& builder, const Weight& weight, const Window& w,
-                         const WeightPlaces& places) {
+                         const WeightPlaces& places, const std::vector<Channel>& channels) {
   const size_t filter = size_t{w.kernel_h} * w.kernel_w * w.group_in;
   if (builder.is_claiming()) return builder.reserve_constant(filter * w.out_c);
   std::vector<int64_t> strides(weight.sizes.size());
@@ -167,7 +192,7 @@ ConstantRange add_weight(NetworkBuilder& builder, const Weight& weight, const Wi
           const uint32_t in = places.is_transposed ? o / w.group_out * w.group_in + i : i;
           int64_t from = out * strides[places.out] + in * strides[places.in];
           if (has_taps) from += y * strides[places.first_tap] + x * strides[places.first_tap + 1];
-          bytes[at++] = static_cast<std::byte>(static_cast<int8_t>(weight.codes[static_cast<size_t>(from)]));
+          bytes[at++] = to_weight(weight.codes[static_cast<size_t>(from)], channels[o]);
         }
   return builder.add_constant(bytes);
 }
@@ -183,20 +208,21 @@ Status add_conv(PatternLowering& lowering, const Node& node, const Codes& input,
     return reject("quant", "scales for each channel of a transposed convolution with groups");
   NetworkBuilder& builder = lowering.builder();
   std::vector<double> scales;
-  std::vector<uint32_t> channel_of;
-  for (uint32_t o = 0; o < w.out_c; ++o) {
-    channel_of.push_back(o);
-    scales.push_back(input.params.scale * weight.scale(o));
-  }
+  for (uint32_t o = 0; o < w.out_c; ++o) scales.push_back(input.params.scale * weight.scale(o));
   ETB_ASSIGN(const std::vector<double> bias, read_bias(lowering, node, scales));
+  std::vector<Channel> channels;
+  for (uint32_t o = 0; o < w.out_c; ++o) {
+    channels.push_back({scales[o], bias[o], weight.zero(o)});
+    if (!builder.is_claiming()) fit_bias(channels.back());
+  }
   Layer layer{
       .kind = Layer::Kind::kConv, .inputs = {input.buffer, kNoBuffer}, .output = output.buffer, .window = w};
   layer.in_zeros = {input.params.zero, 0};
   layer.out_zero = lowering.result().zero;
   layer.low = lowering.result().low;
   layer.high = lowering.result().high;
-  layer.weights = add_weight(builder, weight, w, places);
-  layer.tables = add_channels(builder, bias, scales, weight, channel_of, lowering.result().scale);
+  layer.weights = add_weight(builder, weight, w, places, channels);
+  layer.tables = add_channels(builder, channels, lowering.result().scale);
   builder.add_layer(std::move(layer));
   lowering.finish(output);
   return {};
