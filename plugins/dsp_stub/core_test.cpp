@@ -43,7 +43,7 @@ class Core : public testing::Test {
   }
 
   std::mt19937 random_{7};
-  std::vector<uint8_t> tcm_ = std::vector<uint8_t>(64 * 1024);
+  std::vector<uint8_t> tcm_ = std::vector<uint8_t>(65536);
 };
 
 TEST_F(Core, RequantisesLikeTheRuleInWideIntegers) {
@@ -109,16 +109,16 @@ TEST_P(CoreConv, SumsExactly) {
           for (int64_t ix = 0; ix < c.in_w; ++ix)
             for (int64_t ky = 0; ky < c.kernel_h; ++ky)
               for (int64_t kx = 0; kx < c.kernel_w; ++kx) {
-                const bool is_read = c.is_transposed
-                                         ? iy * c.stride_h - c.top + ky * c.dilation == y &&
-                                               ix * c.stride_w - c.left + kx * c.dilation == x
-                                         : y * int64_t{c.stride_h} - c.top + ky * c.dilation == iy &&
-                                               x * int64_t{c.stride_w} - c.left + kx * c.dilation == ix;
+                const bool is_read =
+                    c.is_transposed ? iy * int64_t{c.stride_h} - c.top + ky * int64_t{c.dilation} == y &&
+                                          ix * int64_t{c.stride_w} - c.left + kx * int64_t{c.dilation} == x
+                                    : y * int64_t{c.stride_h} - c.top + ky * int64_t{c.dilation} == iy &&
+                                          x * int64_t{c.stride_w} - c.left + kx * int64_t{c.dilation} == ix;
                 for (uint32_t i = 0; is_read && i < c.group_in; ++i) {
-                  const auto at =
-                      static_cast<size_t>((iy * c.in_w + ix) * in_c + o / c.group_out * c.group_in + i);
-                  const auto tap =
-                      static_cast<size_t>(16384 + ((o * c.kernel_h + ky) * c.kernel_w + kx) * c.group_in + i);
+                  const auto at = static_cast<size_t>((iy * c.in_w + ix) * in_c +
+                                                      int64_t{o / c.group_out} * c.group_in + i);
+                  const auto tap = static_cast<size_t>(
+                      16384 + ((int64_t{o} * c.kernel_h + ky) * c.kernel_w + kx) * c.group_in + i);
                   sum += (code_at(at) - in_zero) * int64_t{code_at(tap) - (o % 3 ? 0 : 17)};
                 }
               }

@@ -136,9 +136,11 @@ Codes rescaled(PatternLowering& lowering, const Codes& codes) {
       result.high == 127)
     return codes;
   std::array<uint8_t, 256> table{};
-  for (int code = -128; code <= 127; ++code)
-    table[static_cast<size_t>(code + 128)] = static_cast<uint8_t>(quantise(
+  for (size_t i = 0; i < table.size(); ++i) {
+    const int code = static_cast<int>(i) - 128;
+    table[i] = static_cast<uint8_t>(quantise(
         static_cast<float>(code - codes.params.zero) * static_cast<float>(codes.params.scale), result));
+  }
   return add_table(lowering.builder(), codes, table, result);
 }
 

@@ -83,13 +83,14 @@ Status PatternLowering::apply_steps(const std::vector<uint32_t>& steps, const Pa
                            final_params.high == 127;
   if (functions.empty() && (keeps_codes || !is_tail)) return {};
   std::array<uint8_t, 256> table{};
-  for (int code = -128; code <= 127; ++code) {
+  for (size_t i = 0; i < table.size(); ++i) {
+    const int code = static_cast<int>(i) - 128;
     float value = static_cast<float>(code - current_.params.zero) * static_cast<float>(current_.params.scale);
     for (const uint32_t index : functions) {
       const Node node = facts().graph().node(index);
       value = find_unary(node.op_name())->compute(value, Arguments(node));
     }
-    table[static_cast<size_t>(code + 128)] = static_cast<uint8_t>(quantise(value, final_params));
+    table[i] = static_cast<uint8_t>(quantise(value, final_params));
   }
   current_ = add_table(builder_, current_, table, final_params);
   return {};

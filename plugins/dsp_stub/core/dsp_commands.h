@@ -17,7 +17,7 @@
 #define DSP_MEMORY_FILL 3u       // only as a DMA source: the byte of its offset, without end
 #define DSP_MEMORY_IO 4u         // inputs (read-only), then outputs
 
-#define DSP_TCM_BYTES (256u * 1024u)
+#define DSP_TCM_BYTES 262144u
 #define DSP_MAX_IO 64u
 #define DSP_MAX_WORDS 32u
 #define DSP_QUEUE_LENGTH 8u        // commands in flight of one engine
