@@ -131,6 +131,56 @@ TEST_F(BrokenAot, AnotherPluginGetsWhatABrokenOneWouldHaveTaken) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }
 
+TEST_F(BrokenAot, TargetAndOptionsReachThePlugin) {
+  const fs::path target = dir_ / "target.json", report = dir_ / "report.json";
+  const auto compile_for = [&](const std::string& text, std::vector<std::string> more) {
+    std::ofstream(target) << text;
+    more.insert(more.end(), {"--target", target.string(), "--report", "--report-json", report.string()});
+    return compile("", dir_ / "program.pte", more);
+  };
+  const std::string fits = R"({"target_version": 1, "attributes": {"region_nodes": 3, "node_ns": 700}})";
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--isolate"}}) {
+    const CliRun good = compile_for(fits, more);
+    EXPECT_EQ(good.exit, 0) << good.err;
+    EXPECT_THAT(good.out, HasSubstr(", estimated 2.1 us, 2 KiB moved"));
+    EXPECT_THAT(read_file(report), HasSubstr("\"latency_ns\": 2100.0"));
+
+    const CliRun absent = compile_for(R"({"target_version": 1, "name": "absent"})", more);
+    EXPECT_EQ(absent.exit, 0) << absent.err;
+    EXPECT_THAT(absent.out, HasSubstr("com.example.target: no device of this name"));
+
+    const CliRun small = compile_for(R"({"target_version": 1, "attributes": {"region_nodes": 2}})", more);
+    EXPECT_THAT(small.err + small.out, HasSubstr("3 nodes, the target takes 2"));
+
+    std::vector<std::string> with_option = more;
+    with_option.insert(with_option.end(), {"--backend-option", "broken_aot:most_nodes=2"});
+    EXPECT_THAT(compile_for(fits, with_option).out, HasSubstr("more nodes than the option allows"));
+
+    std::vector<std::string> with_wrong = more;
+    with_wrong.insert(with_wrong.end(), {"--backend-option", "broken_aot:most_nodes=many"});
+    const CliRun wrong = compile_for(fits, with_wrong);
+    EXPECT_EQ(wrong.exit, static_cast<int>(ExitCode::USAGE)) << wrong.err;
+    EXPECT_THAT(wrong.err, HasSubstr("option 'most_nodes': found 'many', expected a value of type i64"));
+  }
+}
+
+TEST_F(BrokenAot, ErrorsOfTargetsAndOptionsNameThem) {
+  const fs::path target = dir_ / "target.json";
+  std::ofstream(target) << R"({"target_version": 1, "kind": 3})";
+  const CliRun damaged = compile("", dir_ / "program.pte", {"--target", target.string()});
+  EXPECT_EQ(damaged.exit, static_cast<int>(ExitCode::INVALID_INPUT)) << damaged.err;
+  EXPECT_THAT(damaged.err, HasSubstr("target.json': target file: kind: found 3, expected a text"));
+  const CliRun missing = compile("", dir_ / "program.pte", {"--target", (dir_ / "none.json").string()});
+  EXPECT_THAT(missing.err, HasSubstr("none.json"));
+  for (const char* const option : {"broken_aot", "broken_aot:x", ":x=1", "broken_aot:=1"})
+    EXPECT_EQ(compile("", dir_ / "program.pte", {"--backend-option", option}).exit,
+              static_cast<int>(ExitCode::USAGE))
+        << option;
+  const CliRun other = compile("", dir_ / "program.pte", {"--backend-option", "other:x=1"});
+  EXPECT_EQ(other.exit, static_cast<int>(ExitCode::USAGE)) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("-b names no plugin 'other'"));
+}
+
 class Interrupted : public BrokenAot {
  protected:
   // Starts the program with a plugin that compiles in this way, and sends a signal when it does.
@@ -138,8 +188,8 @@ class Interrupted : public BrokenAot {
     const fs::path ready = dir_ / "ready";
     ::setenv("ETB_BROKEN_AOT", way.c_str(), 1);
     ::setenv("ETB_BROKEN_AOT_READY", ready.c_str(), 1);
-    ProgramProcess process({"--plugin-path", ETB_BROKEN_AOT_DIR, "compile", archive("mlp.pt2"), "-b", "broken_aot",
-                            "-o", (dir_ / "out.pte").string()});
+    ProgramProcess process({"--plugin-path", ETB_BROKEN_AOT_DIR, "compile", archive("mlp.pt2"), "-b",
+                            "broken_aot", "-o", (dir_ / "out.pte").string()});
     for (int i = 0; i < 3000 && !fs::exists(ready); ++i) ::usleep(10000);
     for (int i = 0; i < count; ++i) {
       process.send(SIGINT);

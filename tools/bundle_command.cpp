@@ -137,6 +137,7 @@ Result<ExitCode> make(const Options& options, Session& session) {
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.plugins.kernel_libraries;
   module_options.secure = session.secure;
+  module_options.async = options.plugins.is_async;
   module_options.delegates = &delegates;
   std::vector<std::string> notes;
   ETB_TRY(add_cases(options, module_options, delegates, parts, notes));

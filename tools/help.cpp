@@ -48,8 +48,9 @@ constexpr Row kOptionGroups[] = {
      "--coverage --results "
      "--save --times --dump-after"},
     {"Plugins",
-     "--plugin-path --secure --backend --backend-pin --backend-option --device --kernels --layer "
-     "--compile-spec --isolate --plugin-timeout-ms --sanitizer-host --strict --plugin --from"},
+     "--plugin-path --secure --backend --backend-pin --backend-option --device --async --kernels --layer "
+     "--compile-spec --target --target-dir --isolate --plugin-timeout-ms --sanitizer-host --strict --plugin "
+     "--from"},
     {"Choice of nodes",
      "--only-op --skip-op --only-module --skip-module --only-node --skip-node --min-region"},
     {"Test cases", "--bundle --testset --rtol --atol --case --expect --expect-from --list --extract"},
@@ -59,7 +60,8 @@ constexpr Row kOptionGroups[] = {
      "--minimise-time --max-time"},
     {"Recording",
      "--profile-level --profile-filter --profile-ids --profile-memory --debug-buffer --debug-level "
-     "--debug-filter --debug-ids --debug-widen --debug-buffer-size --dump_outputs --dump_intermediate_outputs"},
+     "--debug-filter --debug-ids --debug-widen --debug-buffer-size --dump_outputs "
+     "--dump_intermediate_outputs"},
     {"Measurement",
      "--repeat --skip --by --top --metric --gap --each-node --borders-only --block --total-for "
      "--compare_results --source_time_scale "

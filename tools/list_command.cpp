@@ -3,8 +3,10 @@
 // --devices, which tries each plugin in a child process.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
+#include "api/format/output_file.hpp"
 #include "api/format/printable_text.hpp"
 #include "host/registry/reason.hpp"
 #include "host/registry/registry_json.hpp"
@@ -21,6 +23,7 @@ struct Options {
   bool devices = false;
   bool digests = false;
   bool places = false;
+  std::string target_dir;
   uint32_t deadline_ms = 10000;
 };
 
@@ -118,12 +121,33 @@ void print_table(const host::Registry& registry, const host::ProbeResults& probe
   for (const host::FolderReport& report : registry.places()) out << "    " << shown(to_text(report)) << '\n';
 }
 
+// Writes DIR/NAME-N.json for device N of each plugin, NAME as in `compile -b`.
+Status write_targets(const host::Registry& registry, const host::ProbeResults& probes,
+                     const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed)
+    return make_error(Code::ACCESS_FAILED,
+                      fmt::format("cannot make folder '{}': {}", folder, failed.message()));
+  for (const auto& [index, probe] : probes) {
+    if (!probe) continue;
+    const PluginEntry& entry = registry.plugins()[index];
+    const bool has_alias = entry.manifest && !entry.manifest->aliases.empty();
+    const std::string& name = has_alias ? entry.manifest->aliases.front() : entry.id;
+    for (size_t i = 0; i < probe->devices.size(); ++i)
+      ETB_TRY(
+          format::write_file(fmt::format("{}/{}-{}.json", folder, name, i), target_json(probe->devices[i])));
+  }
+  return {};
+}
+
 Result<ExitCode> run(const Options& options, Session& session) {
   host::RegistryOptions registry_opts = registry_options(session);
   registry_opts.check_digests = options.digests;
   const host::Registry registry(registry_opts);
   session.out.flush();  // so that a child does not write it again
   const host::ProbeResults probes = probe_all(registry, options);
+  if (!options.target_dir.empty()) ETB_TRY(write_targets(registry, probes, options.target_dir));
   if (options.json) {
     session.out << to_json(registry, probes) << '\n';
     return ExitCode::OK;
@@ -144,8 +168,13 @@ void register_list(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "list", "List every plugin found, and why a plugin would not load; runs no plugin code");
   command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--devices", options->devices,
-                    "Load each plugin in a child process and list its devices");
+  CLI::Option* const devices = command->add_flag("--devices", options->devices,
+                                                 "Load each plugin in a child process and list its devices");
+  command
+      ->add_option("--target-dir", options->target_dir,
+                   "Write a target file of each device to this folder, for `etbackend compile --target`")
+      ->type_name("DIR")
+      ->needs(devices);
   command->add_flag("--digests", options->digests, "Hash every library now instead of at load time");
   command->add_flag("--places", options->places, "Also print every folder searched");
   command->add_option("--deadline-ms", options->deadline_ms, "Time limit of one plugin with --devices")

@@ -233,6 +233,9 @@ Result<ExitCode> run_bundle(const Options& options, host::BundledModule& bundled
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
   if (options.serve && !options.profile.profile.empty())
     return make_error(Code::INVALID_ARGUMENT, "--profile and --serve exclude each other");
+  if (options.plugins.is_async && !options.profile.profile.empty())
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--profile and --async exclude each other: a recorded run is in order");
   ETB_ASSIGN(const std::unique_ptr<host::EtdumpRecording> recording,
              start_recording(options.profile, options.json, session));
   host::ModuleOptions module_options;
@@ -241,6 +244,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.plugins.kernel_libraries;
   module_options.secure = session.secure;
+  module_options.async = options.plugins.is_async;
   module_options.limits = options.limits.limits;
   ETB_ASSIGN(options.file, input_path(options.file, session));
   const bool is_bundle = find_file_kind(options.file) == FileKind::kBundle;

@@ -36,6 +36,14 @@ void add_designs(CaseList& out) {
                                               add_scatter_designs,
                                               add_window_designs,
                                               add_fused_designs,
+                                              add_cached_attention_designs,
+                                              add_recurrence_designs,
+                                              add_quantised_weight_designs,
+                                              add_quantised_number_designs,
+                                              add_creation_designs,
+                                              add_data_size_designs,
+                                              add_factor_designs,
+                                              add_special_function_designs,
                                               add_graph_shapes};
   CaseList made;
   for (const auto add : kFamilies) add(made);

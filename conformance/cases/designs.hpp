@@ -38,6 +38,14 @@ void add_statistics_designs(CaseList& out);
 void add_scatter_designs(CaseList& out);
 void add_window_designs(CaseList& out);
 void add_fused_designs(CaseList& out);  // layers with a norm and a clamp after them
+void add_cached_attention_designs(CaseList& out);
+void add_recurrence_designs(CaseList& out);        // delta rule, Hadamard, experts
+void add_quantised_weight_designs(CaseList& out);  // codes times floats, embeddings
+void add_quantised_number_designs(CaseList& out);  // scales in tensors, sums of codes, scales of tokens
+void add_creation_designs(CaseList& out);
+void add_data_size_designs(CaseList& out);
+void add_factor_designs(CaseList& out);  // factors of matrices, distances, histograms
+void add_special_function_designs(CaseList& out);
 void add_graph_shapes(CaseList& out);
 
 }  // namespace etb::conformance

@@ -176,6 +176,29 @@ void add_form(CaseList& out, etb_dtype dtype, OpForm form, const std::string& mo
   out.add({name, op, dtype, [kept](std::string_view full_name) { return build_form(*kept, full_name); }});
 }
 
+Elements elements_of(const TensorData& data) {
+  Elements out(static_cast<size_t>(data.shape.numel()));
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = load_element(data.shape.dtype, data.bytes.data(), static_cast<int64_t>(i));
+  return out;
+}
+
+void compute_reference(OpForm& form, const std::vector<Formula>& formulas, bool has_real_codes) {
+  FormNodes nodes(form.reference.nodes, form.operands.size() + formulas.size());
+  for (size_t i = 0; i < formulas.size(); ++i) {
+    Shape shape = form.results[i];
+    if (is_floating(shape.dtype) || has_real_codes) shape.dtype = ETB_DTYPE_FLOAT64;
+    form.reference.constants.push_back(
+        [shape, formula = formulas[i]](const std::vector<TensorData>& operands) {
+          const Elements elements = formula(operands);
+          return filled(shape, [&](int64_t at) { return elements.at(static_cast<size_t>(at)); });
+        });
+    nodes.add("aten.clone.default",
+              {graph::value_arg(static_cast<uint32_t>(form.operands.size() + i), "self")}, shape);
+    form.reference.outputs.push_back(static_cast<uint32_t>(i));
+  }
+}
+
 std::vector<uint8_t> order_of(size_t rank, uint32_t number) {
   if (number == 1 && rank > 3) return channels_last(rank);
   if (number == 0 || rank < 2) return {};

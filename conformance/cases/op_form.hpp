@@ -85,6 +85,17 @@ class FormNodes {
 
 using Maker = std::function<OpForm(const Sizes& sizes)>;
 
+// Elements of a tensor in memory order.
+using Elements = std::vector<double>;
+Elements elements_of(const TensorData& data);
+
+// Computes a result from the operands: a second implementation, where the portable kernels compute in float32 only.
+using Formula = std::function<Elements(const std::vector<TensorData>& operands)>;
+
+// Makes formulas the reference of a form, one for each result. With `has_real_codes` the results of integers are reals,
+// for Rule::kQuantized.
+void compute_reference(OpForm& form, const std::vector<Formula>& formulas, bool has_real_codes = false);
+
 // "op.add_tensor.f32.2x3__3.alpha_m2.nan.pair" of an op, its operands, its arguments and the values of its
 // operands; "edge." for special values and for tensors without elements.
 std::string form_name(const OpForm& form, etb_dtype dtype);

@@ -68,6 +68,30 @@ TEST(OpForm, NamesHaveSizesArgumentsAndData) {
   EXPECT_EQ(form_name(form, ETB_DTYPE_FLOAT32), "op.made_up.f32.4x5.dim_m2.alpha_f0p5.twice.stat");
 }
 
+// The reference reads nothing but the formula's numbers, in float64.
+TEST(OpForm, FormulasAreConstantsOfTheReference) {
+  OpForm form = form_of({4, 5});
+  form.results = {{ETB_DTYPE_FLOAT32, {2}, {}}, {ETB_DTYPE_INT8, {1}, {}}};
+  const Formula third = [](const auto& operands) {
+    return Elements{elements_of(operands[0])[7] / 3, static_cast<double>(operands.size())};
+  };
+  compute_reference(form, {third, [](const auto&) { return Elements{-7}; }});
+  CaseList list;
+  add_form(list, ETB_DTYPE_FLOAT32, form);
+  const std::vector<Case> cases = list.take();
+  const Result<BuiltCase> built = cases[0].build(cases[0].name);
+  ASSERT_TRUE(built) << built.error().message;
+  const auto view = graph::View::open(built->reference_image.span());
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->method().output(0).spec().dtype, static_cast<uint32_t>(ETB_DTYPE_FLOAT64));
+  EXPECT_EQ(view->method().output(1).spec().dtype, static_cast<uint32_t>(ETB_DTYPE_INT8));
+  const etb_graph_constant reals = view->constant(view->method().input(2).constant),
+                           codes = view->constant(view->method().input(3).constant);
+  EXPECT_EQ(load_element(ETB_DTYPE_FLOAT64, reals.data, 0), elements_of(built->runs[0][0])[7] / 3);
+  EXPECT_EQ(load_element(ETB_DTYPE_FLOAT64, reals.data, 1), 2);
+  EXPECT_EQ(load_element(ETB_DTYPE_INT8, codes.data, 0), -7);
+}
+
 TEST(OpForm, ManyRunsAreMoreThanAHundred) {
   CaseList list;
   ASSERT_TRUE(add_dynamic_form(list, ETB_DTYPE_FLOAT32, form_of, {4, 5}, Moving::kOuter, Order::kManyRuns));

@@ -64,47 +64,44 @@ class Noise {
   bool has_codes_ = false;
 };
 
-// Finds the nodes whose results leave the range of the dtype that the graph stores.
+// Finds the values that leave the range of the dtype that the graph stores.
 class OverflowWatch {
  public:
   explicit OverflowWatch(const graph::View& view)
-      : method_(view.method()), overflows_(method_.node_count(), false) {}
+      : method_(view.method()), overflows_(method_.value_count(), false) {}
 
-  void see(uint32_t node, const host::Tensor& result) {
-    if (result.dtype() != host::Dtype::FLOAT64 || node >= overflows_.size()) return;
-    const double largest = largest_of(node);
-    const auto* const values = result.data_as<double>();
-    for (int64_t i = 0; i < result.numel() && !overflows_[node]; ++i)
-      overflows_[node] = std::isfinite(values[i]) && std::abs(values[i]) > largest;
+  void see(uint32_t node, std::span<host::Tensor* const> results) {
+    uint32_t id = method_.node(node).first_output();
+    for (const host::Tensor* const result : results) {
+      overflows_[id] = is_beyond(*result, method_.value(id));
+      ++id;
+    }
   }
 
   void mark(std::vector<ExpectedTensor>& outputs) const {
-    std::vector<bool> follows(method_.value_count(), false), is_source(method_.value_count(), false);
-    for (uint32_t i = 0; i < overflows_.size(); ++i) {
-      const graph::Node node = method_.node(i);
+    std::vector<bool> follows(overflows_.size(), false);
+    for (const graph::Node& node : method_.nodes()) {
       bool any = false;
       for (const graph::Value& operand : node.operands())
-        any = any || follows[operand.id()] || is_source[operand.id()];
-      for (const graph::Value& result : node.results()) {
-        follows[result.id()] = any;
-        is_source[result.id()] = overflows_[i];
-      }
+        any = any || follows[operand.id()] || overflows_[operand.id()];
+      for (const graph::Value& result : node.results()) follows[result.id()] = any;
     }
     for (uint32_t i = 0; i < outputs.size(); ++i)
       outputs[i].follows_overflow = follows[method_.output(i).id()];
   }
 
  private:
-  double largest_of(uint32_t node) const {
-    for (const graph::Value& result : method_.node(node).results()) {
-      const auto dtype = static_cast<etb_dtype>(result.spec().dtype);
-      if (result.is_tensor() && is_floating(dtype)) return float_format(dtype).largest;
-    }
-    return HUGE_VAL;
+  static bool is_beyond(const host::Tensor& result, const graph::Value& stored) {
+    const auto dtype = static_cast<etb_dtype>(stored.spec().dtype);
+    if (result.dtype() != host::Dtype::FLOAT64 || !is_floating(dtype)) return false;
+    const double largest = float_format(dtype).largest;
+    const std::span<const double> values(result.data_as<double>(), static_cast<size_t>(result.numel()));
+    return std::any_of(values.begin(), values.end(),
+                       [largest](double value) { return std::isfinite(value) && std::abs(value) > largest; });
   }
 
   graph::Graph method_;
-  std::vector<bool> overflows_;
+  std::vector<bool> overflows_;  // by value
 };
 
 std::vector<double> values_of(const host::Tensor& tensor) {
@@ -132,28 +129,19 @@ struct Subgraph {
   const host::ConstantBytes& read_constant;
 };
 
+using Results = std::span<host::Tensor* const>;
+
 Result<std::vector<ExpectedTensor>> run(const Subgraph& graph, const std::vector<TensorData>& inputs,
-                                        Noise* noise) {
-  ETB_ASSIGN(const graph::View view, graph::View::open(graph.image));
-  OverflowWatch overflows(view);
-  host::ExecutorOptions options;
-  options.precision = host::Precision::kFloat64;
-  options.read_constant = graph.read_constant;
-  options.on_result = [&](std::string_view op, uint32_t node, host::Tensor& result) {
-    if (noise != nullptr)
-      noise->change_result(op, node, result);
-    else
-      overflows.see(node, result);
-  };
-  ETB_ASSIGN(host::GraphExecutor executor,
-             host::GraphExecutor::make(graph.image, reference_kernels(), options));
+                                        const host::NodeHook& after_node = {}) {
+  ETB_ASSIGN(host::GraphExecutor executor, host::GraphExecutor::make(graph.image, reference_kernels(),
+                                                                     {.precision = host::Precision::kFloat64,
+                                                                      .read_constant = graph.read_constant}));
   if (executor.input_count() != inputs.size())
     return make_error(Code::INTERNAL,
                       fmt::format("{} inputs, expected {}", inputs.size(), executor.input_count()));
-  const std::vector<TensorData> given = noise != nullptr ? with_noise(inputs, *noise) : inputs;
   for (uint32_t i = 0; i < executor.input_count(); ++i)
-    ETB_TRY(executor.set_input(i, given[i].shape.sizes, given[i].bytes.data(), given[i].bytes.size()));
-  ETB_TRY(executor.run());
+    ETB_TRY(executor.set_input(i, inputs[i].shape.sizes, inputs[i].bytes.data(), inputs[i].bytes.size()));
+  ETB_TRY(executor.run({}, after_node));
   std::vector<ExpectedTensor> out;
   for (uint32_t i = 0; i < executor.output_count(); ++i) {
     const host::Tensor& tensor = executor.output(i);
@@ -162,8 +150,29 @@ Result<std::vector<ExpectedTensor>> run(const Subgraph& graph, const std::vector
     made.values = values_of(tensor);
     made.is_floating = tensor.dtype() == host::Dtype::FLOAT64;
   }
-  if (noise == nullptr) overflows.mark(out);
   return out;
+}
+
+Result<std::vector<ExpectedTensor>> run_watched(const Subgraph& graph,
+                                                const std::vector<TensorData>& inputs) {
+  ETB_ASSIGN(const graph::View view, graph::View::open(graph.image));
+  OverflowWatch overflows(view);
+  const auto watch = [&](std::string_view /*op*/, uint32_t node, Results results) -> Status {
+    overflows.see(node, results);
+    return {};
+  };
+  ETB_ASSIGN(std::vector<ExpectedTensor> out, run(graph, inputs, watch));
+  overflows.mark(out);
+  return out;
+}
+
+Result<std::vector<ExpectedTensor>> run_with_noise(const Subgraph& graph,
+                                                   const std::vector<TensorData>& inputs, Noise& noise) {
+  return run(graph, with_noise(inputs, noise),
+             [&](std::string_view op, uint32_t node, Results results) -> Status {
+               for (host::Tensor* const result : results) noise.change_result(op, node, *result);
+               return {};
+             });
 }
 
 // Adds what one run with changes shows.
@@ -183,17 +192,18 @@ Result<std::vector<ExpectedTensor>> expect_results(std::span<const uint8_t> imag
                                                    const host::ConstantBytes& read_constant,
                                                    const std::vector<TensorData>& inputs,
                                                    const PrecisionContract& contract, std::string_view seed,
-                                                   const NodeErrors& errors) {
+                                                   const ExpectOptions& options) {
   const Subgraph graph{image, read_constant};
-  ETB_ASSIGN(std::vector<ExpectedTensor> out, run(graph, inputs, nullptr));
+  ETB_ASSIGN(std::vector<ExpectedTensor> out,
+             options.find_overflows ? run_watched(graph, inputs) : run(graph, inputs));
   const double unit = float_format(contract.accumulator).unit();
   const double size = unit * std::max(kRoundingsOfAChange, largest_ulps(contract));
   std::vector<double> largest(out.size(), 0);
   bool has_codes = false;
   for (ExpectedTensor& expected : out) expected.bounds.assign(expected.values.size(), 0);
   for (int i = 0; i < kNoisyRuns; ++i) {
-    Noise noise(fmt::format("{}/{}", seed, i), size, errors);
-    ETB_ASSIGN(std::vector<ExpectedTensor> noisy, run(graph, inputs, &noise));
+    Noise noise(fmt::format("{}/{}", seed, i), size, options.errors);
+    ETB_ASSIGN(std::vector<ExpectedTensor> noisy, run_with_noise(graph, inputs, noise));
     for (size_t k = 0; k < out.size(); ++k) widen(out[k], std::move(noisy[k].values), largest[k]);
     has_codes = has_codes || noise.has_codes();
   }

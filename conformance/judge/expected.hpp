@@ -27,6 +27,7 @@ struct ExpectedTensor {
   std::vector<std::vector<double>> answers;  // integer outputs: values in the runs with changes
   bool is_floating = true;
   // It follows from a value that the stored dtype cannot hold, and float64 can: the reference cannot judge it.
+  // Always false without ExpectOptions::find_overflows.
   bool follows_overflow = false;
 };
 
@@ -34,13 +35,18 @@ struct ExpectedTensor {
 // results of such a node with integers of 8 bits are codes, of which some differ by one.
 using NodeErrors = std::map<uint32_t, double>;
 
+struct ExpectOptions {
+  NodeErrors errors = {};
+  bool find_overflows = false;  // looks at each value between nodes
+};
+
 // Runs the graph of a verified image. `inputs` are dense. The contract's units are those of the changes.
 [[nodiscard]] Result<std::vector<ExpectedTensor>> expect_results(std::span<const uint8_t> image,
                                                                  const host::ConstantBytes& read_constant,
                                                                  const std::vector<TensorData>& inputs,
                                                                  const PrecisionContract& contract,
                                                                  std::string_view seed,
-                                                                 const NodeErrors& errors = {});
+                                                                 const ExpectOptions& options = {});
 
 // Returns what is wrong with a result, "" if nothing.
 std::string describe_difference(const ExpectedTensor& expected, const TensorData& found);

@@ -75,6 +75,22 @@ TEST(ModuleCpp, RunsDelegatesAndReportsThem) {
               ElementsAre(std::pair<std::string, std::string>("ToyBackend", toy_plugin_id())));
 }
 
+// overlapped_method_test shows that runs overlap.
+TEST(ModuleCpp, RunsDelegatesBesideEachOther) {
+  const etb::Registry registry(toy_registry_options());
+  const AlignedBytes program = two_branch_program();
+  for (const bool is_async : {false, true}) {
+    etb::ModuleOptions options;
+    options.registry = &registry;
+    options.is_async = is_async;
+    etb::Module module(span_of(program), options);
+    for (int i = 0; i < 3; ++i) {
+      const auto outputs = module.forward(etb::Value({4}, {1.F, 2.F, 3.F, 4.F}));
+      EXPECT_THAT(outputs[0].data<float>(), ElementsAre(4, 6, 8, 10));
+    }
+  }
+}
+
 TEST(ModuleCpp, RecordsWhatItDoes) {
   etb::RecordingOptions wanted;
   wanted.values = ETB_RECORD_ALL_VALUES;

@@ -23,6 +23,7 @@ Status read_plain_fields(const etb_module_options& given, ModuleOptions& out) {
   out.limits.max_memory_bytes = given.max_memory_bytes;
   out.shares_arenas = (given.flags & ETB_MODULE_SHARED_ARENAS) != 0;
   out.secure = (given.flags & ETB_MODULE_SECURE) != 0;
+  out.async = (given.flags & ETB_MODULE_ASYNC) != 0;
   out.random_seed = given.random_seed;
   if (given.allocator != nullptr) {
     ETB_TRY(ETB_ACCEPT(etb_alloc_service, given.allocator, free));
@@ -52,6 +53,7 @@ etb_status EngineDelegates::create(const DelegateRequest& request, MethodDelegat
   const etb_status status = answer(error, [&]() -> Status {
     if (delegates_) return {};
     delegates_.emplace(engine_->registry());
+    if (choices.is_async) delegates_->allow_async_runs();
     for (const BackendChoices* const each :
          std::initializer_list<const BackendChoices*>{&engine_->choices, &choices}) {
       for (const auto& [id, plugin] : each->pins) delegates_->pin(id, plugin);
@@ -111,7 +113,8 @@ Status read_texts(const char* const* texts, uint64_t count, const char* name, st
 Result<ModuleParts> read_module_options(const etb_module_options* given) {
   etb_module_options options = ETB_MODULE_OPTIONS_INIT;
   if (given != nullptr) {
-    constexpr uint32_t kFlags = ETB_MODULE_NO_PLUGINS | ETB_MODULE_SHARED_ARENAS | ETB_MODULE_SECURE;
+    constexpr uint32_t kFlags =
+        ETB_MODULE_NO_PLUGINS | ETB_MODULE_SHARED_ARENAS | ETB_MODULE_SECURE | ETB_MODULE_ASYNC;
     // Applications built before `recording` was there have a shorter struct.
     ETB_TRY(accept_struct(given, ETB_SIZE_THROUGH(etb_module_options, random_seed), kFlags, "options"));
     options = copy_struct(*given);
@@ -125,6 +128,7 @@ Result<ModuleParts> read_module_options(const etb_module_options* given) {
     parts.delegates = std::make_unique<EngineDelegates>(parts.engine);
     ETB_TRY(read_choices(options.choices, options.choice_count, parts.delegates->choices));
     ETB_TRY(read_settings(options.settings, options.setting_count, parts.delegates->choices.options));
+    parts.delegates->choices.is_async = parts.options.async;
     parts.options.delegates = parts.delegates.get();
   }
   if (options.trace != nullptr) {

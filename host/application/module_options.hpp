@@ -26,6 +26,7 @@ class EngineDelegates final : public DelegateResolver {
   // Choices of the application, by delegate id. Filled before the first method is loaded.
   struct Choices : BackendChoices {
     std::map<std::string, OptionTexts> options;
+    bool is_async = false;
   };
   Choices choices;
 
@@ -40,7 +41,7 @@ struct ModuleParts {
   std::unique_ptr<EngineDelegates> delegates;  // NULL: ETB_MODULE_NO_PLUGINS
   std::unique_ptr<SinkTracer> tracer;          // NULL: nothing is traced
   ModuleOptions options;                       // points to the parts above
-  std::shared_ptr<etb_recording> recording;  // NULL: nothing is recorded
+  std::shared_ptr<etb_recording> recording;    // NULL: nothing is recorded
 };
 
 // `given` NULL: the defaults. Errors name the field, what was found and what was expected.

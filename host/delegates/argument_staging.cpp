@@ -20,11 +20,12 @@ bool overlap(const void* a, uint64_t a_nbytes, const void* b, uint64_t b_nbytes)
 
 ArgumentStaging::ArgumentStaging(std::span<const std::span<std::byte>> arenas,
                                  std::shared_ptr<StagingMemory> copies, uint32_t input_count,
-                                 size_t argument_count)
+                                 size_t argument_count, bool runs_alone)
     : arenas_(arenas.begin(), arenas.end()),
       copies_(std::move(copies)),
       requirements_(argument_count),
-      input_count_(input_count) {}
+      input_count_(input_count),
+      runs_alone_(runs_alone) {}
 
 Status ArgumentStaging::require(const etb_io_req& req) {
   const bool is_input = (req.role & ETB_ROLE_INPUT) != 0;
@@ -83,7 +84,7 @@ Status ArgumentStaging::reserve(std::span<EValue* const> arguments, bool may_mov
     const EValue& value = *arguments[i];
     Requirement& requirement = requirements_[i];
     requirement.upper_nbytes = value.is_tensor() ? value.tensor().capacity_bytes() : sizeof(int64_t);
-    requirement.saves_padding = i >= input_count_ && requirement.padding_bytes != 0 &&
+    requirement.saves_padding = runs_alone_ && i >= input_count_ && requirement.padding_bytes != 0 &&
                                 requirement.upper_nbytes != 0 && is_padding_free(i, arguments);
     ETB_TRY(reserve_argument(i, value, may_move));
     requirement.saves_padding = requirement.saves_padding && requirement.copy == kNone;

@@ -2,7 +2,8 @@
 // ArgumentStaging: provides a delegate's arguments with the alignment and padding that its plugin requires in
 // query_io. An argument that does not meet them (a caller's pointer, a constant in the file, the end of an arena)
 // is staged: the plugin gets a copy. The memory for copies is allocated when the delegate is created. Bytes after
-// an output in an arena are not staged. They are saved before each run and restored after it.
+// an output in an arena are not staged. They are saved before each run and restored after it, unless other instructions
+// use them meanwhile: then the output is staged.
 #pragma once
 
 #include <array>
@@ -19,10 +20,10 @@ namespace etb::host {
 
 class ArgumentStaging {
  public:
-  // Copies `arenas`. The first `input_count` of `argument_count` arguments are inputs. The method's
-  // delegates share `copies`.
+  // Copies `arenas`. The first `input_count` of `argument_count` arguments are inputs. Delegates that never run at the same
+  // time share `copies`. `runs_alone`: no other instruction runs during a run.
   ArgumentStaging(std::span<const std::span<std::byte>> arenas, std::shared_ptr<StagingMemory> copies,
-                  uint32_t input_count, size_t argument_count);
+                  uint32_t input_count, size_t argument_count, bool runs_alone);
 
   // Records one item of query_io. Returns NOT_SUPPORTED for a requirement that no host can meet, INVALID_DATA
   // for an unknown argument.
@@ -73,6 +74,7 @@ class ArgumentStaging {
   std::vector<Requirement> requirements_;
   std::vector<SavedPadding> saved_;  // one for each argument that `saves_padding`
   uint32_t input_count_;
+  bool runs_alone_;
 };
 
 }  // namespace etb::host

@@ -15,19 +15,6 @@ namespace {
 
 constexpr uint64_t kAlignment = 16;  // alignment of payloads and named data
 
-// Returns to the plugin's cancel token if the run has to stop.
-struct StopFlag {
-  const RunLimits& limits;
-  const PlatformHooks& platform;
-
-  static uint32_t ETB_CALL is_set(void* ctx) {
-    const auto& self = *static_cast<const StopFlag*>(ctx);
-    if (self.limits.cancel != nullptr && self.limits.cancel->load(std::memory_order_relaxed)) return 1;
-    const uint64_t deadline = self.limits.deadline_ns;
-    return deadline != 0 && self.platform.now_ns(self.platform.self) >= deadline ? 1 : 0;
-  }
-};
-
 // Returns the bytes on the boundary that plugins are promised: the same block, or a copy when the
 // file has another alignment.
 DataBlock to_aligned(DataBlock block) {
@@ -106,24 +93,28 @@ etb_status BorrowedData::get_named(void* ctx, const char* key, etb_payload_view*
 
 PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin,
                                std::shared_ptr<const Device> device, const DelegateRequest& request,
-                               RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies)
+                               RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
+                               std::optional<AsyncSupport> async)
     : plugin_(std::move(plugin)),
       device_(std::move(device)),
       platform_(*request.platform),
       watchdog_(watchdog),
       borrowed_(to_aligned(std::move(*request.payload)), request.named_data),
       named_data_(borrowed_.named_data()),
-      copies_(std::move(copies)) {}
+      copies_(std::move(copies)) {
+  if (async) async_.emplace(*this, *std::move(async));
+}
 
 Result<PluginDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
                                              std::shared_ptr<const Device> device,
                                              const DelegateRequest& request, RunWatchdog& watchdog,
                                              std::shared_ptr<StagingMemory> copies,
-                                             std::span<const etb_compile_spec> specs,
-                                             DelegateOptions options) {
+                                             std::span<const etb_compile_spec> specs, DelegateOptions options,
+                                             std::optional<AsyncSupport> async) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
   std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(
-      new PluginDelegate(std::move(plugin), std::move(device), request, watchdog, std::move(copies)),
+      new PluginDelegate(std::move(plugin), std::move(device), request, watchdog, std::move(copies),
+                         std::move(async)),
       destroy);
   if (Status status = delegate->set_up(request, specs, std::move(options)); !status) {
     return tl::make_unexpected(
@@ -188,7 +179,7 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
 }
 
 Status PluginDelegate::read_requirements(std::span<const std::span<std::byte>> arenas) {
-  staging_.emplace(arenas, copies_, input_count_, slots_.size());
+  staging_.emplace(arenas, copies_, input_count_, slots_.size(), !async_);
   Status met;
   shared_inputs_.assign(slots_.size() - input_count_, 0);
   ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
@@ -304,7 +295,7 @@ Status PluginDelegate::run_watched(const etb_exec_args& args, const RunLimits& l
   return context_->execute(args);
 }
 
-etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
+etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args) noexcept {
   if (run.arguments.size() != tensors_.size()) {
     if (run.error != nullptr) {
       run.error->code = ETB_INVALID_PROGRAM;
@@ -322,10 +313,6 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
                 "an argument overlaps the padding of an output, and the method reserved no staging memory "
                 "for this call");
   }
-  StopFlag flag{run.limits, platform_};
-  const etb_cancel_token cancel = {ETB_INIT_SIZE(etb_cancel_token), 0, &flag, &StopFlag::is_set};
-  const bool has_end = run.limits.cancel != nullptr || run.limits.deadline_ns != 0;
-  etb_exec_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_exec_args);
   args.inputs = tensors_.data();
   args.outputs = tensors_.data() + input_count_;
@@ -334,12 +321,24 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   args.scratch = aligned_scratch_;
   args.scratch_nbytes = scratch_nbytes_;
   args.deadline_ns = run.limits.deadline_ns;
-  args.cancel = has_end ? &cancel : nullptr;
   args.events = run.events;
   args.options = run_options_.data();
   args.option_count = run_options_.size();
   args.priority = 500;
-  const Status status = has_end ? run_watched(args, run.limits) : context_->execute(args);
+  return ETB_OK;
+}
+
+etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
+  etb_exec_args args{};
+  ETB_CHECK(bind_run(run, args));
+  if (!has_end(run.limits)) return end_run(context_->execute(args), run);
+  StopFlag flag{run.limits, platform_};
+  const etb_cancel_token cancel = flag.token();
+  args.cancel = &cancel;
+  return end_run(run_watched(args, run.limits), run);
+}
+
+etb_status PluginDelegate::end_run(const Status& status, const DelegateRun& run) noexcept {
   staging_->restore_padding();
   if (!status) return to_c(status.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {

@@ -10,6 +10,7 @@
 
 #include "host/delegates/argument_staging.hpp"
 #include "host/delegates/delegate_options.hpp"
+#include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/plugin/delegate.hpp"
 #include "host/runtime/delegate_resolver.hpp"
@@ -45,12 +46,13 @@ std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vect
 class PluginDelegate final : public MethodDelegate {
  public:
   // `device` NULL: the plugin's default. `specs` are borrowed for the call, what `options` point to lives as long
-  // as the delegate. `watchdog` outlives the delegate. The method's delegates share `copies`. End the result with
-  // destroy().
+  // as the delegate. `watchdog` outlives the delegate. The method's delegates share `copies`, or each has its own where
+  // they run at the same time. End the result with destroy().
   static Result<PluginDelegate*> make(std::shared_ptr<const PluginContext> plugin,
                                       std::shared_ptr<const Device> device, const DelegateRequest& request,
                                       RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
-                                      std::span<const etb_compile_spec> specs, DelegateOptions options = {});
+                                      std::span<const etb_compile_spec> specs, DelegateOptions options = {},
+                                      std::optional<AsyncSupport> async = {});
 
   // Plans for the arguments of a call, tensors at their largest sizes: memory for copies, and the plugin's own
   // reservation. make() has done this if the request had arguments. A host that sees the arguments only in its
@@ -62,11 +64,14 @@ class PluginDelegate final : public MethodDelegate {
   const etb_plugin_ident& plugin_ident() const noexcept { return *plugin_->table().ident; }
 
   etb_status execute(const DelegateRun& run) noexcept override;
+  AsyncRuns* async_runs() noexcept override { return async_ ? &*async_ : nullptr; }
   DelegateOperands operands() const noexcept override { return {input_count_, shared_inputs_}; }
   DelegateMemory memory() const noexcept override { return memory_; }
   void destroy() noexcept override { delete this; }
 
  private:
+  friend class OverlappedRun;
+
   // Arrays of one etb_tensor. The plugin writes the sizes of outputs.
   struct Slot {
     std::array<int64_t, kMaxRank> sizes{};
@@ -76,8 +81,8 @@ class PluginDelegate final : public MethodDelegate {
   };
 
   PluginDelegate(std::shared_ptr<const PluginContext> plugin, std::shared_ptr<const Device> device,
-                 const DelegateRequest& request, RunWatchdog& watchdog,
-                 std::shared_ptr<StagingMemory> copies);
+                 const DelegateRequest& request, RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
+                 std::optional<AsyncSupport> async);
   ~PluginDelegate() = default;
 
   Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
@@ -88,6 +93,10 @@ class PluginDelegate final : public MethodDelegate {
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind_memory(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes,
                          etb_error* error) noexcept;
+  // Fills all arguments of a run but those that end it early.
+  etb_status bind_run(const DelegateRun& run, etb_exec_args& args) noexcept;
+  // Completes a run that answered `status`.
+  etb_status end_run(const Status& status, const DelegateRun& run) noexcept;
   Status run_watched(const etb_exec_args& args, const RunLimits& limits);
   etb_status update_output(uint32_t argument, Tensor& output, etb_error* error) noexcept;
 
@@ -111,6 +120,7 @@ class PluginDelegate final : public MethodDelegate {
   void* aligned_scratch_ = nullptr;
   uint64_t scratch_nbytes_ = 0;
   DelegateMemory memory_;
+  std::optional<OverlappedRun> async_;
 };
 
 }  // namespace etb::host

@@ -79,8 +79,21 @@ Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
     ETB_ASSIGN(options, read_delegate_options(*selection.plugin, option_texts));
   }
   ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, options.device));
-  return PluginDelegate::make(selection.plugin, std::move(device), request, watchdog_,
-                              staging_memory_of(request.named_data), specs, std::move(options));
+  auto copies = is_async_ ? std::make_shared<StagingMemory>() : staging_memory_of(request.named_data);
+  return PluginDelegate::make(selection.plugin, std::move(device), request, watchdog_, std::move(copies),
+                              specs, std::move(options), async_support_of(*selection.plugin));
+}
+
+// One thread for each plugin: the runs of most devices take turns.
+std::optional<AsyncSupport> PluginDelegates::async_support_of(const PluginContext& plugin) {
+  if (!is_async_) return std::nullopt;
+  if ((plugin.table().delegate->caps & ETB_DELEGATE_CAP_EXECUTE_ASYNC) != 0) return AsyncSupport{};
+  const std::lock_guard lock(mutex_);
+  std::erase_if(threads_, [](const auto& item) { return item.second.expired(); });
+  std::weak_ptr<DelegateThread>& known = threads_[&plugin];
+  std::shared_ptr<DelegateThread> thread = known.lock();
+  if (!thread) known = thread = std::make_shared<DelegateThread>();
+  return AsyncSupport{std::move(thread)};
 }
 
 // Returns NULL if the application named no device.

@@ -10,11 +10,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/delegates/delegate_options.hpp"
 #include "host/delegates/open_devices.hpp"
+#include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/delegates/staging_memory.hpp"
 #include "host/registry/registry.hpp"
@@ -50,6 +52,10 @@ class PluginDelegates final : public DelegateResolver {
     options_[std::move(backend_id)][std::move(key)] = std::move(text);
   }
 
+  // Makes delegates whose runs go on while the host does other work, for ModuleOptions::async. Call it before a method is
+  // loaded.
+  void allow_async_runs() { is_async_ = true; }
+
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
 
   // Creates a delegate for another runtime, whose compile specs and options are not in a program view. Ignores
@@ -70,6 +76,7 @@ class PluginDelegates final : public DelegateResolver {
   Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin,
                                                   std::span<const etb_option> options);
   std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
+  std::optional<AsyncSupport> async_support_of(const PluginContext& plugin);
 
   ResolveOptions resolve_options(const std::string& backend_id) const;
 
@@ -80,6 +87,9 @@ class PluginDelegates final : public DelegateResolver {
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const Decision>> decisions_;
   std::map<const NamedDataMap*, std::weak_ptr<StagingMemory>> copies_;
+  bool is_async_ = false;
+  std::map<const PluginContext*, std::weak_ptr<DelegateThread>>
+      threads_;  // of plugins without asynchronous runs
   OpenDevices devices_;
   RunWatchdog watchdog_;
 };

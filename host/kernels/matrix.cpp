@@ -252,9 +252,10 @@ struct Dots {
   int64_t init_stride;
 };
 
-// True if a task is that: one column, or one row with a transposed B.
+// True if a task is that: one column, or one row with a transposed B. A task that adds to its own result is none, because the
+// products overwrite it.
 bool read_dots(const GemmTask& task, Dots* out_dots) {
-  if (task.a_column_stride != 1 || task.b_row_stride != 1) return false;
+  if (task.a_column_stride != 1 || task.b_row_stride != 1 || task.init == task.c) return false;
   if (task.n == 1 && task.c_row_stride == 1) {
     *out_dots = {task.a, task.b, task.a_row_stride, task.m, task.init, task.init_row_stride};
     return true;

@@ -88,6 +88,27 @@ TEST(Matrix, FactorsOfIntegersAreIntegers) {
   EXPECT_EQ(scaled_product(std::numeric_limits<double>::quiet_NaN(), 1.0), 7);
 }
 
+// A task that adds A [2, 3] times B [3, 1] to its own result.
+TEST(Matrix, OneColumnIsAddedToItself) {
+  KernelRegistry registry;
+  ASSERT_EQ(add_portable_kernels(registry), ETB_OK);
+  std::vector<std::byte> scratch(1 << 16);
+  KernelContext context(scratch, registry.vector_table());
+  const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 10, 100};
+  float c[] = {1000, 2000};
+  GemmTask task = {};
+  task.m = 2, task.k = 3, task.n = task.c_run = task.c_pitch = 1;
+  task.a = a, task.b = b, task.c = c, task.init = c;
+  task.a_dtype = task.b_dtype = task.c_dtype = task.init_dtype = Dtype::FLOAT32;
+  task.a_row_stride = 3;
+  task.a_column_stride = task.b_row_stride = task.b_column_stride = 1;
+  task.c_row_stride = task.c_column_stride = task.init_row_stride = task.init_column_stride = 1;
+  context.begin_kernel("test");
+  ASSERT_EQ(run_gemm(context, task, Compute::kFloat), ETB_OK);
+  EXPECT_EQ(c[0], 1321);
+  EXPECT_EQ(c[1], 2654);
+}
+
 TEST_P(MatrixThreads, GiveWhatOneGives) {
   KernelRegistry registry;
   ASSERT_EQ(add_portable_kernels(registry), ETB_OK);

@@ -131,7 +131,8 @@ Status LoadedMethod::run(const RunLimits& limits) {
   etb_error error;
   clear(error);
   has_run_ = true;
-  const etb_status status = method_.execute(&error, limits);
+  const etb_status status =
+      overlapped_ ? overlapped_->execute(&error, limits) : method_.execute(&error, limits);
   if (method_.scratch_peak_bytes() <= scratch_.bytes().size()) return check(status, error);
   return resume_with_scratch(status, error, limits);
 }
@@ -140,7 +141,7 @@ Status LoadedMethod::run(const RunLimits& limits) {
 Status LoadedMethod::resume_with_scratch(etb_status status, etb_error& error, const RunLimits& limits) {
   while (status != ETB_OK && !has_stopped(status) && method_.scratch_peak_bytes() > scratch_.bytes().size()) {
     ETB_TRY(grow_scratch());
-    status = method_.resume(&error, limits);
+    status = overlapped_ ? overlapped_->resume(&error, limits) : method_.resume(&error, limits);
   }
   // Grows the scratch to the size that kernels wished for, from the next run on. Without it they are
   // slower, so a failure is no error.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/module/method_memory.hpp"
+#include "host/module/overlapped_method.hpp"
 
 namespace etb::host {
 
@@ -21,6 +22,8 @@ class LoadedMethod {
   // Method::load, and OUT_OF_MEMORY with the name of the method.
   [[nodiscard]] Status load(const Program& program, const MethodMeta& meta,
                             std::span<const std::span<std::byte>> arenas, const MethodOptions& options);
+  // Lets delegates go on while other instructions run, where the program allows it. Call it once, after load.
+  void overlap() { overlapped_ = OverlappedMethod::make(method_); }
   // Allocates the outputs that the program leaves to the caller.
   [[nodiscard]] Status allocate_outputs();
   // Arenas for a method that shares none.
@@ -65,6 +68,7 @@ class LoadedMethod {
   size_t missing_input_count_ = 0;
   bool has_run_ = false;
   Method method_;
+  std::unique_ptr<OverlappedMethod> overlapped_;  // NULL: instructions run one after another
 };
 
 }  // namespace etb::host

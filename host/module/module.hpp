@@ -47,6 +47,9 @@ struct ModuleOptions {
   ThreadPool* pool = nullptr;  // the application's pool, instead of threads of the module's own
   // All methods of the module use one set of arenas. They then must not run at the same time.
   bool shares_arenas = false;
+  // A delegate's run goes on while instructions run that do not depend on it, if `delegates` makes such delegates
+  // (PluginDelegates::allow_async_runs). Results are the same.
+  bool async = false;
   // The module allocates outputs that the program leaves to the caller. False: the caller calls set_output.
   bool brings_outputs = true;
   // Memory of arenas, state, scratch and outputs. NULL: the C library's.

@@ -85,7 +85,6 @@ struct GraphExecutor::Impl {
     uint32_t output_count;
     uint32_t node_id;
     std::string op;
-    std::vector<const Tensor*> results = {};
   };
 
   Impl(const graph::View& opened, const KernelRegistry& table, Precision wanted)
@@ -105,7 +104,6 @@ struct GraphExecutor::Impl {
   const KernelRegistry& kernels;
   Precision precision;
   bool absolute = false;
-  ResultHook on_result;
   std::deque<Value> values;
   std::vector<Step> steps;
   std::vector<uint32_t> inputs;   // value numbers
@@ -204,10 +202,7 @@ Status GraphExecutor::Impl::add_step(const graph::Node& node) {
             node.id(),
             op};
   uint32_t result = node.first_output(), result_index = 0;
-  for (uint32_t i = 0; i < node.output_count(); ++i) {
-    ETB_TRY(make_value(node.first_output() + i, true));
-    step.results.push_back(&values.back().tensor);
-  }
+  for (uint32_t i = 0; i < node.output_count(); ++i) ETB_TRY(make_value(node.first_output() + i, true));
   const auto find_value = [&](uint32_t id) {
     return id < node.first_output() ? &values[id].evalue : nullptr;
   };
@@ -272,7 +267,6 @@ Result<GraphExecutor> GraphExecutor::make(std::span<const uint8_t> image, const 
     return make_error(Code::NOT_SUPPORTED, "control flow: not run by this executor");
   auto impl = std::make_unique<Impl>(view, kernels, options.precision);
   impl->absolute = options.absolute;
-  impl->on_result = options.on_result;
   ETB_TRY(impl->read_inputs(options.read_constant));
   const graph::Graph method = impl->view.method();
   for (const graph::Node& node : method.nodes()) ETB_TRY(impl->add_step(node));
@@ -319,13 +313,14 @@ Status GraphExecutor::set_input(uint32_t index, std::span<const int64_t> sizes, 
 
 Status GraphExecutor::run(const StopCheck& check, const NodeHook& after_node) {
   StopCheck left = check;
-  for (size_t n = 0; n < impl_->steps.size(); ++n) {
-    Impl::Step& step = impl_->steps[n];
+  std::vector<Tensor*> results;
+  for (Impl::Step& step : impl_->steps) {
     ETB_TRY(impl_->run_step(step, left));
-    if (after_node) ETB_TRY(after_node(static_cast<uint32_t>(n), step.op, step.results));
-    if (!impl_->on_result) continue;
+    if (!after_node) continue;
+    results.clear();
     for (uint32_t i = 0; i < step.output_count; ++i)
-      impl_->on_result(step.op, step.node_id, impl_->values[step.first_output + i].tensor);
+      results.push_back(&impl_->values[step.first_output + i].tensor);
+    ETB_TRY(after_node(step.op, step.node_id, results));
   }
   return {};
 }

@@ -27,19 +27,14 @@ enum class Precision {
 // Returns the bytes of a constant outside the image by its key. Not set: there are none.
 using ConstantBytes = std::function<Result<std::span<const std::byte>>(const char* key)>;
 
-// Called with each tensor that a node wrote, before another node reads it; `node` is its id in the image. It may
-// change the elements: the suite measures how far small changes spread.
-using ResultHook = std::function<void(std::string_view op, uint32_t node, Tensor& result)>;
-
-// Called after each node, in the order of the image, with the tensors that it wrote. An error ends the run.
-using NodeHook =
-    std::function<Status(uint32_t node, std::string_view op, std::span<const Tensor* const> results)>;
+// Called after each node, in the order of the image, with the tensors that it wrote; `node` is its id in the image. It
+// may change their elements before another node reads them. An error ends the run.
+using NodeHook = std::function<Status(std::string_view op, uint32_t node, std::span<Tensor* const> results)>;
 
 struct ExecutorOptions {
   Precision precision = Precision::kAsStored;
   bool absolute = false;        // converted inputs and constants are replaced by their absolute values
   ConstantBytes read_constant;  // called during make only; its result is copied
-  ResultHook on_result = {};
 };
 
 // A tensor of one run. Its elements are dense in the dim order of the image's spec.

@@ -20,10 +20,17 @@
 
 namespace etb::host {
 
+bool is_op_of_payloads(std::string_view op) {
+  for (const std::string_view part :
+       {"rand", "empty", "dropout", "bernoulli", "nonzero", "masked_select", "resize"})
+    if (op.find(part) != std::string_view::npos) return false;
+  return true;
+}
+
 #ifdef ETB_PORTABLE_RESULT_HOOK  // a library of tests that computes wrong results
-ResultHook make_result_hook(std::span<const uint8_t> image);
+NodeHook make_result_hook(std::span<const uint8_t> image);
 #else
-static ResultHook make_result_hook(std::span<const uint8_t> /*image*/) { return {}; }
+static NodeHook make_result_hook(std::span<const uint8_t> /*image*/) { return {}; }
 #endif
 
 namespace {
@@ -42,15 +49,6 @@ const KernelRegistry& portable_kernels() {
   return kernels.registry;
 }
 
-// True for ops whose result depends on more than their inputs, or whose sizes depend on elements. They
-// are not part of a payload.
-bool is_left_out(std::string_view op) {
-  for (const std::string_view part :
-       {"rand", "empty", "dropout", "bernoulli", "nonzero", "masked_select", "resize"})
-    if (op.find(part) != std::string_view::npos) return true;
-  return false;
-}
-
 // One row for each op with a kernel, collected from the kernel table.
 struct PortableRows {
   operator std::span<const OpRow>() const {
@@ -63,7 +61,7 @@ struct PortableRows {
     std::string name, overload;
     for (uint32_t i = 0; i < ops::schema_count(); ++i) {
       const ops::Schema& schema = ops::get_schema(i);
-      if (is_left_out(schema.name()) || schema.is_in_place() || schema.is_view()) continue;
+      if (!is_op_of_payloads(schema.name()) || schema.is_in_place() || schema.is_view()) continue;
       if (!find_out_name(schema.name(), name, overload) || portable_kernels().find(name, overload) == nullptr)
         continue;
       rows.push_back({.op = names.emplace_back(schema.name()).c_str(),
@@ -114,15 +112,13 @@ class PortableDelegate {
       return held->back().bytes();
     };
     return GraphExecutor::make(image_->span(), portable_kernels(),
-                               {.precision = Precision::kAsStored,
-                                .absolute = false,
-                                .read_constant = read,
-                                .on_result = make_result_hook(image_->span())});
+                               {.precision = Precision::kAsStored, .absolute = false, .read_constant = read});
   }
 
   class Context {
    public:
-    explicit Context(const PortableDelegate& delegate) : executor_(delegate.make_executor()) {}
+    explicit Context(const PortableDelegate& delegate)
+        : executor_(delegate.make_executor()), on_result_(make_result_hook(delegate.image_->span())) {}
     Status execute(const Run& run) {
       if (!executor_) return tl::make_unexpected(executor_.error());
       return run_once(run);
@@ -131,6 +127,7 @@ class PortableDelegate {
    private:
     Status run_once(const Run& run);
     Result<GraphExecutor> executor_;
+    NodeHook on_result_;
   };
 
  private:
@@ -174,8 +171,7 @@ std::string event_name(std::string_view op, uint32_t node) {
 }
 
 // Reports the results of a node, if the host records them.
-Status put_results(const ValueReport& values, const char* name,
-                   std::span<const host::Tensor* const> results) {
+Status put_results(const ValueReport& values, const char* name, std::span<host::Tensor* const> results) {
   if (results.empty() || !values.wants(name)) return {};
   std::vector<etb_tensor> tensors;
   for (const host::Tensor* result : results) {
@@ -192,12 +188,13 @@ Status put_results(const ValueReport& values, const char* name,
   return values.put(name, tensors);
 }
 
-// Reports an event for each node, and its results if the host records values; empty if the host wants none.
-NodeHook node_events(const Run& run) {
-  if (run.raw().events == nullptr) return {};
-  return [&run, values = ValueReport(run), begin_ns = run.host().now_ns()](
-             uint32_t node, std::string_view op,
-             std::span<const host::Tensor* const> results) mutable -> Status {
+// Calls `on_result`, then reports an event for each node, and its results if the host records values. Returns
+// `on_result` if the host wants none.
+NodeHook node_events(const Run& run, const NodeHook& on_result) {
+  if (run.raw().events == nullptr) return on_result;
+  return [&run, &on_result, values = ValueReport(run), begin_ns = run.host().now_ns()](
+             std::string_view op, uint32_t node, std::span<host::Tensor* const> results) mutable -> Status {
+    if (on_result) ETB_TRY(on_result(op, node, results));
     const std::string name = event_name(op, node);
     etb_event event{};
     event.struct_size = ETB_INIT_SIZE(etb_event);
@@ -228,7 +225,8 @@ Status PortableDelegate::Context::run_once(const Run& run) {
   const host::PlatformHooks clock = {const_cast<etb::Host*>(&run.host()),
                                      [](void* self) { return static_cast<etb::Host*>(self)->now_ns(); },
                                      nullptr};
-  ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock), node_events(run)));
+  ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock),
+                         node_events(run, on_result_)));
   for (uint32_t i = 0; i < run.output_count(); ++i) {
     OutputTensor output = run.output(i);
     const host::Tensor& result = executor_->output(i);

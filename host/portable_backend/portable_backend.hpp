@@ -4,6 +4,8 @@
 // fallback is no special path.
 #pragma once
 
+#include <string_view>
+
 #include "etb/static_plugins.h"
 
 extern "C" {
@@ -13,6 +15,9 @@ ETB_DECLARE_STATIC_PLUGIN(portable);
 namespace etb::host {
 
 inline constexpr const char* kPortableBackendId = "PortableBackend";
+
+// False, by name, for ops whose result depends on more than their inputs, and for most whose sizes depend on elements.
+bool is_op_of_payloads(std::string_view op);
 
 // An entry for RegistryOptions::static_plugins.
 inline constexpr etb_static_plugin kPortablePlugin = ETB_STATIC_PLUGIN(portable, "PortableBackend");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -43,13 +44,58 @@ class Channel {
 
 std::string text_of(const char* text) { return text == nullptr ? "" : std::string(text, strnlen(text, 256)); }
 
+constexpr uint64_t kMaxAttributes = 256;
+
+// The form of target files (partitioner_sdk/partition/target_file.hpp). Returns null for a value that it lacks.
+json from_attribute(const etb_option& attribute, bool may_be_list = true) {
+  switch (attribute.type) {
+    case ETB_OPTION_BOOL:
+      return attribute.i64 != 0;
+    case ETB_OPTION_I64:
+      return attribute.i64;
+    case ETB_OPTION_F64:
+      return std::isfinite(attribute.f64) ? json(attribute.f64) : json();
+    case ETB_OPTION_TEXT:
+      return text_of(attribute.text);
+    case ETB_OPTION_BYTES:
+      if (attribute.bytes.data == nullptr || attribute.bytes.nbytes > 256) return nullptr;
+      return {{"hex", format::to_hex({static_cast<const uint8_t*>(attribute.bytes.data),
+                                      static_cast<size_t>(attribute.bytes.nbytes)})}};
+    case ETB_OPTION_LIST: {
+      if (!may_be_list || attribute.items == nullptr || attribute.item_count > kMaxAttributes) return nullptr;
+      json list = json::array();
+      for (uint32_t i = 0; i < attribute.item_count; ++i) {
+        list.push_back(from_attribute(*ETB_AT(etb_option, attribute.items, i), false));
+        if (list.back().is_null()) return nullptr;
+      }
+      return list;
+    }
+    default:
+      return nullptr;
+  }
+}
+
+json from_attributes(const etb_device_info& info) {
+  json out = json::object();
+  if (info.attributes == nullptr) return out;
+  for (uint64_t i = 0; i < std::min(info.attribute_count, kMaxAttributes); ++i) {
+    const etb_option& attribute = *ETB_AT(etb_option, info.attributes, i);
+    const std::string key = text_of(attribute.key);
+    json value = from_attribute(attribute);
+    if (!key.empty() && !value.is_null()) out[key] = std::move(value);
+  }
+  return out;
+}
+
 json from_device(const etb_device_info& info) {
   return {{"kind", text_of(info.kind)},
           {"name", text_of(info.name)},
           {"driver_version", text_of(info.driver_version)},
           {"uuid", format::to_hex(info.uuid)},
           {"memory_total_bytes", info.memory_total_bytes},
-          {"memory_free_bytes", info.memory_free_bytes}};
+          {"memory_free_bytes", info.memory_free_bytes},
+          {"fingerprint", format::to_hex(info.fingerprint)},
+          {"attributes", from_attributes(info)}};
 }
 
 // Stores why a plugin has no device, and the remedy: its latest warning, or its error when asked to open one.
@@ -158,6 +204,12 @@ Answer read_answer(const std::string& output) {
   return answer;
 }
 
+std::string object_in(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_object()) return "{}";
+  return found->dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
 ProbeReport read_report(const json& object) {
   ProbeReport out;
   if (const auto list = object.find("devices"); list != object.end() && list->is_array())
@@ -165,7 +217,8 @@ ProbeReport read_report(const json& object) {
       if (item.is_object())
         out.devices.push_back({text_in(item, "kind"), text_in(item, "name"), text_in(item, "driver_version"),
                                text_in(item, "uuid"), number_in(item, "memory_total_bytes"),
-                               number_in(item, "memory_free_bytes")});
+                               number_in(item, "memory_free_bytes"), text_in(item, "fingerprint"),
+                               object_in(item, "attributes")});
   out.no_device_reason = text_in(object, "no_device_reason");
   out.no_device_hint = text_in(object, "no_device_hint");
   if (const auto list = object.find("libraries"); list != object.end() && list->is_array())

@@ -18,6 +18,8 @@ struct ProbedDevice {
   std::string uuid;
   uint64_t memory_total_bytes = 0;  // 0: unknown
   uint64_t memory_free_bytes = 0;   // 0: unknown
+  std::string fingerprint;          // hexadecimal
+  std::string attributes;           // a JSON object, the attributes of target files
 };
 
 struct ProbeReport {

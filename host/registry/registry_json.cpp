@@ -23,13 +23,21 @@ json from_faults(const std::vector<Diagnostic>& diagnostics) {
   return out;
 }
 
+json target_of(const ProbedDevice& device) {
+  json out{{"target_version", 1}, {"kind", device.kind}, {"name", device.name}};
+  if (device.fingerprint.find_first_not_of('0') != std::string::npos) out["fingerprint"] = device.fingerprint;
+  out["attributes"] = json::parse(device.attributes, nullptr, false);
+  return out;
+}
+
 json from_device(const ProbedDevice& device) {
   return {{"kind", device.kind},
           {"name", device.name},
           {"driver_version", device.driver_version},
           {"uuid", device.uuid},
           {"memory_total_bytes", device.memory_total_bytes},
-          {"memory_free_bytes", device.memory_free_bytes}};
+          {"memory_free_bytes", device.memory_free_bytes},
+          {"target", target_of(device)}};
 }
 
 json from_entry(const PluginEntry& entry) {
@@ -65,6 +73,10 @@ void add_probe(json& out, const Result<ProbeReport>& probe) {
 }
 
 }  // namespace
+
+std::string target_json(const ProbedDevice& device) {
+  return target_of(device).dump(2, ' ', true, json::error_handler_t::replace) + '\n';
+}
 
 std::string to_json(const Registry& registry, const ProbeResults& probes) {
   json out{{"plugins", json::array()}, {"places", json::array()}, {"warnings", registry.warnings()}};

@@ -13,6 +13,9 @@ namespace etb::host {
 // Results of `list --devices` for each usable plugin, by its index among the registry's plugins.
 using ProbeResults = std::map<size_t, Result<ProbeReport>>;
 
+// Returns the text of a target file (`compile --target`) for compilations to this device.
+std::string target_json(const ProbedDevice& device);
+
 std::string to_json(const Registry& registry, const ProbeResults& probes = {});
 
 }  // namespace etb::host

@@ -56,14 +56,32 @@ struct DelegateMemory {
   uint64_t allocator = 0;  // that the plugin took from the host's allocator while the delegate was made
 };
 
-// One delegate made ready for one method. `execute` never runs twice at the same time.
+// Runs of one delegate that go on while the host does other work. One at a time. [serial:delegate]
+class AsyncRuns {
+ public:
+  // Starts a run. `run` stays valid until finish. An error means that no run was started.
+  virtual etb_status start(const DelegateRun& run) noexcept = 0;
+  // Waits for the end of the run, then writes sizes of outputs, and the error where one was wanted.
+  virtual etb_status finish() noexcept = 0;
+  // Duration of the latest finished run.
+  virtual uint64_t latest_ns() const noexcept = 0;
+
+ protected:
+  AsyncRuns() noexcept = default;
+  AsyncRuns(const AsyncRuns&) = default;
+  AsyncRuns& operator=(const AsyncRuns&) = default;
+  ~AsyncRuns() = default;
+};
+
+// One delegate made ready for one method. `execute` never runs twice at the same time, nor beside a started run.
 class MethodDelegate {
  public:
   // Changes only the sizes and elements of outputs, not the address of any tensor.
   virtual etb_status execute(const DelegateRun& run) noexcept = 0;
   virtual DelegateOperands operands() const noexcept { return {}; }
   virtual DelegateMemory memory() const noexcept { return {}; }
-  virtual void destroy() noexcept = 0;  // called once
+  virtual void destroy() noexcept = 0;                          // called once
+  virtual AsyncRuns* async_runs() noexcept { return nullptr; }  // null: it has none
 
  protected:
   MethodDelegate() noexcept = default;

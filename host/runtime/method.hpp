@@ -40,6 +40,8 @@ struct MethodState;
 
 // Not used by two threads at the same time. State (mutable buffers) persists between runs.
 class Method {
+  friend class OverlappedMethod;  // runs instructions in another order (host/module)
+
  public:
   Method() noexcept = default;
   Method(Method&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }

@@ -91,6 +91,22 @@ AlignedBytes toy_program(const std::string& backend_id) {
   return AlignedBytes(format::build_program(program));
 }
 
+AlignedBytes two_branch_program() {
+  format::ProgramSpec program = format::add_program(4);
+  auto& method = program.methods[0];
+  for (const uint64_t offset : {48, 64}) {
+    format::TensorSpec between = std::get<format::TensorSpec>(method.values[0]);
+    between.memory_offset = offset;
+    method.values.emplace_back(between);
+  }
+  method.arena_sizes[1] = 80;
+  method.inputs = {0};
+  method.delegates = {{"ToyBackend", 1, 0, {}}, {"ToyBackend", 1, 0, {}}};
+  method.instructions = {{2, 0, 0, {0, 4}}, {2, 1, 0, {0, 5}}, {1, 0, 0, {4, 5, 3, 2, 2}}};
+  program.segments = {kToyPayload};
+  return AlignedBytes(format::build_program(program));
+}
+
 AlignedBytes endless_program() {
   constexpr uint8_t kMove = 3, kJumpFalse = 4;
   format::MethodSpec method;

@@ -36,6 +36,9 @@ bool toy_device_was_shared();  // by the latest opening of the device
 // y = delegate(x) for vectors of 4 floats.
 AlignedBytes toy_program(const std::string& backend_id = "ToyBackend");
 
+// sum = delegate(x) + another delegate(x), of "ToyBackend", for vectors of 4 floats.
+AlignedBytes two_branch_program();
+
 // A program without inputs that never ends.
 AlignedBytes endless_program();
 

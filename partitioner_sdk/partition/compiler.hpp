@@ -30,6 +30,16 @@ struct DebugEntry {
   friend bool operator==(const DebugEntry&, const DebugEntry&) = default;
 };
 
+// Estimated cost of one run of a region (etb_estimate); 0: unknown.
+struct Estimate {
+  double latency_ns = 0;
+  double confidence = 0;  // 0 to 1
+  uint64_t moved_bytes = 0;
+  uint64_t peak_bytes = 0;
+  double energy_nj = 0;
+  friend bool operator==(const Estimate&, const Estimate&) = default;
+};
+
 // One compiled region (etb_artifact).
 struct Artifact {
   std::vector<std::byte> payload;
@@ -39,6 +49,7 @@ struct Artifact {
   uint64_t resident_bytes = 0;
   std::vector<std::pair<std::string, std::string>> specs;
   std::vector<DebugEntry> debug_map;
+  Estimate estimate;
   friend bool operator==(const Artifact&, const Artifact&) = default;
 };
 

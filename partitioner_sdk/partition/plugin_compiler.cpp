@@ -154,12 +154,20 @@ Result<std::vector<std::string>> PluginCompiler::preserved_ops() {
   return ops;
 }
 
-Result<Answers> PluginCompiler::partition(const graph::ImageBytes& method) {
-  const etb_graph_image image = method.to_c();
+etb_partition_args PluginCompiler::arguments_for(const etb_graph_image& image) const {
   etb_partition_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_partition_args);
   args.graph = &image;
+  args.target = options_.target == nullptr ? nullptr : &options_.target->target();
   args.backend_id = backend_id().c_str();
+  args.options = options_.options.data();
+  args.option_count = options_.options.size();
+  return args;
+}
+
+Result<Answers> PluginCompiler::partition(const graph::ImageBytes& method) {
+  const etb_graph_image image = method.to_c();
+  const etb_partition_args args = arguments_for(image);
   AnswerSink answers;
   etb_error error = ETB_ERROR_INIT;
   const Status asked = check(table_.aot->partition(plugin_, &args, answers.sink(), &error), error);
@@ -173,16 +181,28 @@ Status PluginCompiler::check_before(std::span<const graph::ImageBytes* const> re
   if ((table_.aot->caps & ETB_AOT_CAP_DRY_CHECK) == 0) return {};
   for (size_t i = 0; i < regions.size(); ++i) {
     const etb_graph_image image = regions[i]->to_c();
-    etb_partition_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_partition_args);
-    args.graph = &image;
-    args.backend_id = backend_id().c_str();
+    const etb_partition_args args = arguments_for(image);
     etb_error error = ETB_ERROR_INIT;
     const Status fits = check(table_.aot->dry_check(plugin_, &args, &error), error);
     if (!fits)
       return tl::make_unexpected(with_context(fits.error(), "dry check of region " + std::to_string(i)));
   }
   return {};
+}
+
+// A plugin without an answer leaves the region without an estimate.
+void PluginCompiler::estimate(std::span<const graph::ImageBytes* const> regions, Compiled& compiled) {
+  if ((table_.aot->caps & ETB_AOT_CAP_ESTIMATE) == 0) return;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    const etb_graph_image image = regions[i]->to_c();
+    const etb_partition_args args = arguments_for(image);
+    etb_estimate found{};
+    found.struct_size = ETB_INIT_SIZE(etb_estimate);
+    etb_error error = ETB_ERROR_INIT;
+    if (!check(table_.aot->estimate(plugin_, &args, &found, &error), error)) continue;
+    compiled.artifacts[i].estimate = {found.latency_ns, found.confidence, found.moved_bytes, found.peak_bytes,
+                                      found.energy_nj};
+  }
 }
 
 Status PluginCompiler::check_payloads(const Compiled& compiled) {
@@ -254,7 +274,10 @@ Result<Compiled> PluginCompiler::compile(std::span<const graph::ImageBytes* cons
   ArtifactCollector collector(regions.size(), constants);
   etb_compile_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_compile_args);
+  args.target = options_.target == nullptr ? nullptr : &options_.target->target();
   args.backend_id = backend_id().c_str();
+  args.options = options_.options.data();
+  args.option_count = options_.options.size();
   args.graphs = images.data();
   args.graph_count = images.size();
   args.specs = specs.data();
@@ -270,7 +293,10 @@ Result<Compiled> PluginCompiler::compile(std::span<const graph::ImageBytes* cons
   ETB_TRY(collector.failure());
   ETB_TRY(done);
   auto compiled = collector.finish();
-  if (compiled) ETB_TRY(check_payloads(*compiled));
+  if (compiled) {
+    ETB_TRY(check_payloads(*compiled));
+    estimate(regions, *compiled);
+  }
   return compiled;
 }
 

@@ -7,18 +7,22 @@
 
 #include "etb/plugin.h"
 #include "partitioner_sdk/partition/compiler.hpp"
+#include "partitioner_sdk/partition/target_file.hpp"
 
 namespace etb::partition {
 
 // Follows the compile call of a plugin. A function may be absent.
 struct CompileWatch {
-  std::function<void(double done, std::string_view what)> report;  // done: 0 to 1; `what` is text from the plugin
-  std::function<bool()> is_cancelled;                              // called on any thread
+  std::function<void(double done, std::string_view what)>
+      report;                          // done: 0 to 1; `what` is text from the plugin
+  std::function<bool()> is_cancelled;  // called on any thread
 };
 
 struct PluginCompilerOptions {
   std::vector<std::pair<std::string, std::string>> specs;  // compile specs, as the user gave them
   CompileWatch watch = {};
+  std::shared_ptr<const TargetFile> target = nullptr;  // NULL: the plugin's default
+  std::vector<etb_option> options = {};  // scope ETB_OBJECT_PLUGIN; their texts outlive the compiler
 };
 
 class PluginCompiler final : public Compiler {
@@ -33,8 +37,8 @@ class PluginCompiler final : public Compiler {
   Result<std::vector<std::string>> preserved_ops() override;
   // Asks once. The check `cap.same-answer-twice` of the suite proves that answers do not change.
   Result<Answers> partition(const graph::ImageBytes& method) override;
-  // Runs the dry check and compiles every region. If the plugin has a runtime half, it then checks its own
-  // payloads.
+  // Runs the dry check, compiles every region and asks for an estimate of each. If the plugin has a runtime half, it
+  // then checks its own payloads.
   Result<Compiled> compile(std::span<const graph::ImageBytes* const> regions,
                            const ConstantKeys& constants) override;
 
@@ -46,7 +50,10 @@ class PluginCompiler final : public Compiler {
         plugin_(plugin),
         options_(std::move(options)) {}
 
+  // Arguments of partition, dry_check and estimate about an image.
+  etb_partition_args arguments_for(const etb_graph_image& image) const;
   Status check_before(std::span<const graph::ImageBytes* const> regions);
+  void estimate(std::span<const graph::ImageBytes* const> regions, Compiled& compiled);
   Status check_payloads(const Compiled& compiled);
 
   const etb_plugin_table& table_;

@@ -2,6 +2,7 @@
 #include "partitioner_sdk/partition/report.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "partitioner_sdk/partition/delegation_info.hpp"
@@ -77,6 +78,7 @@ ReportRegion make_region(const Region& region, const ir::Module& module, uint32_
   for (const std::string& key : region.image.constant_keys)
     out.constant_nbytes += keys.find(key)->bytes.size();
   out.cost_ns = region.cost_ns;
+  out.estimate = region.artifact.estimate;
   out.debug_map = region.artifact.debug_map;
   return out;
 }
@@ -94,6 +96,22 @@ std::string delegation_text(const Report& report) {
   return out;
 }
 
+// "", or what the plugin estimates for one run.
+std::string estimate_text(const Estimate& estimate) {
+  std::string out;
+  const auto add = [&](double value, double unit, const char* text) {
+    if (!(value > 0)) return;
+    char number[32];
+    std::snprintf(number, sizeof number, "%.3g", value / unit);
+    out += std::string(out.empty() ? ", estimated " : ", ") + number + text;
+  };
+  add(estimate.latency_ns, 1e3, " us");
+  add(static_cast<double>(estimate.moved_bytes), 1024, " KiB moved");
+  add(static_cast<double>(estimate.peak_bytes), 1024, " KiB of memory");
+  add(estimate.energy_nj, 1e3, " uJ");
+  return out;
+}
+
 std::string region_lines(const Report& report) {
   std::string out;
   for (size_t i = 0; i < report.regions.size(); ++i) {
@@ -102,7 +120,7 @@ std::string region_lines(const Report& report) {
            report.backend_ids[region.plugin] + "), method " + region.method + ", " +
            std::to_string(region.node_count) + " nodes, " + std::to_string(region.operand_count) +
            " operands, " + std::to_string(region.result_count) + " results, payload " +
-           std::to_string(region.payload_nbytes) + " bytes\n";
+           std::to_string(region.payload_nbytes) + " bytes" + estimate_text(region.estimate) + "\n";
   }
   return out;
 }

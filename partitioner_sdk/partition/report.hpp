@@ -38,6 +38,7 @@ struct ReportRegion {
   uint64_t payload_nbytes = 0;
   uint64_t constant_nbytes = 0;  // size of its constants
   double cost_ns = 0;
+  Estimate estimate;
   std::vector<DebugEntry> debug_map;
 };
 

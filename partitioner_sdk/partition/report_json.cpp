@@ -41,6 +41,12 @@ ordered_json to_json(const Report& report, const ReportRegion& region) {
           {"payload_nbytes", region.payload_nbytes},
           {"constant_nbytes", region.constant_nbytes},
           {"cost_ns", region.cost_ns},
+          {"estimate",
+           {{"latency_ns", region.estimate.latency_ns},
+            {"confidence", region.estimate.confidence},
+            {"moved_bytes", region.estimate.moved_bytes},
+            {"peak_bytes", region.estimate.peak_bytes},
+            {"energy_nj", region.estimate.energy_nj}}},
           {"debug_map", std::move(debug_map)}};
 }
 

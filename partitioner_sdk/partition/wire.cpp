@@ -95,6 +95,11 @@ Artifact read_artifact(Reader& in) {
     entry.handles = in.numbers();
     return entry;
   });
+  out.estimate.latency_ns = in.number<double>();
+  out.estimate.confidence = in.number<double>();
+  out.estimate.moved_bytes = in.number<uint64_t>();
+  out.estimate.peak_bytes = in.number<uint64_t>();
+  out.estimate.energy_nj = in.number<double>();
   return out;
 }
 
@@ -152,6 +157,9 @@ std::vector<std::byte> to_bytes(const Compiled& compiled) {
     out.list(artifact.debug_map, [&](const DebugEntry& entry) {
       out.number(entry.debug_id).text(entry.name).numbers(entry.handles);
     });
+    const Estimate& estimate = artifact.estimate;
+    out.number(estimate.latency_ns).number(estimate.confidence).number(estimate.moved_bytes);
+    out.number(estimate.peak_bytes).number(estimate.energy_nj);
   });
   out.list(compiled.blobs, [&](const NamedBlob& blob) {
     out.text(blob.key);
@@ -194,7 +202,7 @@ Result<Compiled> read_compiled(std::span<const std::byte> bytes, size_t region_c
                                const ConstantKeys& constants) {
   Reader in(bytes);
   Compiled out;
-  out.artifacts = in.list<Artifact>(44, [&] { return read_artifact(in); });
+  out.artifacts = in.list<Artifact>(84, [&] { return read_artifact(in); });
   out.blobs = in.list<NamedBlob>(32, [&] {
     NamedBlob blob;
     blob.key = in.text();

@@ -75,6 +75,8 @@ struct Dialect {
   const char* prefix;
   const char* verifier;
 };
+// The key of an object that represents a word without quotes. No graph has this key, and texts escape their quotes.
+constexpr const char* kWord = "word";
 constexpr Dialect kEdge{"executorch.exir.dialects.edge.ops.", "EDGE"}, kAten{"torch.ops.", "TRAINING"};
 
 class GraphWriter {
@@ -234,7 +236,7 @@ class GraphWriter {
   }
   static Json float_number(double value) {
     if (std::isfinite(value)) return value;
-    return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+    return {{kWord, std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity"}};
   }
 
   Json argument(const ir::Argument& item) const {
@@ -347,14 +349,13 @@ class GraphWriter {
   std::set<std::string> used_;
 };
 
-// As Python does, and as its readers expect: these numbers are words without quotes. The keys with quotes cannot occur
-// inside of a text.
+// As Python does, and as its readers expect: these numbers are words without quotes.
 std::string text_of(const Json& json) {
   std::string text = json.dump();
   for (const char* word : {"Infinity", "-Infinity", "NaN"}) {
-    const std::string quoted = std::string("\"as_float\":\"") + word + '"';
-    for (size_t at = 0; (at = text.find(quoted, at)) != std::string::npos;)
-      text.replace(at, quoted.size(), std::string("\"as_float\":") + word);
+    const std::string marked = Json{{kWord, word}}.dump();
+    for (size_t at = 0; (at = text.find(marked, at)) != std::string::npos;)
+      text.replace(at, marked.size(), word);
   }
   return text;
 }

@@ -7,8 +7,12 @@
 
 #include <filesystem>
 
+#include "partitioner_sdk/import/import.hpp"
 #include "partitioner_sdk/import/zip_archive.hpp"
+#include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/record/graph_json.hpp"
 #include "partitioner_sdk/record/recorded_nodes.hpp"
+#include "partitioner_sdk/record/weights.hpp"
 #include "partitioner_sdk/testing/zip_writer.hpp"
 
 namespace etb::record {
@@ -122,6 +126,38 @@ TEST(Record, WrittenFilesAreReadWithoutADifference) {
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, record) << entry.path();
   }
+}
+
+// As Python writes them: without quotes. A text that looks like one stays a text.
+TEST(Record, NumbersThatJsonLacksAreWordsInEachKindOfArgument) {
+  auto module = ir::parse(R"(etg 1
+module "forward"
+graph @forward {
+  user %x: float32[1, 1, 2, 2]
+  %a: float32[1, 1, 2, 2] = aten.add.Scalar(%x, -inf)
+  %b: complex64[1, 1, 2, 2] = aten.mul.Scalar(%a, complex(inf, nan))
+  %c: float32[1, 1, 2, 2] = aten.gelu.default(%x, approximate="{\"word\":\"NaN\"}")
+  %d: float32[1, 1, 2, 2] = aten.upsample_nearest2d.vec(%c, none, [inf, 1.5])
+  return %b, %d
+}
+)");
+  ASSERT_TRUE(module) << module.error().message;
+  Record record;
+  record.methods.push_back({"forward", {}, {}, {}});
+  record.exported_program = SavedProgram{"forward", exported_program_json(*module), {}, {}, {}};
+  const std::string& json = record.exported_program->json;
+  EXPECT_THAT(json, HasSubstr(R"({"as_float":-Infinity})"));
+  EXPECT_THAT(json, HasSubstr(R"({"as_complex":{"real":Infinity,"imag":NaN}})"));
+  EXPECT_THAT(json, HasSubstr(R"({"as_floats":[Infinity,1.5]})"));
+  EXPECT_THAT(json, HasSubstr(R"({"as_string":"{\"word\":\"NaN\"}"})"));
+  ASSERT_TRUE(add_weights(*module, *record.exported_program));
+  const auto bytes = write_record(record);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  auto again = pt2::import_archive(pt2::MappedFile::borrow(std::as_bytes(std::span(*bytes))));
+  ASSERT_TRUE(again) << again.error().message;
+  const std::string text = ir::print(*again);
+  for (const char* part : {", -inf)", "complex(inf, nan)", "[inf, 1.5]", R"("{\"word\":\"NaN\"}")"})
+    EXPECT_THAT(text, HasSubstr(part));
 }
 
 TEST(Record, WeightsAreLeftOutOnRequest) {

@@ -34,10 +34,11 @@ struct Broken {
   using Delegate = NoDelegate;
 
   static constexpr etb::OptionRow kOptions[] = {
-      etb::f64_option("unused", 0, 0, 1, ETB_OBJECT_DELEGATE, "A plugin has at least one option.")};
+      etb::i64_option("most_nodes", 1000, 0, 1000, ETB_OBJECT_PLUGIN, "Claims no method with more nodes.")};
   static constexpr etb::OpRow kOps[] = {{.op = "aten.addmm.default"}};
 
-  etb::Status partition(const etb::Graph& graph, const etb::PartitionSink& sink) const {
+  etb::Status partition(const etb::Graph& graph, const etb::CompileRequest& request,
+                        const etb::PartitionSink& sink) const {
     const uint32_t first = graph.c().first_node_id, count = graph.node_count();
     std::vector<uint32_t> ids(count);
     std::iota(ids.begin(), ids.end(), first);
@@ -51,6 +52,10 @@ struct Broken {
     if (way() == "unanswered") ids.pop_back();
     if (way() == "no_reason") return sink.reject(ids, etb::Claim::no("", ""));
     if (way() == "cyclic_region") return claim_both_ends(ids, sink);
+    if (count > request.options().get_i64("most_nodes"))
+      return sink.reject(ids, etb::Claim::no("com.example.option", "more nodes than the option allows"));
+    if (request.target().name() == "absent")
+      return sink.reject(ids, etb::Claim::no("com.example.target", "no device of this name"));
     return sink.claim(ids, etb::Claim::yes());
   }
 
@@ -73,6 +78,19 @@ struct Broken {
     if (way() == "unknown_constant") artifact.named_blobs.push_back({.key = "k", .constant_key = "nobody's"});
     if (way() == "odd_alignment") artifact.named_blobs.push_back({.key = "k", .alignment = 3});
     return artifact;
+  }
+
+  // Not a defect: a region fits into the target's memory, and the estimate is the target's.
+  etb::Status dry_check(const etb::Graph& graph, const etb::CompileRequest& request) const {
+    ETB_ASSIGN(const int64_t most, request.target().get_i64("region_nodes", 1000));
+    if (graph.node_count() <= most) return {};
+    return etb::make_error(etb::Code::NOT_SUPPORTED, std::to_string(graph.node_count()) +
+                                                         " nodes, the target takes " + std::to_string(most));
+  }
+  etb::Result<etb::Estimate> estimate(const etb::Graph& graph, const etb::CompileRequest& request) const {
+    ETB_ASSIGN(const int64_t node_ns, request.target().get_i64("node_ns", 0));
+    return etb::Estimate{.latency_ns = static_cast<double>(node_ns * graph.node_count()),
+                         .moved_bytes = 2048};
   }
 
   // Makes the file that a test waits for.

@@ -75,19 +75,21 @@ void apply(const std::string& kind, std::span<float> values) {
 
 }  // namespace
 
-ResultHook make_result_hook(std::span<const uint8_t> image) {
+NodeHook make_result_hook(std::span<const uint8_t> image) {
   const char* const text = std::getenv("ETB_PLANTED_FAULT");
   if (text == nullptr) return {};
   Fault fault;
   std::istringstream(text) >> fault.op >> fault.handle >> fault.kind;
   const Result<graph::View> view = graph::View::open(image);
   if (!view) return {};
-  return [fault, view = *view](std::string_view op, uint32_t node, Tensor& result) {
-    if (op != fault.op || result.dtype() != Dtype::FLOAT32) return;
-    for (const graph::Node& one : view.method().nodes())
-      if (one.id() == node && one.debug_handle() == fault.handle)
-        apply(fault.kind, {result.data_as<float>(), static_cast<size_t>(result.numel())});
-  };
+  return
+      [fault, view = *view](std::string_view op, uint32_t node, std::span<Tensor* const> results) -> Status {
+        if (op != fault.op || view.method().node(node).debug_handle() != fault.handle) return {};
+        for (Tensor* const result : results)
+          if (result->dtype() == Dtype::FLOAT32)
+            apply(fault.kind, {result->data_as<float>(), static_cast<size_t>(result->numel())});
+        return {};
+      };
 }
 
 }  // namespace etb::host

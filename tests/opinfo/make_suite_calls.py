@@ -30,10 +30,11 @@ FLOATS = (5, 6, 7, 15)
 MOST_ROWS = {"f32": 5, "f64": 1, "i64": 2, "bool": 1}  # of an op and dtype; others: 1
 MOST_CASES = 30  # an op with as many cases of other generators is left out
 MOST_ELEMENTS = 4096
-# Results that depend on data for their sizes, on chance, on factors that fit each other, or are not unique; and complex numbers.
+# Results that depend on chance or are not unique, and complex numbers. Others have designs of their own (conformance/cases/design_*.cpp): factors that
+# fit each other, distances, histograms, results whose sizes depend on data, creation.
 LEFT_OUT = ("lstsq householder ormqr ldl_solve rand empty dropout bernoulli nonzero masked_select resize unique multinomial normal fft complex polar conj real imag "
             "_pdist _cdist histc _embedding_bag").split()
-# Depends on the width of a dtype, and on numbers in order.
+# They have designs of their own: they depend on the width of a dtype, on numbers in order, or on neighbours.
 LEFT_OUT_OPS = ("aten.view_copy.dtype", "aten.histogram.bins_tensor", "aten.nextafter.default")
 # Matrices of these get a large diagonal of different numbers: their decompositions are unique and well conditioned.
 MATRICES = "linalg_cholesky linalg_lu linalg_qr linalg_eigh linalg_svd linalg_solve linalg_ldl_factor geqrf _linalg triangular matrix_exp".split()

@@ -58,6 +58,7 @@ Status Subject::load(const Setup& setup, host::EventTracer* tracer) {
   options.secure = setup.secure;
   options.limits = options_.limits.limits;
   options.tracer = tracer;
+  options.async = options_.plugins.is_async;
   options.pool = &pool_;
   ETB_ASSIGN(tools::DelegateChoices choices, tools::parse_choices(options_.plugins));
   if (variant.pin) choices.pins[variant.pin->first] = variant.pin->second;

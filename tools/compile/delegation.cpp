@@ -70,6 +70,29 @@ void add_plugin_options(CLI::App& command, BackendRequest& request) {
           "Compile spec, passed to every plugin unchanged; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--backend-option",
+          [&request](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const size_t colon = text.find(':'), equals = text.find('=', colon + 1);
+              if (colon == 0 || colon == std::string::npos || equals == std::string::npos ||
+                  equals == colon + 1)
+                throw CLI::ValidationError("--backend-option", "'" + text + "', expected PLUGIN:KEY=VALUE");
+              request.options[text.substr(0, colon)][text.substr(colon + 1, equals - colon - 1)] =
+                  text.substr(equals + 1);
+            }
+          },
+          "Set an option of a plugin of -b for the compilation, as listed by `etbackend info PLUGIN`; "
+          "repeatable")
+      ->type_name("PLUGIN:KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--target", request.target_file,
+          "Compile for the device that this file describes (`etbackend list --devices --target-dir DIR` "
+          "writes such files)")
+      ->type_name("FILE");
 }
 
 // Reasons are text from a plugin: escaped, so that they cannot control the terminal.
@@ -110,7 +133,7 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
   // Without a plugin they would have no effect.
   for (const char* option :
        {"--only-op", "--skip-op", "--only-module", "--skip-module", "--only-node", "--skip-node",
-        "--min-region", "--isolate", "--plugin-timeout-ms", "--compile-spec"})
+        "--min-region", "--isolate", "--plugin-timeout-ms", "--compile-spec", "--backend-option", "--target"})
     command.get_option(option)->needs(backend);
   command
       .add_flag("--strict", options.is_strict,
@@ -134,7 +157,9 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
 Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOptions& options,
                                     Extensions& extensions) {
   Delegation out(options);
-  ETB_ASSIGN(Backends found, open_backends(registry, options.backends));
+  out.request_ = options.backends;
+  ETB_TRY(read_target(out.request_));
+  ETB_ASSIGN(Backends found, open_backends(registry, out.request_));
   out.backends_.plugins = std::move(found.plugins);
   for (size_t i = 0; i < found.compilers.size(); ++i) {
     const std::string name = found.compilers[i]->name();

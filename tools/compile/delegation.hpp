@@ -82,6 +82,7 @@ class Delegation {
   bool has_region(uint32_t compiler) const;
 
   const DelegationOptions* options_;
+  BackendRequest request_;  // the compilers borrow texts of options
   Backends backends_;
   PreservedOps preserved_ops_;
   std::vector<partition::PluginError> plugin_errors_;  // before partitioning

@@ -10,7 +10,6 @@
 
 #include "host/registry/child_process.hpp"
 #include "host/registry/trusted_file.hpp"
-#include "partitioner_sdk/partition/plugin_compiler.hpp"
 #include "partitioner_sdk/partition/wire.hpp"
 
 namespace etb::tools {
@@ -61,7 +60,7 @@ Result<std::unique_ptr<partition::Compiler>> IsolatedCompiler::open() const {
   auto& self = const_cast<IsolatedCompiler&>(*this);
   ETB_ASSIGN(self.plugin_, registry_.initialise(entry_));
   ETB_ASSIGN(auto made, partition::PluginCompiler::make(name(), backend_id(), plugin_->table(),
-                                                        plugin_->handle(), {specs_}));
+                                                        plugin_->handle(), options_));
   return std::unique_ptr<partition::Compiler>(std::move(made));
 }
 

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "host/registry/registry.hpp"
-#include "partitioner_sdk/partition/compiler.hpp"
+#include "partitioner_sdk/partition/plugin_compiler.hpp"
 
 namespace etb::tools {
 
@@ -14,12 +14,12 @@ class IsolatedCompiler final : public partition::Compiler {
   // Loads no code of the plugin in this process. The registry must not have loaded it either, and must
   // outlive this object. Every call forks (host/registry/child_process.hpp).
   IsolatedCompiler(std::string name, std::string backend_id, host::Registry& registry,
-                   const host::PluginEntry& entry, std::vector<std::pair<std::string, std::string>> specs,
+                   const host::PluginEntry& entry, partition::PluginCompilerOptions options,
                    std::chrono::milliseconds deadline)
       : Compiler(std::move(name), std::move(backend_id)),
         registry_(registry),
         entry_(entry),
-        specs_(std::move(specs)),
+        options_(std::move(options)),
         deadline_(deadline) {}
 
   Result<std::vector<std::string>> preserved_ops() override;
@@ -35,7 +35,7 @@ class IsolatedCompiler final : public partition::Compiler {
 
   host::Registry& registry_;
   const host::PluginEntry& entry_;
-  std::vector<std::pair<std::string, std::string>> specs_;
+  partition::PluginCompilerOptions options_;
   std::chrono::milliseconds deadline_;
   std::shared_ptr<const host::PluginContext> plugin_;  // in the child only
 };

@@ -261,10 +261,12 @@ Result<std::vector<ExpectedTensor>> Comparison::expect(bool has_roundings, const
   ETB_TRY(lower_block_codes(part.module, roundings));
   ETB_ASSIGN(const conformance::NetworkGraph graph,
              conformance::make_network_graph(std::move(part.module), evaluate));
-  ETB_ASSIGN(const conformance::NodeErrors errors, errors_of(graph.image, roundings));
+  conformance::ExpectOptions wanted;
+  wanted.find_overflows = true;
+  ETB_ASSIGN(wanted.errors, errors_of(graph.image, roundings));
   auto out = conformance::expect_results(graph.image.span(), graph.reader(), copies_of(inputs),
                                          contract_for(model_.fixed_module(), nodes, side),
-                                         "diff/" + std::to_string(options_.seed), errors);
+                                         "diff/" + std::to_string(options_.seed), wanted);
   if (out && has_removed)
     for (ExpectedTensor& expected : *out) allow_next_code(expected);
   return out;

@@ -51,7 +51,7 @@ void MemoryLanes::add(const EtdumpBlock& block, uint64_t start_ns) {
   std::vector<const EtdumpEvent*> events;  // of the run time, whose clock is the timeline's
   for (const EtdumpEvent& event : block.events)
     if (!event.is_of_delegate()) events.push_back(&event);
-  if (events.empty() || block.allocations.empty()) return;
+  if (events.empty() || block.allocations.empty() || is_cut()) return;
   const auto us_of = [&](uint64_t ns) {
     return (static_cast<double>(ns) - static_cast<double>(start_ns)) / 1e3;
   };
@@ -68,23 +68,28 @@ void MemoryLanes::add(const EtdumpBlock& block, uint64_t start_ns) {
     const EtdumpEvent* const before = next == events.begin() ? nullptr : *(next - 1);
     const EtdumpEvent* const after = next == events.end() ? nullptr : *next;
     const std::string name = allocator_of(block, allocation);
-    Json& levels = levels_[name];
-    if (levels.is_null()) levels = Json::array();
-    if (taken.count(name) == 0) levels.push_back({us_of(begin_ns), 0, 0, "begin of the run"});
+    if (taken.count(name) == 0) put(name, {us_of(begin_ns), 0, 0, "begin of the run"});
     const uint64_t time_ns = time_of(before, after);
-    if (name == kScratch && after != nullptr) {
-      if (taken[name] != 0 && release_ns <= time_ns) {
-        levels.push_back({us_of(release_ns), 0, 0, "end of the instruction"});
+    if (name == kScratch) {
+      const bool is_released = after == nullptr ? release_ns < time_ns : release_ns <= time_ns;
+      if (taken[name] != 0 && is_released) {
+        put(name, {us_of(release_ns), 0, 0, "end of the instruction"});
         taken[name] = 0;
       }
-      release_ns = instruction_end({next, events.end()});
+      release_ns = after == nullptr ? end_ns : instruction_end({next, events.end()});
     }
     taken[name] += allocation.nbytes;
-    levels.push_back({us_of(time_ns), taken[name], allocation.nbytes, place_of(after)});
+    put(name, {us_of(time_ns), taken[name], allocation.nbytes, place_of(after)});
   }
-  if (release_ns != 0)
-    levels_[std::string(kScratch)].push_back({us_of(release_ns), 0, 0, "end of the instruction"});
-  for (const auto& [name, nbytes] : taken) levels_[name].push_back({us_of(end_ns), 0, 0, "end of the run"});
+  if (release_ns != 0) put(std::string(kScratch), {us_of(release_ns), 0, 0, "end of the instruction"});
+  for (const auto& [name, nbytes] : taken) put(name, {us_of(end_ns), 0, 0, "end of the run"});
+}
+
+void MemoryLanes::put(const std::string& name, Json level) {
+  if (level_count_++ >= max_levels_) return;
+  Json& levels = levels_[name];
+  if (levels.is_null()) levels = Json::array();
+  levels.push_back(std::move(level));
 }
 
 void MemoryLanes::append_to(Json& lanes) {

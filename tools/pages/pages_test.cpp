@@ -254,6 +254,43 @@ TEST(RunPage, MemoryIsDrawnOverTheTimeOfARun) {
   EXPECT_EQ(table["rows"][3], Json::parse(R"(["Execute", "temp allocator", 2, 4, 160, 80])"));
 }
 
+// Two runs of one instruction from 1000 to 2000 ns, with these allocations. Position 35 is after the last event.
+Json document_with_memory(std::vector<format::EtdumpAllocation> allocations) {
+  format::EtdumpBlock block;
+  block.name = "Execute";
+  block.events = {event("native_call_add.out", 0, 1000, 2000), event("OPERATOR_CALL", 0, 1000, 2100),
+                  event("Method::execute", -1, 900, 9100)};
+  for (uint32_t i = 0; i < block.events.size(); ++i) block.events[i].position = 10 * (i + 1);
+  block.allocators = {"temp allocator", "output allocator"};
+  block.allocations = std::move(allocations);
+  const std::vector<format::EtdumpBlock> blocks = {block, block};
+  RunProfile profile;
+  profile.block = "Execute";
+  return run_document(profile, blocks, {});
+}
+
+TEST(RunPage, NoLevelOfMemoryBeginsBeforeTheLastOne) {
+  const Json document =
+      document_with_memory({{0, 64, 5}, {0, 16, 35}, {0, 8, 36}});  // two after the last event
+  const Json& levels = document["sections"][0]["lanes"][1]["levels"];
+  Json first_run = Json::array();
+  for (size_t i = 0; i < levels.size() / 2; ++i) first_run.push_back(levels[i]);
+  EXPECT_EQ(first_run, Json::parse(R"([[0.0, 0, 0, "begin of the run"], [0.1, 64, 64, "instruction 0"],
+                                       [1.2, 0, 0, "end of the instruction"], [8.2, 16, 16, ""], [8.2, 24, 8, ""],
+                                       [8.2, 0, 0, "end of the instruction"], [8.2, 0, 0, "end of the run"]])"));
+  EXPECT_TRUE(document["warnings"].empty());
+}
+
+TEST(RunPage, LevelsOfMemoryAreBounded) {
+  const Json document = document_with_memory(std::vector<format::EtdumpAllocation>(40000, {1, 8, 25}));
+  const Json& lanes = document["sections"][0]["lanes"];
+  EXPECT_EQ(lanes[0]["events"].size(), 4u) << "events of both runs";
+  EXPECT_EQ(lanes[1]["levels"].size(), 60000u);
+  ASSERT_EQ(document["warnings"].size(), 1u);
+  EXPECT_EQ(document["warnings"][0],
+            "the timeline has the first 60000 levels of memory; the other parts have all");
+}
+
 TEST(ReadReport, RefusesWhatIsNoDocument) {
   const auto refusal = [](const std::string& bytes) {
     const auto read = read_report(bytes, "x.html");

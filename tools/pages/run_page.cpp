@@ -312,15 +312,18 @@ Json timeline_part(const RunProfile& profile, std::span<const EtdumpBlock> block
     for (const EtdumpEvent& event : block->events)
       if (!event.is_of_delegate()) start_ns = std::min(start_ns, event.begin_ns);
   Lanes lanes(profile, start_ns);
-  MemoryLanes memory;
+  MemoryLanes memory(kMaxEvents);
   for (const auto& [number, block] : runs) {
     if (lanes.is_cut()) break;
     lanes.add(*block, number);
     memory.add(*block, start_ns);
   }
-  if (lanes.is_cut())
+  const auto warn = [&](std::string_view what) {
     warnings.push_back(
-        fmt::format("the timeline has the first {} events; the other parts have all", kMaxEvents));
+        fmt::format("the timeline has the first {} {}; the other parts have all", kMaxEvents, what));
+  };
+  if (lanes.is_cut()) warn("events");
+  if (memory.is_cut()) warn("levels of memory");
   Json part = make_part(
       "timeline", "Timeline",
       "Events inside of a delegate have a clock of their own where they do not fit into the call. Memory "

@@ -27,6 +27,8 @@ void add_plugin_options(CLI::App& command, PluginOptions& options) {
                   "Set an option of the delegates with this id, as listed by `etbackend info ID`; repeatable")
       ->type_name("ID:KEY=VALUE")
       ->allow_extra_args(false);
+  command.add_flag("--async", options.is_async,
+                   "Run delegates beside instructions that do not depend on them; results are the same");
 }
 
 namespace {
@@ -77,6 +79,7 @@ Result<std::vector<BackendOption>> parse_backend_options(const std::vector<std::
 
 Result<DelegateChoices> parse_choices(const PluginOptions& options) {
   DelegateChoices choices;
+  choices.is_async = options.is_async;
   ETB_ASSIGN(choices.pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(choices.devices, parse_devices(options.devices));
   ETB_ASSIGN(choices.options, parse_backend_options(options.backend_options));

@@ -16,6 +16,7 @@ struct PluginOptions {
   std::vector<std::string> backend_pins;
   std::vector<std::string> devices;
   std::vector<std::string> backend_options;
+  bool is_async = false;
 };
 
 void add_plugin_options(CLI::App& command, PluginOptions& options);
@@ -24,11 +25,12 @@ struct BackendOption {
   std::string backend_id, key, value;
 };
 
-// Requests of --backend-pin, --device and --backend-option.
+// Requests of --backend-pin, --device, --backend-option and --async.
 struct DelegateChoices {
   std::map<std::string, std::string> pins;     // plugin by delegate id
   std::map<std::string, std::string> devices;  // by delegate id, "" for all others
   std::vector<BackendOption> options;
+  bool is_async = false;
 };
 
 [[nodiscard]] Result<DelegateChoices> parse_choices(const PluginOptions& options);

@@ -78,6 +78,7 @@ etb_status SearchedDelegates::create(const host::DelegateRequest& request, host:
                                      etb_error* error) noexcept {
   if (delegates_ == nullptr) {
     delegates_ = std::make_unique<host::PluginDelegates>(registry());
+    if (choices_.is_async) delegates_->allow_async_runs();
     for (const auto& [id, plugin] : choices_.pins) delegates_->pin(id, plugin);
     for (const auto& [id, device] : choices_.devices) delegates_->set_device(id, device);
     for (const auto& [id, key, value] : choices_.options) delegates_->set_option(id, key, value);

@@ -107,6 +107,11 @@ static inline etb_value etb_value_tensor(etb_dtype dtype, uint32_t rank, int64_t
   0x2u                          // all methods use one set of arenas; they must not depend on each other's
 #define ETB_MODULE_SECURE 0x4u  // kernel libraries need a digest and belong to root
 
+// A delegate's run goes on while instructions run that do not depend on it, so that devices, plugins and kernels work at the
+// same time. Results are the same. A plugin without asynchronous runs gets a thread. A run with `trace` or `recording`
+// is in order.
+#define ETB_MODULE_ASYNC 0x8u
+
 // Kind of a trace event.
 #define ETB_TRACE_LOAD_METHOD 0u
 #define ETB_TRACE_EXECUTE 1u

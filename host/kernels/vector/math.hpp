@@ -194,7 +194,8 @@ ETB_INLINE float v_nextafter(float x, float y, float cut) {
   const bool grows = (x < y) == (x > 0);
   const float magnitude = v_abs(x);
   if (is_half && magnitude == v_infinity<float>()) return __builtin_copysignf(65504.0f, x);
-  if (is_half && (magnitude < 0x1p-14f || (magnitude == 0x1p-14f && !grows))) return x < y ? x + least : x - least;
+  if (is_half && (magnitude < 0x1p-14f || (magnitude == 0x1p-14f && !grows)))
+    return __builtin_copysignf(x < y ? x + least : x - least, x);  // -0 after the last negative number
   const uint32_t bits = v_bits<uint32_t>(x);
   return v_bits<float>(grows ? bits + step : bits - step);
 }

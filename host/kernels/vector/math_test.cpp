@@ -64,5 +64,15 @@ TEST(VectorMath, StaysWithinItsUlps) {
   }
 }
 
+TEST(VectorMath, TheNeighbourOfTheLastNegativeNumberIsMinusZero) {
+  const float below[] = {-0x1p-24f, 0x1p-24f}, towards[] = {1.0f, -1.0f}, half_bits[4] = {13.0f};
+  float out[2] = {};
+  const void* inputs[] = {below, towards};
+  const VectorTable& table = select_vector_table(CpuFeatures{});
+  table.elements->binary[static_cast<int>(BinaryOp::nextafter)][0](out, inputs, 2, half_bits);
+  EXPECT_TRUE(out[0] == 0 && std::signbit(out[0]));
+  EXPECT_TRUE(out[1] == 0 && !std::signbit(out[1]));
+}
+
 }  // namespace
 }  // namespace etb::host

@@ -40,21 +40,32 @@ Notice notice_of(const RunResult& run, const std::string& where) {
   return {true, where + ": " + (line.empty() ? run.end() : line)};
 }
 
-// Returns the name of the first failure in a results file.
-std::string first_failure(const std::string& path) {
-  static const std::set<std::string> kGood = {"pass", "unsupported", "warning", "waived", "not-run"};
+std::string results_path(const JudgeInputs& inputs) { return inputs.folder + "/results.jsonl"; }
+
+// Calls `use(name, state)` for each result until it returns false.
+template <class Use>
+void for_each_result(const std::string& path, const Use& use) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("state") || kGood.count(json["state"]) != 0) continue;
-    return json.value("name", "") + " (" + json["state"].get<std::string>() + ")";
+    if (!json.is_object() || !json.contains("state")) continue;
+    if (!use(json.value("name", ""), json["state"].get<std::string>())) return;
   }
-  return {};
+}
+
+// Returns the name of the first failure in a results file.
+std::string first_failure(const std::string& path) {
+  static const std::set<std::string> kGood = {"pass", "unsupported", "warning", "waived", "not-run"};
+  std::string out;
+  for_each_result(path, [&](const std::string& name, const std::string& state) {
+    if (kGood.count(state) == 0) out = name + " (" + state + ")";
+    return out.empty();
+  });
+  return out;
 }
 
 Notice run_verify(const Target& target, const JudgeInputs& inputs, const std::vector<std::string>& patterns) {
-  const std::string name = fs::path(target.product).filename().string(),
-                    results = inputs.folder + "/results.jsonl";
+  const std::string name = fs::path(target.product).filename().string(), results = results_path(inputs);
   std::error_code ignored;
   fs::remove(results, ignored);
   std::vector<std::string> words = {inputs.programs + "/etbackend",
@@ -115,6 +126,15 @@ Notice ask_cert(const Target& target, const JudgeInputs& inputs) {
   if (!first.empty())
     if (Notice notice = run_verify(target, inputs, first); notice.is_noticed) return notice;
   return run_verify(target, inputs, {});
+}
+
+std::set<std::string> rejected_cases(const JudgeInputs& inputs) {
+  std::set<std::string> out;
+  for_each_result(results_path(inputs), [&](const std::string& name, const std::string& state) {
+    if (state == "unsupported") out.insert(name);
+    return true;
+  });
+  return out;
 }
 
 }  // namespace etb::mutation

@@ -34,4 +34,7 @@ Notice ask_oracle(const Target& target, const JudgeInputs& inputs);
 // Runs the cases that probably notice before all others.
 Notice ask_cert(const Target& target, const JudgeInputs& inputs);
 
+// Names of the cases that the plugin rejected in the last run of ask_cert that noticed nothing.
+std::set<std::string> rejected_cases(const JudgeInputs& inputs);
+
 }  // namespace etb::mutation

@@ -19,7 +19,7 @@ constexpr std::pair<const char*, double Seconds::*> kSecondsFields[] = {{"compil
 
 struct Count {
   size_t made = 0, fails = 0, same = 0, runs = 0, by_oracle = 0, by_both = 0, by_cert_only = 0, by_none = 0,
-         open = 0;
+         open = 0, declined = 0;
 };
 
 void add(Count& count, const MutantOutcome& one) {
@@ -28,6 +28,8 @@ void add(Count& count, const MutantOutcome& one) {
   count.same += one.build == Build::kSame;
   if (one.build != Build::kRuns) return;
   ++count.runs;
+  count.declined += one.is_declined();
+  if (one.is_declined()) return;
   count.by_oracle += one.is_noticed_by_oracle;
   count.by_both += one.is_noticed_by_oracle && one.is_noticed_by_cert;
   count.by_cert_only += !one.is_noticed_by_oracle && one.is_noticed_by_cert;
@@ -42,8 +44,8 @@ std::string percent(const Count& count) {
 }
 
 std::string row_of(const std::string& name, const Count& count) {
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", name, count.made,
-                     count.fails + count.same, count.by_oracle, count.by_both, percent(count),
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", name, count.made,
+                     count.fails + count.same, count.declined, count.by_oracle, count.by_both, percent(count),
                      count.by_cert_only, count.by_none, count.open);
 }
 
@@ -54,9 +56,10 @@ std::string table_of(const std::map<std::string, MutantOutcome>& outcomes, const
   Count all;
   for (const auto& [id, one] : outcomes) add(counts[key_of(one)], one), add(all, one);
   std::string out = fmt::format(
-      "| {} | mutants | do not compile, or same code | noticed by the oracle | of these, by cert | score | "
+      "| {} | mutants | do not compile, or same code | reject nodes | noticed by the oracle | of these, by "
+      "cert | score | "
       "by cert only | by neither | oracle only "
-      "asked |\n|---|---|---|---|---|---|---|---|---|\n",
+      "asked |\n|---|---|---|---|---|---|---|---|---|---|\n",
       heading);
   for (const auto& [name, count] : counts) out += row_of(name, count);
   return out + row_of("all", all) + "\n";
@@ -122,6 +125,7 @@ std::map<std::string, MutantOutcome> read_outcomes(const std::string& path) {
     one.has_cert = json.value("has_cert", false);
     one.by_oracle = json.value("by_oracle", "");
     one.by_cert = json.value("by_cert", "");
+    one.declined = json.value("declined", "");
     const nlohmann::json seconds = json.value("seconds", nlohmann::json::object());
     for (const auto& [name, field] : kSecondsFields) one.seconds.*field = seconds.value(name, 0.0);
     out[one.mutant.id] = std::move(one);
@@ -143,6 +147,7 @@ void append_outcome(const std::string& path, const MutantOutcome& one) {
                                        {"has_cert", one.has_cert},
                                        {"by_oracle", one.by_oracle},
                                        {"by_cert", one.by_cert},
+                                       {"declined", one.declined},
                                        {"seconds", seconds},
                                        {"diff", one.diff}};
   // A new line first: the run before may have been killed within a line.
@@ -168,7 +173,9 @@ std::string make_page(const PageInput& input) {
       "and whole models through it, "
       "and compares with PyTorch's\nnumbers. The score is the part of the mutants that `etbackend verify "
       "--profile cert` fails, of those that the oracle "
-      "notices.\nThe suite's own planted faults are on another page: "
+      "notices. Mutants that make a kernel fail, so that the plugin rejects its nodes and computes nothing "
+      "wrong, count "
+      "neither way.\nThe suite's own planted faults are on another page: "
       "[conformance_kill_matrix.md](conformance_kill_matrix.md).\n\n";
   out += "```sh\n" + input.command + "\n```\n\n";
   out += "Mutants that the rules make:";

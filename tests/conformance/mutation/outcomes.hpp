@@ -26,9 +26,17 @@ struct MutantOutcome {
   bool is_noticed_by_oracle = false, is_noticed_by_cert = false;
   bool has_cert = false;           // cert ran to its end or to a failure
   std::string by_oracle, by_cert;  // the sample, case or check that noticed
+  std::string declined;            // a case that this plugin rejects and the unchanged one takes
   Seconds seconds;
 
-  bool is_survivor() const { return build == Build::kRuns && is_noticed_by_oracle && !is_noticed_by_cert; }
+  // A kernel failed in the oracle, and the plugin rejects the nodes that it cannot compute: it computes nothing wrong.
+  bool is_declined() const {
+    return build == Build::kRuns && !is_noticed_by_cert && !declined.empty() &&
+           by_oracle.find(": status ") != std::string::npos;
+  }
+  bool is_survivor() const {
+    return build == Build::kRuns && is_noticed_by_oracle && !is_noticed_by_cert && !is_declined();
+  }
 };
 
 // By id; the last line of an id counts. A file that does not exist has none. A line that is cut off is left out.

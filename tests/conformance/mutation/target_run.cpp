@@ -217,6 +217,26 @@ void TargetRun::ask_cert_about(MutantOutcome& out) {
   out.is_noticed_by_cert = cert.is_noticed;
   out.by_cert = cert.by;
   out.has_cert = true;
+  out.declined = cert.is_noticed || !out.is_noticed_by_oracle ? "" : find_declined();
+}
+
+// Returns a case that the mutant rejected in the run before, and that the unchanged plugin takes.
+std::string TargetRun::find_declined() {
+  const std::set<std::string> rejected = rejected_cases(inputs_);
+  if (rejected_by_original_.empty()) {
+    JudgeInputs original = inputs_;
+    original.plugin_folder = folder_ + "/original";
+    fs::create_directories(original.plugin_folder);
+    original.folder = scratch();
+    original.first_ops.clear();
+    original.cases_before.clear();
+    if (!tree_.link(plugin_link_, target_.product, original.plugin_folder, {}).is_ok()) return {};
+    if (ask_cert(target_, original).is_noticed) return {};
+    rejected_by_original_ = rejected_cases(original);
+  }
+  for (const std::string& name : rejected)
+    if (rejected_by_original_.count(name) == 0) return name;
+  return {};
 }
 
 }  // namespace etb::mutation

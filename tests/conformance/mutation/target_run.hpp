@@ -47,6 +47,7 @@ class TargetRun {
   std::string link_kernels(const Mutant& mutant, const Objects& objects) const;
   void set_first(const Mutant& mutant, const std::vector<MutantOutcome>& of_file);
   void ask_cert_about(MutantOutcome& out);
+  std::string find_declined();
 
   const CampaignOptions& options_;
   const BuildTree& tree_;
@@ -54,6 +55,7 @@ class TargetRun {
   std::string folder_, plugin_link_, kernel_link_;
   std::map<std::string, std::vector<CompileCommand>> sources_;
   JudgeInputs inputs_;
+  std::set<std::string> rejected_by_original_;  // cases; empty until they are needed
 };
 
 }  // namespace etb::mutation

@@ -51,7 +51,7 @@ class Timeline {
   }
   // A level lasts until the next one; the last one ends a run.
   packedLevels(lane) {
-    const most = Math.max(1, ...lane.levels.map(level => level[1]));
+    const most = lane.levels.reduce((most, level) => Math.max(most, level[1]), 1);
     const events = lane.levels.slice(0, -1).map(([begin, bytes, taken, place], i) => ({name: formatBytes(bytes) + ' taken', begin, end: lane.levels[i + 1][0],
       duration: lane.levels[i + 1][0] - begin, place, detail: taken ? formatBytes(taken) + ' more' : '', row: 0, level: bytes / most, lane: lane.name}));
     return {name: lane.name + ', at most ' + formatBytes(most), events, rows: kLevelRows, end: Math.max(0, ...lane.levels.slice(-1).map(level => level[0])), isMemory: true};

@@ -16,6 +16,7 @@ from conftest import DATA, FIXTURES, archive, arrays, assert_near, needs_xnnpack
 
 import etbackend
 from etbackend import Error, Runtime
+from etbackend._record_words import record_words
 
 
 @pytest.mark.parametrize("name", ["add", "lenet", "mlp", "branch", "tied", "rotary"])
@@ -67,6 +68,12 @@ def test_a_record_has_values_modules_and_weights(tmp_path: Path) -> None:
         etbackend.compile(archive("lenet"), etrecord=record, etrecord_outputs=outputs[0])
     with pytest.raises(Error, match="needs --etrecord"):
         etbackend.compile(archive("lenet"), etrecord_weights=True)
+
+
+# np.float64 is a float of Python; its repr is no number.
+@pytest.mark.parametrize(("value", "word"), [(np.float64(1.5), "1.5"), (1.5, "1.5"), (7, "7"), (True, "true"), (None, "none")])
+def test_numbers_of_a_record_are_words(tmp_path: Path, value: object, word: str) -> None:
+    assert record_words([value], None, tmp_path) == ["--etrecord-input", word]
 
 
 def test_save_writes_the_bytes_of_the_command_line(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import FIXTURES, archive, arrays, assert_near, has_xnnpack, needs_xnnpack, program
 
-from etbackend import Error, Inspector
+from etbackend import Error, Inspector, _native
 from etbackend.executorch import EtbackendPartitioner, Runtime, Verification, to_edge_transform_and_lower
 
 
@@ -124,6 +124,12 @@ def test_what_has_no_counterpart_is_an_error(options: dict[str, object], reason:
 def test_operators_as_there() -> None:
     names = Runtime.get().operator_registry.operator_names
     assert {"aten::add.out", "aten::convolution.out"} <= names and len(names) > 200
+
+
+def test_an_operator_with_several_kernels_is_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["aten::add.out", "aten::add.out", "aten::mul.out"]
+    monkeypatch.setattr(_native, "kernel_name", lambda index: names[index] if index < len(names) else None)
+    assert Runtime.get().operator_registry.operator_names == set(names)
 
 
 @pytest.mark.parametrize("has_values", [False, True])

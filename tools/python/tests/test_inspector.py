@@ -7,7 +7,9 @@ import csv
 import io
 import json
 import subprocess
+import sys
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 
 import etbackend
 from etbackend._product import program_path
+from etbackend._recorded_values import reference_outputs
 
 from conftest import FIXTURES, archive, needs_xnnpack
 
@@ -266,6 +269,31 @@ def test_a_comparator_of_the_user(tmp_path: Path) -> None:
         inspector.numeric_gap_rows("ABC", model=archive("lenet"))
 
 
+class Backwards(etbackend.NumericalComparatorBase):
+    """Compares in another order; may replace the values of the model, which are parts of the keys."""
+
+    def __init__(self, replaces: bool) -> None:
+        self.replaces = replaces
+
+    def preprocessing(self, mapping: dict) -> dict:  # type: ignore[type-arg]
+        items = reversed(list(mapping.items()))
+        return {(handles, value + 0 if self.replaces else value): found for (handles, value), found in items}
+
+    def element_compare(self, a: np.ndarray, b: np.ndarray) -> float:  # type: ignore[type-arg]
+        return float(np.max(np.abs(a - b)))
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_comparator_may_change_the_order(tmp_path: Path, replaces: bool) -> None:
+    inspector = with_values(tmp_path, [LENET_INPUT])
+    expected = inspector.numeric_gap_rows(LargestDifference(), model=archive("lenet"))
+    rows = inspector.numeric_gap_rows(Backwards(replaces), model=archive("lenet"))
+    assert len(rows) == len(expected) > 5
+    for row, other in zip(reversed(rows), expected):
+        assert list(row) == GAP_COLUMNS
+        assert all(row[name] == other[name] for name in ("aot_debug_handle", "aot_ops", "runtime_ops", "stacktraces"))
+
+
 def test_values_of_other_inputs_have_a_gap(tmp_path: Path) -> None:
     inspector = with_values(tmp_path, [])  # ones
     rows = inspector.numeric_gap_rows("MSE", model=archive("lenet"), inputs=[np.load(LENET_INPUT)])
@@ -312,6 +340,46 @@ def test_reference_outputs_of_the_record(tmp_path: Path) -> None:
     assert block.reference_output is not None and len(block.reference_output) == len(block.run_output) == 1
     found = etbackend.compare_results(block.reference_output, block.run_output)
     assert found["mse"][0] < 1e-10 and found["snr"][0] > 80
+
+
+def record_with(folder: Path, outputs: bytes | None) -> str:
+    """A file with this entry for reference outputs."""
+    path = folder / "outputs.etrecord"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("ETRECORD_V0", "")
+        if outputs is not None:
+            file.writestr("reference_outputs", outputs)
+    return str(path)
+
+
+@pytest.fixture
+def use_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Replaces PyTorch by a module of this text."""
+
+    def use(text: str) -> None:
+        folder = tmp_path / "modules"
+        folder.mkdir()
+        (folder / "torch.py").write_text(text)
+        monkeypatch.delitem(sys.modules, "torch", raising=False)
+        monkeypatch.syspath_prepend(str(folder))
+
+    yield use
+    sys.modules.pop("torch", None)
+
+
+def test_a_record_without_outputs_needs_no_pytorch(tmp_path: Path, use_torch: Callable[[str], None]) -> None:
+    use_torch("raise AssertionError('imported')")
+    assert reference_outputs(record_with(tmp_path, None)) == {}
+    with pytest.raises(AssertionError, match="imported"):
+        reference_outputs(record_with(tmp_path, b"x"))
+
+
+@pytest.mark.parametrize(
+    "statement", ["raise EOFError", "raise RuntimeError", "return [1]", "return None", "return {'forward': 1}", "return {'forward': [1]}"]
+)
+def test_other_values_are_no_outputs(tmp_path: Path, use_torch: Callable[[str], None], statement: str) -> None:
+    use_torch(f"def load(file, weights_only):\n    {statement}\n")
+    assert reference_outputs(record_with(tmp_path, b"x")) == {}
 
 
 def test_distances_are_those_of_executorch() -> None:

@@ -59,14 +59,17 @@ class Background:
 
 def test_eight_threads_load_run_and_unload() -> None:
     names = ["add", "linear", "conv", "counter"] + (["xnnpack"] if has_xnnpack else [])
+    stems = {name: FIXTURES / "programs" / f"{name}.forward.0" for name in names}
+    # Read before the threads begin: in Python 3.11, ast.literal_eval of np.load may fail on several threads.
+    cases = {name: (arrays(stem, "in"), arrays(stem, "out")) for name, stem in stems.items()}
 
     def work(index: int) -> None:
         for turn in range(20):
             name = names[(index + turn) % len(names)]
-            stem = FIXTURES / "programs" / f"{name}.forward.0"
+            inputs, outputs = cases[name]
             runtime = Runtime.load(program(name), threads=1 + index % 2)
-            (found,) = runtime.method().run(arrays(stem, "in"))
-            np.testing.assert_allclose(found, arrays(stem, "out")[0], rtol=1e-5, atol=1e-5)
+            (found,) = runtime.method().run(inputs)
+            np.testing.assert_allclose(found, outputs[0], rtol=1e-5, atol=1e-5)
             if turn % 2 == 0:
                 runtime.method().unload()
             if turn % 3 == 0:

@@ -83,6 +83,84 @@ class PartitionSink {
   const etb_partition_sink* raw_;
 };
 
+// Target of a compilation: a device that this machine may lack. A view: valid for the call.
+class Target {
+ public:
+  Target() = default;
+
+  // `raw` NULL: the plugin's default.
+  static Result<Target> make(const etb_target* raw) {
+    Target out;
+    if (raw == nullptr) return out;
+    ETB_TRY(ETB_ACCEPT(etb_target, raw, attribute_count));
+    if (raw->kind == nullptr || raw->name == nullptr)
+      return make_error(Code::INVALID_ARGUMENT, "target: kind or name is NULL");
+    for (uint64_t i = 0; i < raw->attribute_count; ++i) {
+      const etb_option* attribute = ETB_AT(etb_option, raw->attributes, i);
+      ETB_TRY(ETB_ACCEPT(etb_option, attribute, items));
+      if (attribute->key == nullptr)
+        return make_error(Code::INVALID_ARGUMENT, "target: attribute without a key");
+    }
+    out.raw_ = raw;
+    return out;
+  }
+
+  bool is_default() const { return raw_ == nullptr; }
+  std::string_view kind() const { return raw_ == nullptr ? "" : raw_->kind; }  // "" for the plugin's default
+  std::string_view name() const { return raw_ == nullptr ? "" : raw_->name; }  // likewise
+  // Returns an attribute, NULL if the target has none of this key.
+  const etb_option* find(std::string_view key) const {
+    for (uint64_t i = raw_ == nullptr ? 0 : raw_->attribute_count; i-- > 0;)
+      if (const etb_option* found = ETB_AT(etb_option, raw_->attributes, i); key == found->key) return found;
+    return nullptr;
+  }
+  // Returns an integer attribute, or `otherwise` if the target has none. Error: it has another type.
+  Result<int64_t> get_i64(std::string_view key, int64_t otherwise) const {
+    const etb_option* const found = find(key);
+    if (found == nullptr) return otherwise;
+    if (found->type == ETB_OPTION_I64) return found->i64;
+    return make_error(Code::INVALID_ARGUMENT, "target: attribute '" + std::string(key) +
+                                                  "': " + option_type_text(found->type) + ", expected i64");
+  }
+  const etb_target* raw() const { return raw_; }
+
+ private:
+  const etb_target* raw_ = nullptr;
+};
+
+// Target and options of a compilation. The claims, the dry check, the estimate and the compilation of one program
+// get equal ones. A view: valid for the call.
+class CompileRequest {
+ public:
+  // `args` is an etb_partition_args or an etb_compile_args.
+  template <class Args>
+  static Result<CompileRequest> make(const Args& args, std::span<const OptionRow> rows) {
+    CompileRequest out;
+    ETB_ASSIGN(out.target_, Target::make(args.target));
+    ETB_ASSIGN(out.options_, Options::make(args.options, args.option_count, rows, ETB_OBJECT_PLUGIN));
+    if (args.backend_id != nullptr) out.backend_id_ = args.backend_id;
+    return out;
+  }
+
+  const Target& target() const { return target_; }
+  const Options& options() const { return options_; }
+  std::string_view backend_id() const { return backend_id_; }
+
+ private:
+  Target target_;
+  Options options_;
+  std::string_view backend_id_;
+};
+
+// Estimated cost of one run of a region; 0: unknown.
+struct Estimate {
+  double latency_ns = 0;
+  double confidence = 0;  // 0 to 1
+  uint64_t moved_bytes = 0;
+  uint64_t peak_bytes = 0;
+  double energy_nj = 0;
+};
+
 // Result of compiling one region.
 struct Artifact {
   struct NamedBlob {
@@ -111,15 +189,16 @@ struct Artifact {
 class Region {
  public:
   // `index`: of the region among those of the call.
-  Region(const Graph& graph, const CompileSpecs& specs, const Options& options, const etb_compile_args& args,
-         uint64_t index = 0)
-      : graph_(&graph), specs_(specs), options_(options), args_(&args), index_(index) {}
+  Region(const Graph& graph, const CompileSpecs& specs, const CompileRequest& request,
+         const etb_compile_args& args, uint64_t index = 0)
+      : graph_(&graph), specs_(specs), request_(request), args_(&args), index_(index) {}
 
   const Graph& graph() const { return *graph_; }
   const CompileSpecs& specs() const { return specs_; }
-  const Options& options() const { return options_; }
-  std::string_view backend_id() const { return args_->backend_id != nullptr ? args_->backend_id : ""; }
-  const etb_target* target() const { return args_->target; }  // NULL: the plugin's default
+  const CompileRequest& request() const { return request_; }
+  const Options& options() const { return request_.options(); }
+  std::string_view backend_id() const { return request_.backend_id(); }
+  const Target& target() const { return request_.target(); }
 
   // Returns true if the user wants to stop, for example by Ctrl-C; compile then returns Code::CANCELLED. Ask it in loops
   // that may take longer than a second. Any thread may call it.
@@ -149,7 +228,7 @@ class Region {
  private:
   const Graph* graph_;
   CompileSpecs specs_;
-  Options options_;
+  CompileRequest request_;
   const etb_compile_args* args_;
   uint64_t index_;
 };
@@ -218,11 +297,13 @@ inline Result<graph::View> open_graph(const etb_graph_image* image) {
 
 // Returns the claim of plugin type P for one node: its op row first, then P::claim when P has one.
 template <class P>
-Claim claim_node(const P& plugin, const Node& node) {
+Claim claim_node(const P& plugin, const Node& node, const CompileRequest& request) {
   const OpRow* row = detail::find_row(P::kOps, node.op_name());
   if (row == nullptr) return Claim::no("op", std::string(node.op_name()) + ": not in the op table");
   if (Claim claim = detail::check_row(node, *row); !claim.is_claimed) return claim;
-  if constexpr (requires { plugin.claim(node); })
+  if constexpr (requires { plugin.claim(node, request); })
+    return plugin.claim(node, request);
+  else if constexpr (requires { plugin.claim(node); })
     return plugin.claim(node);
   else
     return Claim::yes();
@@ -255,25 +336,42 @@ inline Status put_texts(std::span<const char* const> texts, const etb_text_sink*
 }
 
 template <class P>
-concept PartitionsByItself = requires(const P plugin, const Graph& graph, const PartitionSink& sink) {
+concept PartitionsForRequest = requires(const P plugin, const Graph& graph, const CompileRequest& request,
+                                        const PartitionSink& sink) {
+  plugin.partition(graph, request, sink);
+};
+template <class P>
+concept PartitionsByItself = PartitionsForRequest<P> ||
+    requires(const P plugin, const Graph& graph, const PartitionSink& sink) {
   plugin.partition(graph, sink);
+};
+template <class P>
+concept ChecksRegions = requires(const P plugin, const Graph& graph, const CompileRequest& request) {
+  plugin.dry_check(graph, request);
+};
+template <class P>
+concept EstimatesRegions = requires(const P plugin, const Graph& graph, const CompileRequest& request) {
+  plugin.estimate(graph, request);
 };
 
 // Claims or rejects every node of every graph of an image (rule ABI-AOT-01).
 template <class P>
-Status partition_graph(const P& plugin, const etb_graph_image* image, const etb_partition_sink* raw_sink) {
+Status partition_graph(const P& plugin, const etb_graph_image* image, const CompileRequest& request,
+                       const etb_partition_sink* raw_sink) {
   ETB_TRY(ETB_ACCEPT(etb_partition_sink, raw_sink, reject));
   ETB_ASSIGN(const graph::View view, detail::open_graph(image));
   const PartitionSink sink(*raw_sink);
   for (uint32_t g = 0; g < view.graph_count(); ++g) {
     const Graph graph = view.graph(g);
-    if constexpr (PartitionsByItself<P>) {
+    if constexpr (PartitionsForRequest<P>) {
+      ETB_TRY(plugin.partition(graph, request, sink));
+    } else if constexpr (PartitionsByItself<P>) {
       ETB_TRY(plugin.partition(graph, sink));
     } else {
       for (uint32_t i = 0; i < graph.node_count(); ++i) {
         const Node node = graph.node(i);
         const uint32_t id = node.id();
-        const Claim claim = claim_node(plugin, node);
+        const Claim claim = claim_node(plugin, node, request);
         ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
       }
     }
@@ -326,12 +424,12 @@ inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const
 // Checks that every node of a region is claimed by the plugin, or added by the host to compute a number. A
 // plugin that partitions by itself checks that in its compile.
 template <class P>
-Status check_claimed(const P& plugin, const Graph& graph) {
+Status check_claimed(const P& plugin, const Graph& graph, const CompileRequest& request) {
   if constexpr (!PartitionsByItself<P>) {
     for (uint32_t i = 0; i < graph.node_count(); ++i) {
       const Node node = graph.node(i);
       if (node.gives_numbers()) continue;
-      if (const Claim claim = claim_node(plugin, node); !claim.is_claimed)
+      if (const Claim claim = claim_node(plugin, node, request); !claim.is_claimed)
         return make_error(Code::NOT_SUPPORTED, "node " + std::to_string(node.id()) + " (" +
                                                    std::string(node.op_name()) + "): " + claim.reason + ": " +
                                                    claim.text);
@@ -347,16 +445,15 @@ Status compile_regions(const P& plugin, const etb_compile_args* args,
   ETB_TRY(ETB_ACCEPT(etb_compile_args, args, cancel));
   ETB_TRY(ETB_ACCEPT(etb_artifact_sink, args->sink, end_payload));
   ETB_ASSIGN(const CompileSpecs specs, CompileSpecs::make(args->specs, args->spec_count));
-  ETB_ASSIGN(const Options options,
-             Options::make(args->options, args->option_count, option_rows, ETB_OBJECT_PLUGIN));
+  ETB_ASSIGN(const CompileRequest request, CompileRequest::make(*args, option_rows));
   for (uint64_t i = 0; i < args->graph_count; ++i) {
     if (args->cancel != nullptr && args->cancel->is_cancelled(args->cancel->ctx) != 0)
       return make_error(Code::CANCELLED, "the host cancelled the compilation");
     ETB_ASSIGN(const graph::View view, detail::open_graph(ETB_AT(etb_graph_image, args->graphs, i)));
     const Graph graph = view.method();
     const auto compile = [&]() -> Result<Artifact> {
-      ETB_TRY(check_claimed(plugin, graph));
-      return plugin.compile(Region(graph, specs, options, *args, i));
+      ETB_TRY(check_claimed(plugin, graph, request));
+      return plugin.compile(Region(graph, specs, request, *args, i));
     };
     const Result<Artifact> artifact = compile();
     if (!artifact) return tl::make_unexpected(with_context(artifact.error(), "region " + std::to_string(i)));

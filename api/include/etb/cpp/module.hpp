@@ -37,6 +37,7 @@ struct ModuleOptions {
   uint64_t max_memory_bytes = 0;       // 0: 16 GiB, or less
   uint64_t random_seed = 0;            // of operators that draw random numbers
   bool allows_plugins = true;
+  bool is_async = false;  // delegates run beside instructions that do not depend on them (ETB_MODULE_ASYNC)
   bool shares_arenas = false;  // all methods use one set of arenas; they must not depend on each other's
   bool is_secure = false;      // kernel libraries need a digest and belong to root
   const Registry* registry = nullptr;        // whose plugins and threads to use; NULL: the installed plugins
@@ -279,7 +280,7 @@ class Module {
     etb_module_options raw = ETB_MODULE_OPTIONS_INIT;
     raw.flags = (options.allows_plugins ? 0 : ETB_MODULE_NO_PLUGINS) |
                 (options.shares_arenas ? ETB_MODULE_SHARED_ARENAS : 0) |
-                (options.is_secure ? ETB_MODULE_SECURE : 0);
+                (options.is_secure ? ETB_MODULE_SECURE : 0) | (options.is_async ? ETB_MODULE_ASYNC : 0);
     raw.random_seed = options.random_seed;
     raw.load_mode = options.load_mode;
     raw.thread_count = options.thread_count;

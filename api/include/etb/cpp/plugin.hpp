@@ -17,7 +17,10 @@
 //     etb::Claim claim(const etb::Node&) const;                                    //   optional: conditions beyond the rows
 //     etb::Result<etb::Artifact> compile(const etb::Region&) const;
 //     etb::Status partition(const etb::Graph&, const etb::PartitionSink&) const;   // optional: in place of claim, for patterns
+//     etb::Status dry_check(const etb::Graph&, const etb::CompileRequest&) const;  // optional: limits of a whole region
+//     etb::Result<etb::Estimate> estimate(const etb::Graph&, const etb::CompileRequest&) const;  // optional
 //     static constexpr const char* kPreserveOps[] = {...};                         // optional: ATen ops not to decompose
+//     // claim and partition may take a const etb::CompileRequest&, too, after the node or graph: target and options.
 //   };
 //   struct MyDelegate {                                       // one per payload; shared by its contexts
 //     static etb::Result<MyDelegate> make(const MyNpu&, etb::CreateArgs&);
@@ -36,7 +39,7 @@
 //
 // The base keeps these rules for the plugin: CALL-01, CALL-03, SIZE-02 to 04, TYPE-02, OPT-01 and 02,
 // LIFE-01, ERR-01 and 02, SINK-02, VER-02, AOT-01, DEV-01, PROF-02. To offer functions that it does not wrap
-// (execute_async, estimate, ...), change the table: see `etb::plugin_table`.
+// (execute_async, buffers, ...), change the table: see `etb::plugin_table`.
 #pragma once
 
 #include <array>
@@ -69,8 +72,45 @@ etb_status partition(etb_plugin* plugin, const etb_partition_args* args, const e
                      etb_error* error) {
   return guard(error, [&]() -> Status {
     ETB_TRY(ETB_ACCEPT(etb_partition_args, args, option_count));
-    ETB_TRY(Options::make(args->options, args->option_count, option_rows<P>(), ETB_OBJECT_PLUGIN));
-    return partition_graph(reinterpret_cast<PluginObject<P>*>(plugin)->impl, args->graph, sink);
+    ETB_ASSIGN(const CompileRequest request, CompileRequest::make(*args, option_rows<P>()));
+    return partition_graph(reinterpret_cast<PluginObject<P>*>(plugin)->impl, args->graph, request, sink);
+  });
+}
+
+// Passes the region and the request of `args` to `use`.
+template <class P, class Use>
+Status use_region(etb_plugin* plugin, const etb_partition_args* args, const Use& use) {
+  ETB_TRY(ETB_ACCEPT(etb_partition_args, args, option_count));
+  ETB_ASSIGN(const CompileRequest request, CompileRequest::make(*args, option_rows<P>()));
+  ETB_ASSIGN(const graph::View view, open_graph(args->graph));
+  const P& impl = reinterpret_cast<PluginObject<P>*>(plugin)->impl;
+  ETB_TRY(check_claimed(impl, view.method(), request));
+  return use(impl, view.method(), request);
+}
+
+template <class P>
+etb_status dry_check(etb_plugin* plugin, const etb_partition_args* args, etb_error* error) {
+  return guard(error, [&] {
+    return use_region<P>(plugin, args, [](const P& impl, const Graph& graph, const CompileRequest& request) {
+      return impl.dry_check(graph, request);
+    });
+  });
+}
+
+template <class P>
+etb_status estimate(etb_plugin* plugin, const etb_partition_args* args, etb_estimate* out, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    ETB_TRY(ETB_ACCEPT(etb_estimate, out, energy_nj));
+    return use_region<P>(plugin, args,
+                         [&](const P& impl, const Graph& graph, const CompileRequest& request) -> Status {
+                           ETB_ASSIGN(const Estimate found, impl.estimate(graph, request));
+                           out->latency_ns = found.latency_ns;
+                           out->confidence = found.confidence;
+                           out->moved_bytes = found.moved_bytes;
+                           out->peak_bytes = found.peak_bytes;
+                           out->energy_nj = found.energy_nj;
+                           return {};
+                         });
   });
 }
 
@@ -124,6 +164,14 @@ constexpr etb_aot_table make_aot_table() {
     if constexpr (requires { P::kPreserveOps; }) {
       table.caps |= ETB_AOT_CAP_PRESERVE_OPS;
       table.preserve_ops = preserve_ops<P>;
+    }
+    if constexpr (ChecksRegions<P>) {
+      table.caps |= ETB_AOT_CAP_DRY_CHECK;
+      table.dry_check = dry_check<P>;
+    }
+    if constexpr (EstimatesRegions<P>) {
+      table.caps |= ETB_AOT_CAP_ESTIMATE;
+      table.estimate = estimate<P>;
     }
   }
   return table;

@@ -19,8 +19,8 @@ def _word(value: Any, path: Path, what: str) -> str:
         return "true" if value else "false"
     if value is None:
         return "none"
-    if isinstance(value, (int, float)):
-        return repr(value)
+    if isinstance(value, (int, float)):  # np.float64 is a float, with a text of its own
+        return repr(float(value) if isinstance(value, float) else int(value))
     if hasattr(value, "detach"):  # of PyTorch; NumPy has no bfloat16
         value = value.detach().cpu()
         value = value.float() if str(value.dtype) == "torch.bfloat16" else value

@@ -49,20 +49,26 @@ def reference_outputs(record: str | None) -> dict[str, list[list[Any]]]:
         return {}
     with zipfile.ZipFile(record) as file:
         saved = file.read("reference_outputs") if "reference_outputs" in file.namelist() else b""
+    if not saved:
+        return {}
     try:
         import torch  # noqa: PLC0415  (only it reads these files)
     except ImportError:
         return {}
-    if not saved:
-        return {}
     try:
         by_method = torch.load(io.BytesIO(saved), weights_only=True)
-    except (RuntimeError, ValueError, pickle.UnpicklingError):
+    except (EOFError, RuntimeError, ValueError, pickle.UnpicklingError):
         return {}  # of an older release
+    if not isinstance(by_method, dict):
+        return {}
 
     def to_array(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
         return (value.float() if value.dtype == torch.bfloat16 else value).detach().numpy()
 
-    return {method: [[to_array(value) for value in case] for case in cases] for method, cases in by_method.items()}
+    return {
+        method: [[to_array(value) for value in case] for case in cases]
+        for method, cases in by_method.items()
+        if isinstance(cases, (list, tuple)) and all(isinstance(case, (list, tuple)) for case in cases)
+    }

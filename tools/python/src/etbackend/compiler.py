@@ -46,6 +46,8 @@ def compile(  # noqa: A001  (the name of the command)
     constants: Mapping[str, object] | None = None,
     bounds: Mapping[str, int] | None = None,
     compile_specs: Mapping[str, object] | None = None,
+    backend_options: Mapping[str, Mapping[str, object]] | None = None,
+    target: Path_ | None = None,
     external_data: Path_ | None = None,
     etrecord: Path_ | None = None,
     etrecord_inputs: Sequence[object] | None = None,
@@ -86,6 +88,8 @@ def compile(  # noqa: A001  (the name of the command)
         tensors of PyTorch, and numbers.
     plan_inputs, plan_outputs: False: the program has no memory of its own for them, and a run reads the caller's.
     allow_faults: return the program although a plugin failed and was skipped; report.faults has its text.
+    backend_options: options of plugins by name, as in {"xnnpack": {"key": "value"}}.
+    target: a target file that `etbackend list --devices --target-dir` writes; the plugins compile for that device.
     strict: a plugin that gets no node is an error.
     isolate: run plugins in a process of their own, so that one that crashes is skipped.
     timeout: seconds for the whole compilation.
@@ -97,6 +101,10 @@ def compile(  # noqa: A001  (the name of the command)
         "--constant": _pairs(constants, "constants"),
         "--bound": _pairs(bounds, "bounds"),
         "--compile-spec": _pairs(compile_specs, "compile_specs"),
+        "--backend-option": [
+            f"{name}:{text}" for name, given in (backend_options or {}).items() for text in _pairs(given, "backend_options")
+        ],
+        "--target": texts_of([] if target is None else [target], "target"),
         "--decompose": _pairs(decompose, "decompose"),
         "--external-data": texts_of([] if external_data is None else [external_data], "external_data"),
         "--etrecord": texts_of([] if etrecord is None else [etrecord], "etrecord"),

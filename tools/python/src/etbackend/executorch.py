@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import os
 import sys
 import tempfile
@@ -255,7 +256,8 @@ class OperatorRegistry:
     def operator_names(self) -> set[str]:
         """Operators that the library's own kernels carry out, as "aten::add.out"."""
         found: set[str] = set()
-        while (name := _native.kernel_name(len(found))) is not None:
+        index = itertools.count()
+        while (name := _native.kernel_name(next(index))) is not None:
             found.add(name)
         return found
 

@@ -79,10 +79,13 @@ def _compared_rows(rows: list[dict[str, Any]], comparator: Any, inspector: Any) 
     mapping = {key: (row["runtime_debug_handle"], row["runtime_intermediate_output"]) for key, row in by_key.items()}
     if callable(getattr(comparator, "preprocessing", None)):
         mapping = comparator.preprocessing(mapping)
-    unused = iter([row for row in by_key.values()])
+    kept = {key: by_key.pop(key) for key in mapping if key in by_key}
+    replaced = list(by_key.values())  # of keys with another value
     out = []
-    for (handles, expected), (runtime_handles, found) in mapping.items():
-        row = next((row for row in unused if row["aot_debug_handle"] == handles), {})
+    for key, (runtime_handles, found) in mapping.items():
+        handles, expected = key
+        row = kept.get(key) or next((row for row in replaced if row["aot_debug_handle"] == handles), {})
+        replaced = [other for other in replaced if other is not row]
         expected, found = np.asarray(expected), np.asarray(found)
         values = {"aot_intermediate_output": expected, "runtime_intermediate_output": found}
         gap = [comparator.element_compare(expected, found)]

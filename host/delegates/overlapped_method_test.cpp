@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+// Methods whose delegates go on while other instructions run. Two runs meet only if both are under way at once, so no test
+// depends on time.
+#include "host/module/overlapped_method.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "host/delegates/plugin_delegates.hpp"
+#include "host/module/module.hpp"
+#include "host/testing/heap_calls.hpp"
+#include "host/testing/method_fixture.hpp"
+#include "host/testing/toy_plugin.hpp"
+
+namespace etb::host {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr auto kLongest = std::chrono::seconds(20);  // ends a failing test
+
+// Number of runs that are under way, and the number that each waits for.
+std::atomic<int> present{0}, most_present{0}, wanted{0};
+std::atomic<int> async_calls{0};
+std::atomic<bool> fails_b{false}, fails_a{false};
+
+void meet() {
+  const int now = ++present;
+  int most = most_present;
+  while (most < now && !most_present.compare_exchange_weak(most, now)) {
+  }
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  while (most_present < wanted && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  --present;
+}
+
+etb_status run_toy(etb_context* context, const etb_exec_args* args, etb_error* error,
+                   const std::atomic<bool>& fails, const char* name) {
+  meet();
+  if (!fails) return toy_tables().delegate.execute(context, args, error);
+  error->code = ETB_UNAVAILABLE;
+  std::snprintf(error->text, sizeof error->text, "%s is lost", name);
+  return ETB_UNAVAILABLE;
+}
+
+// Without asynchronous runs.
+const etb_plugin_table* ETB_CALL query_a(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+    return run_toy(context, args, error, fails_a, "a");
+  };
+  toy.delegate.caps &= ~ETB_DELEGATE_CAP_EXECUTE_ASYNC;
+  toy.delegate.execute_async = nullptr;
+  return &toy.plugin;
+}
+
+// With asynchronous runs, on a thread of the plugin.
+const etb_plugin_table* ETB_CALL query_b(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  std::strcpy(toy.ident.id, "org.etbackend.toy-b");
+  toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+    return run_toy(context, args, error, fails_b, "b");
+  };
+  toy.delegate.caps |= ETB_DELEGATE_CAP_EXECUTE_ASYNC;
+  toy.delegate.execute_async = [](etb_context* context, const etb_exec_args* args, etb_error*) -> etb_status {
+    ++async_calls;
+    std::thread([context, args] {
+      etb_error error = ETB_ERROR_INIT;
+      const etb_fence fence = *args->signal;
+      const etb_status status = run_toy(context, args, &error, fails_b, "b");
+      fence.signal(fence.handle, status);
+    }).detach();
+    return ETB_OK;
+  };
+  return &toy.plugin;
+}
+
+const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_a, "BackendA"},
+                                      {ETB_INIT_SIZE(etb_static_plugin), 0, &query_b, "BackendB"}};
+
+RegistryOptions linked_only() {
+  RegistryOptions options;
+  options.environment = [](const char*) { return std::optional<std::string>(); };
+  options.admin_path.clear();
+  options.static_plugins = kPlugins;
+  return options;
+}
+
+constexpr int kDelegateCall = 2;  // alternative of an instruction
+constexpr int32_t kAlpha = 3;     // value 1
+
+// Values: 0 x, 1 y, 2 sum, 3 alpha, then more vectors. Each delegate adds one to its input.
+struct Branches {
+  Branches() : program(format::add_program(4)) {
+    method().delegates = {{"BackendA", 1, 0, {}}, {"BackendB", 1, 0, {}}};
+    program.segments = {kToyPayload};
+    method().instructions.clear();
+    method().inputs = {0};
+  }
+  format::MethodSpec& method() { return program.methods[0]; }
+  int32_t add_vector(uint64_t offset) {
+    method().values.emplace_back(vector_spec(4, offset));
+    method().arena_sizes[1] = std::max<int64_t>(method().arena_sizes[1], static_cast<int64_t>(offset) + 16);
+    return static_cast<int32_t>(method().values.size()) - 1;
+  }
+  void call(int32_t delegate, int32_t from, int32_t to) {
+    method().instructions.push_back({kDelegateCall, delegate, 0, {from, to}});
+  }
+  void sum(int32_t x, int32_t y, int32_t to) {
+    method().instructions.push_back({1, 0, 0, {x, y, kAlpha, to, to}});
+  }
+  format::ProgramSpec program;
+};
+
+// A clock that goes on at each reading: so long do runs seem to take.
+constexpr uint64_t kLongNs = 1000000;
+std::atomic<uint64_t> clock_ns{0}, clock_step_ns{kLongNs};
+const PlatformHooks kClock{nullptr, [](void*) { return clock_ns += clock_step_ns; }, nullptr};
+
+class Overlapped : public testing::Test {
+ protected:
+  void SetUp() override {
+    present = most_present = wanted = async_calls = 0;
+    fails_a = fails_b = false;
+  }
+
+  void load(const Branches& branches, const PlatformHooks* platform = &kDefaultPlatformHooks) {
+    overlapped_.reset();
+    delegates_.allow_async_runs();
+    fixture_.emplace(branches.program);
+    fixture_->options.delegates = &delegates_;
+    fixture_->options.platform = platform;
+    ASSERT_EQ(fixture_->load(), ETB_OK) << fixture_->error.text;
+    overlapped_ = OverlappedMethod::make(fixture_->method);
+  }
+  etb_status run() {
+    FloatVector x({1, 2, 3, 4});
+    EXPECT_EQ(fixture_->method.set_input(0, x.value(), &fixture_->error), ETB_OK) << fixture_->error.text;
+    fixture_->error = ETB_ERROR_INIT;
+    return overlapped_->execute(&fixture_->error, {});
+  }
+  std::vector<float> output() const { return floats(fixture_->method.output(0)); }
+
+  Registry registry_{linked_only()};
+  PluginDelegates delegates_{registry_};
+  std::optional<AddFixture> fixture_;
+  std::unique_ptr<OverlappedMethod> overlapped_;
+};
+
+// u = a(x), v = b(x), sum = u + v
+Branches two_branches() {
+  Branches made;
+  const int32_t u = made.add_vector(48), v = made.add_vector(64);
+  made.call(0, 0, u);
+  made.call(1, 0, v);
+  made.sum(u, v, 2);
+  return made;
+}
+
+TEST_F(Overlapped, TwoDevicesWorkAtOnce) {
+  load(two_branches());
+  ASSERT_NE(overlapped_, nullptr);
+  wanted = 2;
+  for (int i = 0; i < 3; ++i) {
+    most_present = 0;
+    ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+    EXPECT_EQ(most_present, 2) << "each run waited for the other";
+    EXPECT_THAT(output(), ElementsAre(4, 6, 8, 10));
+  }
+}
+
+#if ETB_COUNTS_HEAP
+TEST_F(Overlapped, ARunDoesNotUseTheHeap) {
+  clock_step_ns = kLongNs;
+  load(two_branches(), &kClock);
+  ASSERT_NE(overlapped_, nullptr);
+  wanted = 2;
+  ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+  const int before = heap_calls;
+  for (int i = 0; i < 50; ++i) {
+    most_present = 0;
+    ASSERT_EQ(overlapped_->execute(&fixture_->error, {}), ETB_OK);
+  }
+  EXPECT_EQ(heap_calls, before);
+}
+#endif
+
+// u = b(x), sum = x + x, v = sum + u: a kernel runs beside the device.
+TEST_F(Overlapped, AKernelRunsBesideADevice) {
+  Branches made;
+  const int32_t u = made.add_vector(48), v = made.add_vector(64);
+  made.call(1, 0, u);
+  made.sum(0, 0, 2);
+  made.sum(2, u, v);
+  made.method().outputs = {v};
+  load(made);
+  ASSERT_NE(overlapped_, nullptr);
+  wanted = 1;
+  ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+  EXPECT_EQ(async_calls, 1);
+  EXPECT_THAT(output(), ElementsAre(4, 7, 10, 13));
+}
+
+// A run that ends at once is not worth a start.
+TEST_F(Overlapped, AShortRunIsNotStartedForLong) {
+  Branches made;
+  const int32_t u = made.add_vector(48), v = made.add_vector(64);
+  made.call(1, 0, u);
+  made.sum(0, 0, 2);
+  made.sum(2, u, v);
+  made.method().outputs = {v};
+  clock_step_ns = 1;
+  load(made, &kClock);
+  ASSERT_NE(overlapped_, nullptr);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(run(), ETB_OK);
+  EXPECT_EQ(async_calls, 4);
+  clock_step_ns = kLongNs;  // each run takes a millisecond from here on
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(run(), ETB_OK);
+  EXPECT_EQ(async_calls, 4 + 9) << "the first long run is not started";
+}
+
+TEST_F(Overlapped, AChainHasNothingToOverlap) {
+  Branches made;
+  const int32_t u = made.add_vector(48), v = made.add_vector(64);
+  made.call(0, 0, u);
+  made.call(1, u, v);
+  made.method().outputs = {v};
+  load(made);
+  EXPECT_EQ(overlapped_, nullptr);
+}
+
+// The result of the second branch takes the memory of the first one's input, so the branches are in order.
+TEST_F(Overlapped, ReusedMemoryKeepsTheOrder) {
+  Branches made;
+  const int32_t u = made.add_vector(48), t = made.add_vector(64), v = made.add_vector(64);
+  made.sum(0, 0, t);   // t = 2 x
+  made.call(0, t, u);  // u = t + 1
+  made.call(1, 0, v);  // v = x + 1, over t
+  made.sum(u, v, 2);
+  load(made);
+  if (overlapped_ != nullptr) {
+    wanted = 1;
+    ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+    EXPECT_EQ(most_present, 1);
+    EXPECT_THAT(output(), ElementsAre(5, 8, 11, 14));
+  }
+}
+
+TEST_F(Overlapped, AnErrorNamesTheFirstInstructionThatFailed) {
+  load(two_branches());
+  ASSERT_NE(overlapped_, nullptr);
+  wanted = 2;
+  fails_a = fails_b = true;
+  EXPECT_EQ(run(), ETB_UNAVAILABLE);
+  EXPECT_STREQ(fixture_->error.text,
+               "method 'forward', chain 0, instruction 0: delegate 'BackendA': a is lost");
+  EXPECT_EQ(present, 0) << "all runs have ended";
+  fails_a = false;
+  EXPECT_EQ(run(), ETB_UNAVAILABLE);
+  EXPECT_THAT(fixture_->error.text, HasSubstr("instruction 1: delegate 'BackendB': "));
+  fails_b = false;
+  ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+  EXPECT_THAT(output(), ElementsAre(4, 6, 8, 10));
+}
+
+TEST_F(Overlapped, ACancelledRunSaysSo) {
+  load(two_branches());
+  ASSERT_NE(overlapped_, nullptr);
+  FloatVector x({1, 2, 3, 4});
+  ASSERT_EQ(fixture_->method.set_input(0, x.value(), &fixture_->error), ETB_OK);
+  std::atomic<bool> cancel{true};
+  RunLimits limits;
+  limits.cancel = &cancel;
+  EXPECT_EQ(overlapped_->execute(&fixture_->error, limits), ETB_CANCELLED) << fixture_->error.text;
+  cancel = false;
+  EXPECT_EQ(overlapped_->execute(&fixture_->error, limits), ETB_OK) << fixture_->error.text;
+}
+
+// Without memory of its own for the input and the output, a caller may pass the same for both.
+TEST_F(Overlapped, MemoryOfTheCallerThatOverlapsKeepsTheOrder) {
+  Branches made = two_branches();
+  for (const size_t value : {0u, 2u}) std::get<format::TensorSpec>(made.method().values[value]).memory_id = 0;
+  load(made);
+  ASSERT_NE(overlapped_, nullptr);
+  FloatVector x({1, 2, 3, 4});
+  ASSERT_EQ(fixture_->method.set_input(0, x.value(), &fixture_->error), ETB_OK) << fixture_->error.text;
+  ASSERT_EQ(
+      fixture_->method.set_output_memory(0, std::as_writable_bytes(std::span(x.elements)), &fixture_->error),
+      ETB_OK)
+      << fixture_->error.text;
+  wanted = 1;
+  ASSERT_EQ(overlapped_->execute(&fixture_->error, {}), ETB_OK) << fixture_->error.text;
+  EXPECT_EQ(most_present, 1);
+  EXPECT_THAT(x.elements, ElementsAre(4, 6, 8, 10));
+  FloatVector y({0, 0, 0, 0});
+  x.elements = {1, 2, 3, 4};
+  ASSERT_EQ(
+      fixture_->method.set_output_memory(0, std::as_writable_bytes(std::span(y.elements)), &fixture_->error),
+      ETB_OK);
+  wanted = 2, most_present = 0;
+  ASSERT_EQ(overlapped_->execute(&fixture_->error, {}), ETB_OK) << fixture_->error.text;
+  EXPECT_EQ(most_present, 2);
+  EXPECT_THAT(y.elements, ElementsAre(4, 6, 8, 10));
+}
+
+// Calls and sums over vectors that share memory at random.
+Branches random_program(std::mt19937_64& random) {
+  Branches made;
+  std::vector<int32_t> vectors{0};
+  for (uint64_t i = 0; i < 10; ++i) vectors.push_back(made.add_vector(16 * (random() % 6)));
+  const auto offset_of = [&](int32_t value) {
+    return std::get<format::TensorSpec>(made.method().values[value]).memory_offset;
+  };
+  while (made.method().instructions.size() < 12) {
+    const int32_t x = vectors[random() % vectors.size()], y = vectors[random() % vectors.size()],
+                  to = vectors[random() % vectors.size()];
+    if (offset_of(x) == offset_of(to) || offset_of(y) == offset_of(to))
+      continue;  // rejected when it is loaded
+    const uint64_t kind = random() % 3;
+    if (kind < 2)
+      made.call(static_cast<int32_t>(kind), x, to);
+    else
+      made.sum(x, y, to);
+  }
+  made.method().outputs = {vectors.back()};
+  return made;
+}
+
+TEST_F(Overlapped, RandomProgramsHaveTheResultsOfTheirOrder) {
+  const uint64_t seed = 11;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  size_t overlapped_count = 0;
+  for (int i = 0; i < 300; ++i) {
+    SCOPED_TRACE("program " + std::to_string(i));
+    const Branches program = random_program(random);
+    std::vector<std::vector<std::byte>> memory;
+    for (const bool in_order : {true, false}) {
+      fixture_.reset();
+      overlapped_.reset();
+      load(program);
+      overlapped_count += !in_order && overlapped_ != nullptr ? 1 : 0;
+      FloatVector x({1, 2, 3, 4});
+      ASSERT_EQ(fixture_->method.set_input(0, x.value(), &fixture_->error), ETB_OK) << fixture_->error.text;
+      wanted = 1;
+      const etb_status status = in_order || overlapped_ == nullptr
+                                    ? fixture_->method.execute(&fixture_->error)
+                                    : overlapped_->execute(&fixture_->error, {});
+      ASSERT_EQ(status, ETB_OK) << fixture_->error.text;
+      memory.emplace_back(fixture_->arenas[0].begin(), fixture_->arenas[0].end());
+    }
+    EXPECT_EQ(memory[0], memory[1]);
+  }
+  EXPECT_GT(overlapped_count, 100u);
+  EXPECT_GT(fixture_->arenas[0].size(), 0u);
+}
+
+TEST_F(Overlapped, AModuleOverlapsOnRequest) {
+  const auto bytes = format::build_program(two_branches().program);
+  KernelRegistry kernels;
+  ASSERT_EQ(kernels.add(kAddTable), ETB_OK);
+  for (const bool is_async : {false, true}) {
+    PluginDelegates delegates(registry_);
+    if (is_async) delegates.allow_async_runs();
+    ModuleOptions options;
+    options.kernels = &kernels;
+    options.delegates = &delegates;
+    options.async = is_async;
+    auto module = Module::from_bytes(bytes, options);
+    ASSERT_TRUE(module) << module.error().message;
+    wanted = is_async ? 2 : 1;
+    most_present = 0;
+    FloatVector x({1, 2, 3, 4});
+    const auto outputs = module->forward({x.value()});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    EXPECT_EQ(most_present, wanted);
+    EXPECT_THAT(floats((*outputs)[0]), ElementsAre(4, 6, 8, 10));
+  }
+}
+
+}  // namespace
+}  // namespace etb::host
