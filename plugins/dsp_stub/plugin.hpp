@@ -33,22 +33,22 @@ class DspPlugin {
 
   Status enumerate(const DeviceSink& sink) const;
   Verdict check_payload(const etb_payload_check& check) const;
-  Status partition(const Graph& graph, const PartitionSink& sink) const;
+  Status partition(const Graph& graph, const CompileRequest& request, const PartitionSink& sink) const;
   Result<Artifact> compile(const Region& region) const;
+  Result<Estimate> estimate(const Graph& region, const CompileRequest& request) const;
 
-  // Device and format that a call of the ahead-of-time half compiles for.
-  struct Request {
+  // Device and format that payloads are for.
+  struct Subject {
     uint32_t tcm_bytes;
     uint32_t payload_version;
   };
-  // Reads the target and the options of a call; options of the plugin hold where the call has none. An unknown
-  // kind of device is an error.
-  [[nodiscard]] Result<Request> request(const etb_target* target, const Options& options) const;
-  Status partition(const Graph& graph, const PartitionSink& sink, const Request& request) const;
-  Status estimate(const Graph& region, const Request& request, etb_estimate& out) const;
 
  private:
-  Request defaults_ = {DSP_TCM_BYTES, kPayloadVersion};
+  // Reads the target and the options of a call; options of the plugin hold where the call has none. An unknown
+  // kind of device is an error.
+  [[nodiscard]] Result<Subject> read_subject(const Target& target, const Options& options) const;
+
+  Subject defaults_ = {DSP_TCM_BYTES, kPayloadVersion};
 };
 
 }  // namespace etb::dsp_stub
