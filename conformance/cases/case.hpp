@@ -87,6 +87,9 @@ const Case* find_case(std::string_view name);
 // Returns the simplest case of each op and dtype, float32 first: operands of one size, row-major, ordinary
 // values. Checks search them for claimed cases.
 const std::vector<const Case*>& plain_cases();
+// The same for patterns between int8 codes: dequantize, the op, quantize. Checks search them where a plugin claims
+// none of plain_cases().
+const std::vector<const Case*>& plain_patterns();
 
 // True if a name matches a pattern with * (any characters) and ? (one).
 bool matches_pattern(std::string_view name, std::string_view pattern);

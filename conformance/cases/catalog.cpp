@@ -49,11 +49,13 @@ size_t oddity(std::string_view name) {
   return odd + (is_same ? 0 : 2);
 }
 
-std::vector<const Case*> find_plain() {
+// Returns the plainest case of each op and dtype in a group.
+template <class IsMember>
+std::vector<const Case*> find_plain(IsMember is_member) {
   std::map<std::pair<std::string, etb_dtype>, const Case*> plainest;
   const auto rank = [](const Case& item) { return std::make_tuple(oddity(item.name), item.name.size()); };
   for (const Case& item : all_cases()) {
-    if (item.group() != "op") continue;
+    if (!is_member(item)) continue;
     const Case*& best = plainest[{item.op, item.dtype}];
     if (best == nullptr || rank(item) < rank(*best)) best = &item;
   }
@@ -69,7 +71,16 @@ std::vector<const Case*> find_plain() {
 }  // namespace
 
 const std::vector<const Case*>& plain_cases() {
-  static const std::vector<const Case*> cases = find_plain();
+  static const std::vector<const Case*> cases =
+      find_plain([](const Case& item) { return item.group() == "op"; });
+  return cases;
+}
+
+const std::vector<const Case*>& plain_patterns() {
+  static const std::vector<const Case*> cases = find_plain([](const Case& item) {
+    return item.group() == "quant" && item.dtype == ETB_DTYPE_INT8 &&
+           item.op.rfind("quantized_decomposed.", 0) != 0 && item.name.find("codes") != std::string::npos;
+  });
   return cases;
 }
 

@@ -32,8 +32,11 @@ std::vector<ClaimedCase> CheckContext::find_claimed(Subject& subject, size_t cou
   progress_.at("looking for claimed cases");
   std::vector<ClaimedCase> out;
   if (subject.table().aot == nullptr) return out;
-  for (const Case* item : plain_cases())
-    if (out.size() == count || (try_claim(subject, *item, out) && out.size() == count)) break;
+  for (const auto* cases : {&plain_cases(), &plain_patterns()}) {
+    for (const Case* item : *cases)
+      if (out.size() == count || (try_claim(subject, *item, out) && out.size() == count)) break;
+    if (!out.empty()) break;
+  }
   return out;
 }
 

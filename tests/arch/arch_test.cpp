@@ -178,6 +178,8 @@ TEST(Architecture, PluginsDoNotIncludeEachOther) {
     const std::string own = (*include.file.begin() / *std::next(include.file.begin())).string();
     if ((own == "plugins/vulkan" || own == "plugins/opencl") && header.rfind("plugins/gpu/", 0) == 0)
       continue;  // the half that GPUs share
+    if (own == "plugins/dsp_stub" && header == "plugins/gpu/compile/arguments.hpp")
+      continue;  // the reader of a node's arguments
     EXPECT_EQ(header.rfind(own + "/", 0), 0u) << include.file << " includes " << header;
   }
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/dsp_stub/compile/graph_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace etb::dsp_stub {
+
+GraphFacts::GraphFacts(const Graph& graph)
+    : graph_(&graph),
+      producers_(graph.value_count(), graph::kNone),
+      readers_(graph.value_count()),
+      is_output_(graph.value_count()) {
+  for (uint32_t i = 0; i < graph.node_count(); ++i) {
+    const Node node = graph.node(i);
+    for (uint32_t k = 0; k < node.output_count(); ++k) producers_[node.first_output() + k] = i;
+    for (const Value& operand : node.operands()) {
+      std::vector<uint32_t>& readers = readers_[operand.id()];
+      if (readers.empty() || readers.back() != i) readers.push_back(i);
+    }
+  }
+  for (uint32_t i = 0; i < graph.output_count(); ++i) is_output_[graph.output(i).id()] = true;
+}
+
+bool GraphFacts::is_constant(uint32_t value) const {
+  return value < graph_->input_count() && graph_->input(value).constant != graph::kNone &&
+         graph_->input(value).updated_by == graph::kNone;
+}
+
+std::vector<int64_t> GraphFacts::sizes(uint32_t value) const {
+  const etb_graph_spec spec = graph_->spec_of(value);
+  return {spec.sizes, spec.sizes + spec.rank};
+}
+
+bool is_quantize(const Node& node) {
+  return node.op_name() == "quantized_decomposed.quantize_per_tensor.default";
+}
+bool is_dequantize(const Node& node) {
+  return node.op_name() == "quantized_decomposed.dequantize_per_tensor.default";
+}
+
+Result<Params> read_params(const Node& node) {
+  const Arguments args(node);
+  ETB_ASSIGN(const double scale, args.number("scale", 1));
+  ETB_ASSIGN(const int64_t zero, args.integer("zero_point", 0));
+  ETB_ASSIGN(const int64_t low, args.integer("quant_min", -128));
+  ETB_ASSIGN(const int64_t high, args.integer("quant_max", 127));
+  const auto dtype = args.find("dtype");
+  if (!dtype || dtype->as_dtype() != ETB_DTYPE_INT8)
+    return reject("quant", "codes of another type, expected int8");
+  if (!std::isnormal(scale) || scale < 0 || !std::isnormal(static_cast<float>(scale)))
+    return reject("quant", "scale " + std::to_string(scale));
+  if (zero < -128 || zero > 127 || low < -128 || high > 127 || low > high)
+    return reject("quant", "zero point " + std::to_string(zero) + " and range " + std::to_string(low) +
+                               " to " + std::to_string(high) + ", expected int8");
+  return Params{scale, static_cast<int32_t>(zero), static_cast<int32_t>(low), static_cast<int32_t>(high)};
+}
+
+Status check_sizes(const Value& value) {
+  const std::string name = "'" + std::string(value.name()) + "': ";
+  if (!value.is_tensor()) return reject("op", name + "no tensor");
+  const etb_graph_spec spec = value.spec();
+  if (spec.dynamic_dims != 0) return reject("dynamic", name + "dynamic sizes, expected static ones");
+  int64_t count = 1;
+  for (uint32_t i = 0; i < spec.rank; ++i) {
+    if (spec.dim_order[i] != i) return reject("layout", name + "dim order, expected row-major");
+    if (spec.sizes[i] < 1) return reject("attribute", name + "no elements");
+    if (spec.sizes[i] > int64_t{1 << 20} || count > INT32_MAX / spec.sizes[i])
+      return reject("attribute", name + "more elements than the device addresses");
+    count *= spec.sizes[i];
+  }
+  return {};
+}
+
+}  // namespace etb::dsp_stub

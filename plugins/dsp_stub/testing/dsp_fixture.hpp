@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: builds quantised graphs by hand, compiles and runs them through the plugin's own table.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "api/format/graph_builder.hpp"
+#include "etb/cpp/graph_view.hpp"
+#include "etb/static_plugins.h"
+#include "plugins/dsp_stub/payload.hpp"
+
+extern "C" {
+ETB_DECLARE_STATIC_PLUGIN(dsp_stub);
+}
+
+namespace etb::dsp_stub {
+
+using graph::ArgumentDesc;
+using graph::ImageBytes;
+using Sizes = std::vector<int64_t>;
+
+inline ArgumentDesc arg(uint32_t value, const char* name) { return graph::value_arg(value, name); }
+
+// A method over int8 codes. Scales are powers of two times `scale`.
+class CodesModel {
+ public:
+  uint32_t input(const Sizes& sizes) {
+    return graph_.add_input(graph::tensor("x" + std::to_string(++count_), spec(ETB_DTYPE_INT8, sizes)));
+  }
+  template <class T>
+  uint32_t constant(etb_dtype dtype, const Sizes& sizes, const std::vector<T>& data) {
+    const std::string key = "c" + std::to_string(++count_);
+    const auto* first = reinterpret_cast<const uint8_t*>(data.data());
+    const uint32_t of = spec(dtype, sizes);
+    const uint32_t made = builder_.add_constant(
+        {.key = key, .spec = of, .data = std::vector<uint8_t>(first, first + data.size() * sizeof(T))});
+    return graph_.add_input(graph::tensor(key, of), ETB_GRAPH_INPUT_PARAMETER, key, made);
+  }
+  uint32_t dequantize(uint32_t from, const Sizes& sizes, double scale, int64_t zero) {
+    return convert("dequantize", from, scale, zero, spec(ETB_DTYPE_FLOAT32, sizes));
+  }
+  uint32_t quantize(uint32_t from, const Sizes& sizes, double scale, int64_t zero) {
+    return convert("quantize", from, scale, zero, spec(ETB_DTYPE_INT8, sizes));
+  }
+  uint32_t node(const std::string& op, std::vector<ArgumentDesc> args, const Sizes& sizes) {
+    return add(op, std::move(args), spec(ETB_DTYPE_FLOAT32, sizes));
+  }
+  void output(uint32_t value) { graph_.add_output(value); }
+  ImageBytes image() const {
+    auto made = builder_.finish();
+    EXPECT_TRUE(made) << made.error().message;
+    return made ? *std::move(made) : ImageBytes();
+  }
+
+ private:
+  uint32_t spec(etb_dtype dtype, const Sizes& sizes) { return builder_.add_spec({dtype, sizes}); }
+  uint32_t add(const std::string& op, std::vector<ArgumentDesc> args, uint32_t of) {
+    return graph_.add_node({.op = op,
+                            .args = std::move(args),
+                            .outputs = {graph::tensor("v" + std::to_string(++count_), of)},
+                            .debug_handle = ++handle_});
+  }
+  uint32_t convert(const std::string& op, uint32_t from, double scale, int64_t zero, uint32_t of) {
+    return add("quantized_decomposed." + op + "_per_tensor.default",
+               {arg(from, "input"), graph::float_arg(scale, "scale"), graph::int_arg(zero, "zero_point"),
+                graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max"),
+                graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
+               of);
+  }
+
+  graph::Builder builder_{"forward"};
+  graph::GraphBuilder& graph_ = builder_.add_graph("forward");
+  uint32_t count_ = 0, handle_ = 0;
+};
+
+struct SeenEvent {
+  int64_t id;
+  std::string name;
+  uint64_t begin, end;
+};
+
+class DspStub : public testing::Test {
+ protected:
+  void SetUp() override {
+    table_ = etb_plugin_query_dsp_stub(&host_, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+    ASSERT_EQ(table_->init(&host_, nullptr, 0, &plugin_, &error_), ETB_OK) << error_.text;
+  }
+  void TearDown() override { EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text; }
+
+  static etb_option number(const char* key, int64_t value) {
+    etb_option out{};
+    out.struct_size = ETB_INIT_SIZE(etb_option);
+    out.key = key;
+    out.type = ETB_OPTION_I64;
+    out.i64 = value;
+    out.text = "";
+    return out;
+  }
+
+  // Returns by node: "" for a claim, else reason and text.
+  std::map<uint32_t, std::string> claims(const ImageBytes& image) {
+    std::map<uint32_t, std::string> answers;
+    const etb_graph_image raw = image.to_c();
+    const etb_partition_args args = partition_args(raw);
+    const etb_partition_sink sink = {ETB_INIT_SIZE(etb_partition_sink), 0, &answers, take_claim, take_reject};
+    EXPECT_EQ(table_->aot->partition(plugin_, &args, &sink, &error_), ETB_OK) << error_.text;
+    return answers;
+  }
+  etb_estimate estimate(const ImageBytes& image) {
+    const etb_graph_image raw = image.to_c();
+    const etb_partition_args args = partition_args(raw);
+    etb_estimate out{};
+    out.struct_size = ETB_INIT_SIZE(etb_estimate);
+    EXPECT_EQ(table_->aot->estimate(plugin_, &args, &out, &error_), ETB_OK) << error_.text;
+    return out;
+  }
+  etb_status compile(const ImageBytes& image, std::vector<std::byte>& out) {
+    const etb_graph_image raw = image.to_c();
+    payload_.clear();
+    writer_ = {ETB_INIT_SIZE(etb_blob_writer), 0, &payload_, write};
+    const etb_artifact_sink sink = {ETB_INIT_SIZE(etb_artifact_sink),
+                                    0,
+                                    &writer_,
+                                    [](void* ctx, uint32_t, const etb_blob_writer** writer) -> etb_status {
+                                      *writer = static_cast<const etb_blob_writer*>(ctx);
+                                      return ETB_OK;
+                                    },
+                                    [](void*, const etb_named_blob*) -> etb_status { return ETB_OK; },
+                                    [](void*, const etb_artifact*) -> etb_status { return ETB_OK; }};
+    const auto view = graph::View::open(raw);
+    const etb_constant_reader reader = {ETB_INIT_SIZE(etb_constant_reader), 0,
+                                        const_cast<graph::View*>(&*view), read_constant};
+    etb_compile_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_compile_args);
+    args.backend_id = "EtbDspStubBackend";
+    args.graphs = &raw;
+    args.graph_count = 1;
+    args.constants = &reader;
+    args.sink = &sink;
+    args.options = options_.data();
+    args.option_count = options_.size();
+    const etb_status status = table_->aot->compile(plugin_, &args, &error_);
+    out = payload_;
+    return status;
+  }
+
+  // Runs a payload on random codes. Returns the codes of its one output; none if the plugin rejects it.
+  std::vector<int8_t> run(std::span<const std::byte> bytes, uint32_t seed = 1) {
+    const auto known = read_payload(bytes);
+    etb_payload_view view{};
+    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    view.data = bytes.data();
+    view.nbytes = bytes.size();
+    view.alignment = 16;
+    view.fd = -1;
+    etb_delegate_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+    args.backend_id = "EtbDspStubBackend";
+    args.payload = &view;
+    etb_delegate* delegate = nullptr;
+    const etb_status created = table_->delegate->create(plugin_, &args, &delegate, &error_);
+    EXPECT_EQ(created == ETB_OK, known.has_value()) << error_.text;
+    if (created != ETB_OK || !known) return {};
+    std::vector<int8_t> out;
+    run(delegate, *known, seed, out);
+    EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+    return out;
+  }
+
+  std::vector<etb_option> options_;  // of partition, estimate and compile
+  std::vector<SeenEvent> events_;    // of the last run
+  const etb_plugin_table* table_ = nullptr;
+  etb_plugin* plugin_ = nullptr;
+  etb_error error_ = ETB_ERROR_INIT;
+
+ private:
+  etb_partition_args partition_args(const etb_graph_image& raw) const {
+    etb_partition_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_partition_args);
+    args.graph = &raw;
+    args.backend_id = "EtbDspStubBackend";
+    args.options = options_.data();
+    args.option_count = options_.size();
+    return args;
+  }
+
+  static etb_tensor tensor_of(Sizes& sizes, std::vector<int8_t>& data, int32_t role) {
+    size_t count = 1;
+    for (const int64_t size : sizes) count *= static_cast<size_t>(size);
+    data.resize(count);
+    etb_tensor raw{};
+    raw.struct_size = ETB_INIT_SIZE(etb_tensor);
+    raw.dtype = ETB_DTYPE_INT8;
+    raw.role = role;
+    raw.rank = static_cast<uint32_t>(sizes.size());
+    raw.sizes = sizes.data();
+    raw.data = data.data();
+    raw.capacity_bytes = count;
+    return raw;
+  }
+
+  void run(etb_delegate* delegate, PayloadView known, uint32_t seed, std::vector<int8_t>& out) {
+    std::mt19937 random(seed);
+    std::vector<std::vector<int8_t>> data(known.inputs.size() + known.outputs.size());
+    std::vector<etb_tensor> inputs, outputs;
+    for (size_t i = 0; i < known.inputs.size(); ++i) {
+      inputs.push_back(tensor_of(known.inputs[i], data[i], ETB_ROLE_INPUT));
+      for (int8_t& code : data[i]) code = static_cast<int8_t>(random());
+    }
+    for (size_t i = 0; i < known.outputs.size(); ++i)
+      outputs.push_back(tensor_of(known.outputs[i], data[known.inputs.size() + i], ETB_ROLE_OUTPUT));
+    etb_context* context = nullptr;
+    ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK);
+    events_.clear();
+    const etb_event_sink events = {ETB_INIT_SIZE(etb_event_sink), 0, &events_, take_event};
+    etb_exec_args call{};
+    call.struct_size = ETB_INIT_SIZE(etb_exec_args);
+    call.inputs = inputs.data();
+    call.input_count = static_cast<uint32_t>(inputs.size());
+    call.outputs = outputs.data();
+    call.output_count = static_cast<uint32_t>(outputs.size());
+    call.events = &events;
+    EXPECT_EQ(table_->delegate->execute(context, &call, &error_), ETB_OK) << error_.text;
+    EXPECT_EQ(table_->delegate->context_destroy(context, &error_), ETB_OK);
+    if (!known.outputs.empty()) out = data[known.inputs.size()];
+  }
+
+  static etb_status ETB_CALL take_claim(void* ctx, const etb_claim* claim) {
+    auto& out = *static_cast<std::map<uint32_t, std::string>*>(ctx);
+    for (uint32_t i = 0; i < claim->node_count; ++i) out[claim->node_ids[i]] = "";
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL take_reject(void* ctx, const etb_reject* reject) {
+    auto& out = *static_cast<std::map<uint32_t, std::string>*>(ctx);
+    for (uint32_t i = 0; i < reject->node_count; ++i)
+      out[reject->node_ids[i]] = std::string(reject->reason) + ": " + reject->text;
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
+    static_cast<std::vector<SeenEvent>*>(ctx)->push_back(
+        {event->debug_id, event->name != nullptr ? event->name : "", event->begin_ticks, event->end_ticks});
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL write(void* ctx, uint64_t offset, const void* data, uint64_t nbytes) {
+    auto& payload = *static_cast<std::vector<std::byte>*>(ctx);
+    payload.resize(std::max<size_t>(payload.size(), offset + nbytes));
+    std::memcpy(payload.data() + offset, data, nbytes);
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL read_constant(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
+    const auto& view = *static_cast<const graph::View*>(ctx);
+    for (uint32_t i = 0; i < view.c().constants.count; ++i) {
+      const etb_graph_constant constant = view.constant(i);
+      if (std::strcmp(constant.key, key) != 0) continue;
+      out->data = constant.data;
+      out->nbytes = constant.nbytes;
+      out->fd = -1;
+      return ETB_OK;
+    }
+    return ETB_NOT_FOUND;
+  }
+
+  etb_host host_{ETB_INIT_SIZE(etb_host),
+                 0,
+                 ETB_ABI_VERSION,
+                 0,
+                 "test",
+                 "0",
+                 "",
+                 nullptr,
+                 [](const etb_host*, const char*) -> const void* { return nullptr; },
+                 nullptr};
+  std::vector<std::byte> payload_;
+  etb_blob_writer writer_{};
+};
+
+}  // namespace etb::dsp_stub
