@@ -193,15 +193,20 @@ TEST_F(Overlapped, ARunDoesNotUseTheHeap) {
 }
 #endif
 
-// u = b(x), sum = x + x, v = sum + u: a kernel runs beside the device.
-TEST_F(Overlapped, AKernelRunsBesideADevice) {
+// u = b(x), sum = x + x, v = sum + u, or the first two exchanged. The device starts first either way.
+Branches kernel_beside_device(bool is_kernel_first = false) {
   Branches made;
   const int32_t u = made.add_vector(48), v = made.add_vector(64);
+  if (is_kernel_first) made.sum(0, 0, 2);
   made.call(1, 0, u);
-  made.sum(0, 0, 2);
+  if (!is_kernel_first) made.sum(0, 0, 2);
   made.sum(2, u, v);
   made.method().outputs = {v};
-  load(made);
+  return made;
+}
+
+TEST_F(Overlapped, AKernelRunsBesideADevice) {
+  load(kernel_beside_device());
   ASSERT_NE(overlapped_, nullptr);
   wanted = 1;
   ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
@@ -211,14 +216,8 @@ TEST_F(Overlapped, AKernelRunsBesideADevice) {
 
 // A run that ends at once is not worth a start.
 TEST_F(Overlapped, AShortRunIsNotStartedForLong) {
-  Branches made;
-  const int32_t u = made.add_vector(48), v = made.add_vector(64);
-  made.call(1, 0, u);
-  made.sum(0, 0, 2);
-  made.sum(2, u, v);
-  made.method().outputs = {v};
   clock_step_ns = 1;
-  load(made, &kClock);
+  load(kernel_beside_device(), &kClock);
   ASSERT_NE(overlapped_, nullptr);
   for (int i = 0; i < 10; ++i) ASSERT_EQ(run(), ETB_OK);
   EXPECT_EQ(async_calls, 4);
@@ -269,6 +268,22 @@ TEST_F(Overlapped, AnErrorNamesTheFirstInstructionThatFailed) {
   fails_b = false;
   ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
   EXPECT_THAT(output(), ElementsAre(4, 6, 8, 10));
+}
+
+// As after a kernel that had too little scratch: the failure of a run that ended meanwhile is not forgotten.
+TEST_F(Overlapped, AResumedRunStillFails) {
+  load(kernel_beside_device(true));
+  ASSERT_NE(overlapped_, nullptr);
+  FloatVector x({1, 2, 3, 4});
+  ASSERT_EQ(fixture_->method.set_input(0, x.value(), &fixture_->error), ETB_OK) << fixture_->error.text;
+  fails_b = true;
+  RunLimits limits;
+  limits.max_instructions = 1;  // the start; the sum comes too late
+  EXPECT_EQ(overlapped_->execute(&fixture_->error, limits), ETB_OUT_OF_RESOURCES) << fixture_->error.text;
+  EXPECT_EQ(overlapped_->resume(&fixture_->error, {}), ETB_UNAVAILABLE);
+  EXPECT_THAT(fixture_->error.text, HasSubstr("instruction 1: delegate 'BackendB': "));
+  fails_b = false;
+  EXPECT_EQ(overlapped_->execute(&fixture_->error, {}), ETB_OK) << fixture_->error.text;
 }
 
 TEST_F(Overlapped, ACancelledRunSaysSo) {

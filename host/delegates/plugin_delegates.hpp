@@ -89,7 +89,7 @@ class PluginDelegates final : public DelegateResolver {
   std::map<const NamedDataMap*, std::weak_ptr<StagingMemory>> copies_;
   bool is_async_ = false;
   std::map<const PluginContext*, std::weak_ptr<DelegateThread>>
-      threads_;  // of plugins without asynchronous runs
+      threads_;  // for plugins without asynchronous runs
   OpenDevices devices_;
   RunWatchdog watchdog_;
 };

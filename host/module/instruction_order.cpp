@@ -81,8 +81,8 @@ class Dependencies {
 
   // Arithmetic on sizes and numbers, views, and et_copy_index, which writes a tensor.
   bool add_prim_op(const Instruction& instruction) {
-    const uint32_t last = instruction.argument_count - 1;
     if (instruction.argument_count == 0) return true;
+    const uint32_t last = instruction.argument_count - 1;
     const bool reads_tensors = std::string_view(instruction.kernel->name).starts_with("aten::");
     if (is_view_op(*instruction.kernel)) {
       const EValue* const source = instruction.arguments[0];
@@ -137,7 +137,8 @@ class Dependencies {
     Range range{reinterpret_cast<uintptr_t>(tensor.data()), 0};
     range.end = range.begin + tensor.capacity_bytes();
     if (of_caller_.count(source) != 0) {
-      range = {reinterpret_cast<uintptr_t>(source), reinterpret_cast<uintptr_t>(source) + 1};  // of its own
+      range = {reinterpret_cast<uintptr_t>(source),
+               reinterpret_cast<uintptr_t>(source) + 1};  // replaces memory of its own
     } else if (tensor.data() == nullptr) {
       return tensor.capacity_bytes() == 0 && tensor.numel() == 0;
     } else if (range.begin != range.end) {
@@ -158,7 +159,7 @@ class Dependencies {
   const MethodState& state_;
   std::vector<std::vector<uint32_t>> before_;
   std::set<const EValue*> of_caller_;
-  std::map<const EValue*, const EValue*> source_of_;  // of views
+  std::map<const EValue*, const EValue*> source_of_;  // sources by view
   std::unordered_map<const void*, ValueUse> values_;
   std::vector<ByteUse> bytes_;
   std::vector<Range> planned_;
@@ -248,7 +249,7 @@ class Scheduler {
   std::vector<State> states_;
   std::vector<uint32_t> async_, host_, running_;
   size_t next_host_ = 0;
-  std::vector<uint32_t> waits_;  // of the step to come
+  std::vector<uint32_t> waits_;  // waits before the next step
   std::vector<OrderedStep> steps_;
 };
 

@@ -50,6 +50,7 @@ OverlappedMethod::OverlappedMethod(Method& method, InstructionOrder order)
                         {{instruction.arguments, instruction.argument_count}, {}, nullptr, nullptr},
                         ETB_ERROR_INIT,
                         false,
+                        ETB_OK,
                         UINT64_MAX,
                         0,
                         false});
@@ -81,6 +82,7 @@ bool OverlappedMethod::is_caller_memory_apart() noexcept {
 etb_status OverlappedMethod::execute(etb_error* error, const RunLimits& limits) noexcept {
   method_.restart();
   next_ = 0;
+  for (Slot& slot : slots_) slot.status = ETB_OK;
   is_in_order_ = !is_caller_memory_apart();
   return resume(error, limits);
 }
@@ -149,22 +151,22 @@ etb_status OverlappedMethod::start(Slot& slot, etb_error* error, const RunLimits
 }
 
 etb_status OverlappedMethod::finish(Slot& slot, etb_error* error) noexcept {
-  if (!slot.is_running) return ETB_OK;
-  slot.is_running = false;
-  const etb_status status = slot.runs->finish();
-  slot.shortest_ns = std::min(slot.shortest_ns, slot.runs->latest_ns());
-  slot.is_short = ++slot.started_count >= kRunsToJudge && slot.shortest_ns < kShortNs;
-  return status == ETB_OK ? ETB_OK : report(slot, status, error);
+  if (slot.is_running) {
+    slot.is_running = false;
+    slot.status = slot.runs->finish();
+    slot.shortest_ns = std::min(slot.shortest_ns, slot.runs->latest_ns());
+    slot.is_short = ++slot.started_count >= kRunsToJudge && slot.shortest_ns < kShortNs;
+  }
+  return slot.status == ETB_OK ? ETB_OK : report(slot, slot.status, error);
 }
 
 // Waits for all runs. `failed` is the instruction of `status`, an error that is in `error`.
 etb_status OverlappedMethod::finish_all(uint32_t failed, etb_status status, etb_error* error) noexcept {
   for (Slot& slot : slots_) {
-    if (!slot.is_running) continue;
     etb_error own;
     clear(own);
     const etb_status ended = finish(slot, &own);
-    if (ended == ETB_OK || (status != ETB_OK && failed < slot.instruction)) continue;
+    if (ended == ETB_OK || (status != ETB_OK && failed <= slot.instruction)) continue;
     status = ended;
     failed = slot.instruction;
     if (detail::can_write(error)) std::memcpy(error, &own, sizeof own);

@@ -18,9 +18,9 @@ class OverlappedMethod {
   OverlappedMethod(const OverlappedMethod&) = delete;
   OverlappedMethod& operator=(const OverlappedMethod&) = delete;
 
-  // As Method::execute and Method::resume, with the same results. All runs have ended when it returns. It reports the error
-  // of the first instruction in the program that failed. Runs in the order of the program if memory of the caller overlaps
-  // other memory of the method.
+  // As Method::execute and Method::resume, with the same results. All runs have ended when it returns. It reports the
+  // error that comes first in the program. Memory of the caller that overlaps other memory of the method makes the run
+  // follow the program's order. Resume does not run a delegate again that failed: it returns that error.
   [[nodiscard]] etb_status execute(etb_error* error, const RunLimits& limits) noexcept;
   [[nodiscard]] etb_status resume(etb_error* error, const RunLimits& limits) noexcept;
 
@@ -32,7 +32,8 @@ class OverlappedMethod {
     DelegateRun run;
     etb_error error;
     bool is_running;
-    uint64_t shortest_ns;  // of its started runs
+    etb_status status;     // the latest run's: a resumed method still has it
+    uint64_t shortest_ns;  // duration of its shortest started run
     uint32_t started_count;
     bool is_short;  // takes less time than to start it, so it runs to its end
   };

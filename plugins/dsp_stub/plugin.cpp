@@ -13,13 +13,7 @@ namespace etb::dsp_stub {
 namespace {
 
 etb_option attribute(const char* key, int64_t value) {
-  etb_option out{};
-  out.struct_size = ETB_INIT_SIZE(etb_option);
-  out.key = key;
-  out.type = ETB_OPTION_I64;
-  out.i64 = value;
-  out.text = "";
-  return out;
+  return i64_option(key, value, value, value, ETB_OBJECT_DEVICE, "").default_option();
 }
 
 PayloadParts to_parts(const Network& network, Schedule&& made, const DspPlugin::Subject& subject) {
