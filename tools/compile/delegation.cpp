@@ -15,6 +15,7 @@
 #include "tools/pages/graph_document.hpp"
 #include "tools/pages/page.hpp"
 #include "tools/quantity.hpp"
+#include "tools/run/plugin_options.hpp"
 #include "tools/standard_files.hpp"
 
 namespace etb::tools {
@@ -75,12 +76,9 @@ void add_plugin_options(CLI::App& command, BackendRequest& request) {
           "--backend-option",
           [&request](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) {
-              const size_t colon = text.find(':'), equals = text.find('=', colon + 1);
-              if (colon == 0 || colon == std::string::npos || equals == std::string::npos ||
-                  equals == colon + 1)
-                throw CLI::ValidationError("--backend-option", "'" + text + "', expected PLUGIN:KEY=VALUE");
-              request.options[text.substr(0, colon)][text.substr(colon + 1, equals - colon - 1)] =
-                  text.substr(equals + 1);
+              const Result<BackendOption> option = parse_backend_option(text);
+              if (!option) throw CLI::ValidationError(option.error().message);
+              request.options[option->backend_id][option->key] = option->value;
             }
           },
           "Set an option of a plugin of -b for the compilation, as listed by `etbackend info PLUGIN`; "

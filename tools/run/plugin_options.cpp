@@ -60,29 +60,26 @@ Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::str
   return pins;
 }
 
-// Parses "id:key=value" texts.
-Result<std::vector<BackendOption>> parse_backend_options(const std::vector<std::string>& texts) {
-  std::vector<BackendOption> found;
-  for (const std::string& text : texts) {
-    const size_t colon = text.find(':'), equals = text.find('=', colon + 1);
-    if (colon == 0 || colon == std::string::npos || equals == std::string::npos || equals == colon + 1) {
-      return make_error(Code::INVALID_ARGUMENT,
-                        fmt::format("--backend-option '{}', expected id:key=value", text));
-    }
-    found.push_back(
-        {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)});
-  }
-  return found;
-}
-
 }  // namespace
+
+Result<BackendOption> parse_backend_option(const std::string& text) {
+  const size_t colon = text.find(':'), equals = text.find('=', colon + 1);
+  if (colon == 0 || colon == std::string::npos || equals == std::string::npos || equals == colon + 1)
+    return make_error(Code::INVALID_ARGUMENT,
+                      fmt::format("--backend-option '{}', expected id:key=value", text));
+  return BackendOption{text.substr(0, colon), text.substr(colon + 1, equals - colon - 1),
+                       text.substr(equals + 1)};
+}
 
 Result<DelegateChoices> parse_choices(const PluginOptions& options) {
   DelegateChoices choices;
   choices.is_async = options.is_async;
   ETB_ASSIGN(choices.pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(choices.devices, parse_devices(options.devices));
-  ETB_ASSIGN(choices.options, parse_backend_options(options.backend_options));
+  for (const std::string& text : options.backend_options) {
+    ETB_ASSIGN(BackendOption option, parse_backend_option(text));
+    choices.options.push_back(std::move(option));
+  }
   return choices;
 }
 

@@ -25,6 +25,9 @@ struct BackendOption {
   std::string backend_id, key, value;
 };
 
+// Parses "id:key=value".
+[[nodiscard]] Result<BackendOption> parse_backend_option(const std::string& text);
+
 // Requests of --backend-pin, --device, --backend-option and --async.
 struct DelegateChoices {
   std::map<std::string, std::string> pins;     // plugin by delegate id
