@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops whose operands are factors of a matrix, and distances and histograms. Factors are drawn so that results are well
 // conditioned: no decomposition is needed to make them.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
@@ -122,6 +124,48 @@ void add_symmetric_solutions(CaseList& out) {
     const double rows = static_cast<double>(size);
     form.error_model = rounded_model(4, 8 * rows, fixed_magnitude(8 * std::pow(1.5, 2 * rows)));
     form.word = "pivots_" + number_text(s.pivots);
+    add_form(out, s.dtype, form);
+  }
+}
+
+struct SymmetricMatrix {
+  etb_dtype dtype = ETB_DTYPE_FLOAT32;
+  Numbers batch;
+  int64_t rows = 3;
+  double diagonal = 1;  // its size beside the other elements: where it is small, blocks have two rows
+};
+
+void add_symmetric_factors(CaseList& out) {
+  DesignOf<SymmetricMatrix> design;
+  design.add(&SymmetricMatrix::dtype, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64});
+  design.add(&SymmetricMatrix::batch, {{}, {2}, {2, 3}});
+  design.add(&SymmetricMatrix::rows, {1, 2, 3, 4, 5, 8, 9, 17});
+  design.add(&SymmetricMatrix::diagonal, {0, 1, 0.0625, 4});
+  for (const SymmetricMatrix& s : design.rows("symmetric matrices")) {
+    const Numbers sizes = with_batch(s.batch, {s.rows, s.rows});
+    std::vector<uint8_t> columns_first(sizes.size());
+    std::iota(columns_first.begin(), columns_first.end(), uint8_t{0});
+    std::swap(columns_first[sizes.size() - 1], columns_first[sizes.size() - 2]);
+    OpForm form;
+    form.op = "aten.linalg_ldl_factor_ex.default";
+    form.operands = {{{s.dtype, sizes, {}}}};
+    form.operands[0].fill = [s](TensorData& data, Random& random) {
+      std::vector<double> lower(static_cast<size_t>(data.shape.numel()));
+      for (double& element : lower) element = (random.between(0, 1) != 0 ? 1 : -1) * (0.5 + random.uniform());
+      data = filled(data.shape, [&](int64_t i) {
+        const int64_t column = i % s.rows, row = i / s.rows % s.rows, matrix = i - i % (s.rows * s.rows);
+        const auto at = static_cast<size_t>(matrix + std::max(row, column) * s.rows + std::min(row, column));
+        return lower[at] * (row == column ? s.diagonal : 1);
+      });
+    };
+    form.args = {value_arg(0, "self"), graph::bool_arg(false, "hermitian"),
+                 graph::bool_arg(false, "check_errors")};
+    form.results = {{s.dtype, sizes, columns_first},
+                    {ETB_DTYPE_INT32, with_batch(s.batch, {s.rows}), {}},
+                    {ETB_DTYPE_INT32, s.batch, {}}};
+    form.error_model =
+        rounded_model(4, 8 * static_cast<double>(s.rows), fixed_magnitude(std::pow(1.5, s.rows)));
+    form.word = "diagonal_" + real_text(s.diagonal);
     add_form(out, s.dtype, form);
   }
 }
@@ -260,6 +304,7 @@ void add_counts(CaseList& out) {
 
 void add_factor_designs(CaseList& out) {
   add_reflections(out);
+  add_symmetric_factors(out);
   add_symmetric_solutions(out);
   add_distances(out);
   add_counts(out);

@@ -64,6 +64,44 @@ Maker stack_maker(etb_dtype dtype, size_t count, size_t dim, bool is_negative) {
 
 const Sizes kSizes[] = {{}, {5}, {3, 4}, {2, 3, 4}, {2, 3, 2, 4}, {2, 1, 3, 2, 2}, {2, 1, 2, 2, 1, 3}};
 
+// Parts of several dtypes; the result has that of them which holds all.
+struct MixedParts {
+  std::vector<etb_dtype> dtypes;
+  etb_dtype result;
+};
+const MixedParts kMixedParts[] = {
+    {{ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}, ETB_DTYPE_FLOAT32},
+    {{ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32}, ETB_DTYPE_FLOAT32},
+    {{ETB_DTYPE_INT32, ETB_DTYPE_FLOAT32}, ETB_DTYPE_FLOAT32},
+    {{ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64}, ETB_DTYPE_FLOAT64},
+    {{ETB_DTYPE_INT32, ETB_DTYPE_INT64, ETB_DTYPE_BOOL}, ETB_DTYPE_INT64}};
+
+void add_mixed_joins(CaseList& out) {
+  for (size_t rank = 1; rank <= 4; ++rank)
+    for (size_t dim = 0; dim < rank; ++dim)
+      for (const MixedParts& parts : kMixedParts)
+        for (const bool is_stack : {false, true}) {
+          OpForm form;
+          form.op = is_stack ? "aten.stack.default" : "aten.cat.default";
+          Sizes result = kSizes[rank];
+          if (is_stack) result.insert(result.begin() + static_cast<std::ptrdiff_t>(dim), 0);
+          if (!is_stack) result[dim] = 0;
+          std::vector<uint32_t> values;
+          for (const etb_dtype dtype : parts.dtypes) {
+            Sizes now = kSizes[rank];
+            if (!is_stack) now[dim] += static_cast<int64_t>(values.size());
+            result[dim] += is_stack ? 1 : now[dim];
+            values.push_back(static_cast<uint32_t>(values.size()));
+            form.operands.push_back({{dtype, now, {}}, Values::kExact});
+          }
+          form.args = {graph::values_arg(values, "tensors"), int_arg(static_cast<int64_t>(dim), "dim")};
+          form.results = {{parts.result, result, {}}};
+          for (const etb_dtype dtype : parts.dtypes)
+            form.word += std::string(form.word.empty() ? "" : "_") + short_name(dtype);
+          add_form(out, parts.dtypes[0], std::move(form));
+        }
+}
+
 void add_joins(CaseList& out, etb_dtype dtype) {
   Design design;
   const auto rank_of = design.add<size_t>({1, 2, 3, 4, 5, 6}),
@@ -312,6 +350,7 @@ void add_embeddings(CaseList& out, etb_dtype dtype) {
 
 void add_join_designs(CaseList& out) {
   for (const etb_dtype dtype : kAllDtypes) add_joins(out, dtype);
+  add_mixed_joins(out);
 }
 
 void add_index_designs(CaseList& out) {

@@ -136,7 +136,8 @@ void add_embedding_bags(CaseList& out) {
   const auto has_weights = design.add<bool>({false, true}), has_end = design.add<bool>({false, true}),
              has_empty = design.add<bool>({false, true}), has_padding = design.add<bool>({false, true}),
              is_constant = design.add<bool>({true, true, false});
-  const auto dtype = design.add<etb_dtype>({ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64});
+  const auto dtype = design.add<etb_dtype>(
+      {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16});
   for (const Levels& row : design.rows("embedding_bag")) {
     constexpr int64_t kTable = 11;
     const int64_t count = bags(row) * per_bag(row);
@@ -164,7 +165,8 @@ void add_embedding_bags(CaseList& out) {
     const Shape index{ETB_DTYPE_INT64, {count}, {}}, size{ETB_DTYPE_INT64, {bags(row)}, {}};
     const Shape largest = mode(row) == kMax ? Shape{ETB_DTYPE_INT64, {bags(row), width(row)}, {}} : size;
     form.results = {{dtype(row), {bags(row), width(row)}, {}}, index, size, largest};
-    form.outputs = {0};
+    // Few programs use more than the first result.
+    if (!has_padding(row)) form.outputs = {0};
     form.word = has_empty(row) ? "empty_bag" : "";
     form.error_model = mode(row) == kMean ? rounded_model(2) : exact_model(Rule::kExactValue);
     add_form(out, dtype(row), std::move(form));

@@ -22,6 +22,7 @@ void add_join_designs(CaseList& out);
 void add_arrangement_designs(CaseList& out);
 void add_index_designs(CaseList& out);
 void add_convolution_designs(CaseList& out);
+void add_convolution_gradient_designs(CaseList& out);
 void add_matrix_designs(CaseList& out);
 void add_pool_designs(CaseList& out);
 void add_adaptive_pool_designs(CaseList& out);
@@ -29,6 +30,7 @@ void add_norm_designs(CaseList& out);
 void add_attention_designs(CaseList& out);
 void add_quantised_designs(CaseList& out);
 void add_quantised_layer_designs(CaseList& out);       // between codes
+void add_quantised_function_designs(CaseList& out);    // tables, windows and movement between codes
 void add_dynamic_quantisation_designs(CaseList& out);  // inputs quantised at run time
 void add_shared_weights(CaseList& out);
 void add_many_run_designs(CaseList& out);

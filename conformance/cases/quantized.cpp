@@ -134,7 +134,7 @@ uint32_t between_codes(CaseBuilder& builder, const std::string& op, const Patter
 
 void add_patterns(CaseList& out) {
   for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor", "aten.sub.Tensor", "aten.relu.default",
-                         "aten.maximum.default", "aten.mm.default"})
+                         "aten.maximum.default", "aten.minimum.default", "aten.mm.default"})
     for (const Pattern& p : kPatterns)
       for (const std::vector<int64_t>& sizes :
            {std::vector<int64_t>{64}, {257}, {3, 17}, {8, 64}, {2, 3, 4, 5}}) {

@@ -14,6 +14,7 @@
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
+#include "conformance/subject/node_rows.hpp"
 #include "etb/cpp/graph_view.hpp"
 #include "etb/cpp/tensor.hpp"
 #include "host/layers/validate/call.hpp"
@@ -118,15 +119,8 @@ void op_rows_are_sound(CheckContext& context) {
 
 // True if the row lists the node's first tensor operand.
 bool covers(const OpFacts& row, const etb_graph_spec& spec) {
-  bool is_contiguous = true, is_channels_last = spec.rank >= 3;
-  for (uint32_t d = 0; d < spec.rank; ++d) {
-    is_contiguous = is_contiguous && spec.dim_order[d] == d;
-    is_channels_last = is_channels_last && spec.dim_order[d] == (d == 0 ? 0 : d + 1 == spec.rank ? 1 : d + 1);
-  }
-  const uint32_t layout = ETB_LAYOUT_ANY | (is_contiguous ? ETB_LAYOUT_CONTIGUOUS : 0) |
-                          (is_channels_last ? ETB_LAYOUT_CHANNELS_LAST : 0);
   return row.dtypes.contains(static_cast<etb_dtype>(spec.dtype)) && spec.rank >= row.min_rank &&
-         spec.rank <= row.max_rank && (row.layouts & layout) != 0 &&
+         spec.rank <= row.max_rank && (row.layouts & layouts_of(spec)) != 0 &&
          (spec.dynamic_dims == 0 || (row.flags & ETB_OP_DYNAMIC_SIZES) != 0);
 }
 

@@ -29,7 +29,7 @@ PrecisionContract PrecisionContract::narrowed(const std::vector<std::string>& op
   out.rows.clear();
   for (const PrecisionRow& row : rows) {
     const bool fits_dtype = row.dtypes.empty()
-                                ? is_floating(dtype)
+                                ? is_floating(dtype) || row.codes > 0
                                 : std::find(row.dtypes.begin(), row.dtypes.end(), dtype) != row.dtypes.end();
     bool fits_op = row.ops.empty();
     for (const std::string& op : ops)
@@ -40,6 +40,7 @@ PrecisionContract PrecisionContract::narrowed(const std::vector<std::string>& op
     out.ulps_of_one = std::max(out.ulps_of_one, row.ulps_of_one);
     out.flushes_subnormals = out.flushes_subnormals || row.flushes_subnormals;
     out.largest = std::min(out.largest, row.largest);
+    out.codes = std::max(out.codes, row.codes);
     out.is_finite_only = out.is_finite_only || row.is_finite_only;
   }
   return out;
@@ -59,6 +60,7 @@ std::string to_text(const PrecisionRow& row) {
   };
   if (row.ulps > 0) text += " " + number(row.ulps) + " ulp";
   if (row.ulps_of_one > 0) text += " " + number(row.ulps_of_one) + " ulp of 1";
+  if (row.codes > 0) text += " " + number(row.codes) + " of a code";
   if (row.flushes_subnormals) text += " ftz";
   if (row.largest < HUGE_VAL) text += " up to " + std::to_string(std::ilogb(row.largest)) + " binary digits";
   if (row.is_finite_only) text += " finite";

@@ -24,6 +24,7 @@ struct PrecisionRow {
   bool flushes_subnormals = false;
   bool is_finite_only = false;  // NaN, infinities and the sign of zero are not kept
   double largest = HUGE_VAL;    // results are unspecified for larger operands
+  double codes = 0;             // a code may be one off where its real number is this near to a tie
 };
 
 // Default: floating tensors of 16 and 32 bits compute in float32, float64 in float64. If `inputs` is not the
@@ -36,6 +37,7 @@ struct PrecisionContract {
   bool flushes_subnormals = false;
   bool is_finite_only = false;
   double largest = HUGE_VAL;
+  double codes = 0;
   std::vector<PrecisionRow> rows;
 
   // For tensors of this dtype.

@@ -79,19 +79,23 @@ TEST(Judge, ErrorsOfOneDirectionAreBias) {
 TEST(Judge, CodesAreOneOffOnlyBesideATieAndSeldom) {
   ErrorModel error_model;
   error_model.rule = Rule::kQuantized;
+  PrecisionContract contract;
   const auto verdict = [&](double real, size_t wrong_count) {
     ReferenceTensor reference;
     reference.sizes = {200};
     reference.values.assign(200, real);
     std::vector<int8_t> found(200, static_cast<int8_t>(std::nearbyint(real)));
     for (size_t i = 0; i < wrong_count; ++i) found[i] = static_cast<int8_t>(found[i] + 1);
-    return judge(error_model, {}, ETB_DTYPE_INT8, reference, found.data());
+    return judge(error_model, contract, ETB_DTYPE_INT8, reference, found.data());
   };
   EXPECT_TRUE(verdict(3.4997, 0).is_right);
   EXPECT_TRUE(verdict(3.4997, 2).is_right);
   EXPECT_EQ(verdict(3.4997, 3).check, "codes-near-ties");
   EXPECT_EQ(verdict(3.49, 1).check, "code");
   EXPECT_TRUE(verdict(2.5, 200).is_right);  // only quantize defines how ties round
+  contract.codes = 0.25;                    // a plugin with coarse multipliers
+  EXPECT_TRUE(verdict(3.3, 200).is_right);
+  EXPECT_EQ(verdict(3.2, 1).check, "code");
 }
 
 TEST(Judge, AContractOfFloat16AllowsWhatFloat16Loses) {

@@ -36,7 +36,7 @@ struct Finding {
   std::string rule;  // rule of the ABI, "" for numbers
 };
 
-// A row of the plugin's op table, for one dtype.
+// A row of the plugin's op table, for one dtype; or an executed node, with the rank and layout of its first operand.
 struct ClaimRow {
   std::string op, dtype;
   uint32_t min_rank = 0, max_rank = 0;
@@ -57,6 +57,7 @@ struct Outcome {
   uint64_t duration_us = 0;
   std::vector<std::pair<std::string, double>> measured;  // times by a check: "op.mm...stat.first_run_us"
   std::vector<ClaimRow> claims;                          // result of the check that reads the op table
+  std::vector<ClaimRow> nodes;                           // of an executed graph of several nodes, none twice
   std::string smallest;                                  // ops and inputs of the minimised case
   std::shared_ptr<const SmallCase> small;  // the minimised case; stored in replay files, not in reports
   std::string sequence;  // if state-dependent: the cases that must run before it, one per line

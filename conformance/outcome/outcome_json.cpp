@@ -22,6 +22,29 @@ double number_in(const json& object, const char* key) {
   return it != object.end() && it->is_number() ? it->get<double>() : 0;
 }
 
+ordered_json to_json(const ClaimRow& row) {
+  return {{"op", row.op},
+          {"dtype", row.dtype},
+          {"min_rank", row.min_rank},
+          {"max_rank", row.max_rank},
+          {"layouts", row.layouts},
+          {"dynamic", row.is_dynamic}};
+}
+
+std::vector<ClaimRow> rows_in(const json& object, const char* key) {
+  std::vector<ClaimRow> out;
+  const auto list = object.find(key);
+  if (list == object.end() || !list->is_array()) return out;
+  for (const json& item : *list)
+    if (item.is_object())
+      out.push_back({text_in(item, "op"), text_in(item, "dtype"),
+                     static_cast<uint32_t>(std::max(0.0, number_in(item, "min_rank"))),
+                     static_cast<uint32_t>(std::clamp(number_in(item, "max_rank"), 0.0, 64.0)),
+                     static_cast<uint32_t>(std::clamp(number_in(item, "layouts"), 0.0, 1e9)),
+                     flag_in(item, "dynamic")});
+  return out;
+}
+
 }  // namespace
 
 ordered_json to_json(const Outcome& outcome) {
@@ -40,13 +63,8 @@ ordered_json to_json(const Outcome& outcome) {
   if (!outcome.smallest.empty()) out["smallest"] = outcome.smallest;
   if (!outcome.sequence.empty()) out["sequence"] = outcome.sequence;
   for (const auto& [what, value] : outcome.measured) out["measured"][what] = value;
-  for (const ClaimRow& row : outcome.claims)
-    out["claims"].push_back({{"op", row.op},
-                             {"dtype", row.dtype},
-                             {"min_rank", row.min_rank},
-                             {"max_rank", row.max_rank},
-                             {"layouts", row.layouts},
-                             {"dynamic", row.is_dynamic}});
+  for (const ClaimRow& row : outcome.claims) out["claims"].push_back(to_json(row));
+  for (const ClaimRow& row : outcome.nodes) out["nodes"].push_back(to_json(row));
   out["us"] = outcome.duration_us;
   return out;
 }
@@ -68,14 +86,8 @@ std::optional<Outcome> outcome_from_json(const json& object) {
   if (const auto list = object.find("measured"); list != object.end() && list->is_object())
     for (const auto& [what, value] : list->items())
       if (value.is_number()) out.measured.emplace_back(what, value.get<double>());
-  if (const auto list = object.find("claims"); list != object.end() && list->is_array())
-    for (const json& item : *list)
-      if (item.is_object())
-        out.claims.push_back({text_in(item, "op"), text_in(item, "dtype"),
-                              static_cast<uint32_t>(std::max(0.0, number_in(item, "min_rank"))),
-                              static_cast<uint32_t>(std::clamp(number_in(item, "max_rank"), 0.0, 64.0)),
-                              static_cast<uint32_t>(std::clamp(number_in(item, "layouts"), 0.0, 1e9)),
-                              flag_in(item, "dynamic")});
+  out.claims = rows_in(object, "claims");
+  out.nodes = rows_in(object, "nodes");
   if (const auto list = object.find("findings"); list != object.end() && list->is_array())
     for (const json& item : *list)
       if (item.is_object())

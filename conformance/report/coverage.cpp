@@ -65,6 +65,14 @@ void add(const Outcome& outcome, CoverageCount& out) {
   out.failed += is_failure(outcome.state) ? 1 : 0;
 }
 
+// Returns the layout of a node of a graph of several.
+const char* layout_of(const ClaimRow& node) {
+  if (node.is_dynamic) return kDynamic;
+  return (node.layouts & ETB_LAYOUT_CONTIGUOUS) != 0      ? kContiguous
+         : (node.layouts & ETB_LAYOUT_CHANNELS_LAST) != 0 ? kChannelsLast
+                                                          : kOtherOrder;
+}
+
 class GapFinder {
  public:
   void look_at(const std::string& name, const CoverageRow& row) {
@@ -127,6 +135,12 @@ Coverage cover(const Results& results) {
   Coverage out;
   for (const Outcome& outcome : results.outcomes) {
     for (const ClaimRow& claim : outcome.claims) out[{claim.op, claim.dtype}].claim = claim;
+    for (const ClaimRow& node : outcome.nodes) {
+      CoverageRow& row = out[{node.op, node.dtype}];
+      add(outcome, row.all);
+      add(outcome, row.by_rank[std::to_string(node.min_rank)]);
+      add(outcome, row.by_layout[layout_of(node)]);
+    }
     if (outcome.op.empty() || outcome.state == State::kNotRun) continue;
     CoverageRow& row = out[{outcome.op, outcome.dtype}];
     const NameFacts facts = read_name(outcome.name);

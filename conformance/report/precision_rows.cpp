@@ -12,6 +12,7 @@ using nlohmann::json;
 
 // A larger error is no approximation of the function.
 constexpr double kMostUlps = 256;
+constexpr double kMostOfACode = 0.5;
 constexpr double kLeastRange = 1e4;
 
 tl::unexpected<Error> bad(size_t number, const std::string& what) {
@@ -57,6 +58,10 @@ Result<PrecisionRow> read_row(const json& object, size_t number) {
       if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > kMostUlps)
         return bad(number, "'" + key + "', expected a number up to 256");
       (key == "ulps" ? out.ulps : out.ulps_of_one) = value.get<double>();
+    } else if (key == "codes") {
+      if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > kMostOfACode)
+        return bad(number, "'codes', expected a number up to 0.5");
+      out.codes = value.get<double>();
     } else if (key == "largest") {
       if (!value.is_number() || value.get<double>() < kLeastRange)
         return bad(number, "'largest', expected a number from 10000 on");
@@ -68,6 +73,7 @@ Result<PrecisionRow> read_row(const json& object, size_t number) {
       return bad(number, "unknown key '" + key + "'");
     }
   }
+  if (out.codes > 0 && out.ops.empty()) return bad(number, "'codes' without 'ops'");
   return out;
 }
 

@@ -9,8 +9,8 @@
 
 namespace etb::conformance {
 
-// Parses a list of objects: "ops" (patterns), "dtypes", "accumulator", "ulps", "ulps_of_one", "ftz",
-// "finite_only". Rejects unknown keys, and numbers that would accept every result.
+// Parses a list of objects: "ops" (patterns), "dtypes", "accumulator", "ulps", "ulps_of_one", "codes",
+// "ftz", "finite_only", "largest". Rejects unknown keys, and numbers that would accept every result.
 [[nodiscard]] Result<std::vector<PrecisionRow>> parse_precision_rows(const std::string& manifest_text);
 
 // Reads the rows of the manifest at this path. Returns none if the path is empty (a static plugin) or the

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "conformance/judge/judge.hpp"
+#include "conformance/subject/node_rows.hpp"
 #include "conformance/subject/observe.hpp"
 #include "etb/cpp/graph_view.hpp"
 
@@ -120,8 +121,17 @@ class Assessment {
                     fmt::format("claimed and compiled, but execute{} fails: {}",
                                 i == 0 ? "" : " the second time", facts_.runs[run][i].error));
     if (!expect_outputs(facts_.runs[run][0]) || !expect_outputs(facts_.runs[run][1])) return;
+    if (!out_.is_executed) note_nodes();
     out_.is_executed = true;
     compare(run);
+  }
+
+  // A case has the op and the dtype of its name. Other nodes of its graph are executed, too.
+  void note_nodes() {
+    const graph::Graph method = view_->method();
+    if (method.nodes().size() < 2) return;
+    for (ClaimRow& row : rows_of_nodes(method))
+      if (row.op != out_.op || row.dtype != out_.dtype) out_.nodes.push_back(std::move(row));
   }
 
   // Checks outputs: as many as the graph has, of its dtypes, with the bytes that their sizes require.
@@ -159,6 +169,7 @@ class Assessment {
       out.flushes_subnormals = out.flushes_subnormals || one.flushes_subnormals;
       out.is_finite_only = out.is_finite_only || one.is_finite_only;
       out.largest = std::min(out.largest, one.largest);
+      out.codes = std::max(out.codes, one.codes);
     }
     return out;
   }
