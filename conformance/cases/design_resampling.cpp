@@ -80,9 +80,10 @@ void add_row(CaseList& out, const Resize& r, size_t at) {
     now.size = {sizes[2], sizes[3]};
     return resize_form(now);
   };
-  // Whole factors keep images of every size.
-  const bool is_whole = !r.factors.empty() && r.factors[0] >= 1 && r.factors[1] >= 1;
-  if (at % 2 == 0 && r.method != Method::kAntialias)
+  // Whole factors keep images of every size. The size of an antialiased result is fixed.
+  const bool is_whole =
+      r.method != Method::kAntialias && !r.factors.empty() && r.factors[0] >= 1 && r.factors[1] >= 1;
+  if (at % 2 == 0)
     add_dynamic_form(out, r.dtype, maker, {r.batch, r.channels, r.size[0], r.size[1]},
                      is_whole ? static_cast<Moving>(at / 2 % 5) : Moving::kFirst,
                      static_cast<Order>(at / 2 % 3));

@@ -3,12 +3,14 @@
 // sampled_calls.def is a text; tests/opinfo/make_suite_calls.py writes the file and describes its fields.
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
+#include "conformance/cases/op_form.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -69,32 +71,33 @@ void enlarge_diagonal(TensorData& data, double width) {
     }
 }
 
-// "f32[2,3](-4,4)": numbers of an interval; with ~ before it, matrices with a large diagonal. "i64[2]{0,1}": these elements.
-uint32_t add_tensor(CaseBuilder& builder, std::string_view text) {
-  std::string_view data;
-  const Shape shape = parse_shape(text, data);
+// Makes the elements of "(-4,4)": numbers of an interval; with ~ before it, matrices with a large diagonal; "{0,1}": these
+// elements, again and again.
+TensorData make_elements(const Shape& shape, std::string_view data, Random& random) {
   const bool has_diagonal = data[0] == '~';
   if (has_diagonal) data.remove_prefix(1);
   const std::vector<std::string_view> numbers = split(data.substr(1, data.size() - 2), ',');
   if (is_floating(shape.dtype)) {
     const Domain domain = {number(numbers.at(0)), number(numbers.at(1))};
-    TensorData made = make_values(shape, Values::kStatistical, domain, 0, builder.random());
+    TensorData made = make_values(shape, Values::kStatistical, domain, 0, random);
     if (has_diagonal) enlarge_diagonal(made, domain.high - domain.low);
-    return builder.input(std::move(made));
+    return made;
   }
   TensorData made = {
       shape, std::vector<std::byte>(static_cast<size_t>(shape.numel()) * element_nbytes(shape.dtype))};
   for (int64_t i = 0; i < shape.numel(); ++i) {
-    const int64_t value = data[0] == '{'
-                              ? integer(numbers.at(static_cast<size_t>(i)))
-                              : builder.random().between(integer(numbers.at(0)), integer(numbers.at(1)));
+    const int64_t value = data[0] == '{' ? integer(numbers.at(static_cast<size_t>(i) % numbers.size()))
+                                         : random.between(integer(numbers.at(0)), integer(numbers.at(1)));
     store_element(shape.dtype, made.bytes.data(), i, static_cast<double>(value));
   }
-  return builder.input(std::move(made));
+  return made;
 }
 
+// Takes "f32[2,3](-4,4)", and returns the number of the value.
+using AddTensor = std::function<uint32_t(std::string_view text)>;
+
 // "dim:i1": a name and a value, whose first letter is its kind.
-graph::ArgumentDesc make_argument(CaseBuilder& builder, std::string_view text) {
+graph::ArgumentDesc make_argument(const AddTensor& add_tensor, std::string_view text) {
   const size_t colon = text.find(':');
   const std::string name(text.substr(0, colon));
   const std::string_view value = text.substr(colon + 2);
@@ -122,11 +125,11 @@ graph::ArgumentDesc make_argument(CaseBuilder& builder, std::string_view text) {
     }
     case 'V': {
       std::vector<uint32_t> values;
-      for (const std::string_view one : split(value, ';')) values.push_back(add_tensor(builder, one));
+      for (const std::string_view one : split(value, ';')) values.push_back(add_tensor(one));
       return graph::values_arg(values, name);
     }
     default:
-      return graph::value_arg(add_tensor(builder, text.substr(colon + 1)), name);
+      return graph::value_arg(add_tensor(text.substr(colon + 1)), name);
   }
 }
 
@@ -146,9 +149,14 @@ ErrorModel error_model_of_call(std::string_view rule) {
 Result<BuiltCase> build_call(std::string_view row, std::string_view name) {
   const std::vector<std::string_view> fields = split(row, '|');  // op, dtype, rule, arguments, results
   CaseBuilder builder(name);
+  const AddTensor add_tensor = [&](std::string_view text) {
+    std::string_view data;
+    const Shape shape = parse_shape(text, data);
+    return builder.input(make_elements(shape, data, builder.random()));
+  };
   std::vector<graph::ArgumentDesc> arguments;
   for (const std::string_view text : split(fields.at(3), ' '))
-    arguments.push_back(make_argument(builder, text));
+    arguments.push_back(make_argument(add_tensor, text));
   std::vector<Shape> results;
   for (const std::string_view text : split(fields.at(4), ' ')) {
     std::string_view rest;
@@ -159,11 +167,63 @@ Result<BuiltCase> build_call(std::string_view row, std::string_view name) {
   return builder.finish(error_model_of_call(fields[2]));
 }
 
+// ---- calls whose first dimension changes from run to run
+
+struct GrownCall {
+  const char* op;
+  int call;  // of the op, from 0
+};
+// Calls whose operands and results have a common first dimension that may have any size.
+constexpr GrownCall kGrownCalls[] = {
+#define ETB_GROWN_CALL(op, call) {op, call},
+#include "conformance/cases/grown_calls.def"
+#undef ETB_GROWN_CALL
+};
+
+bool is_grown(std::string_view op, int call) {
+  return std::any_of(std::begin(kGrownCalls), std::end(kGrownCalls),
+                     [&](const GrownCall& one) { return one.op == op && one.call == call; });
+}
+
+OpForm grown_form(std::string_view row, int call, int64_t size) {
+  const std::vector<std::string_view> fields = split(row, '|');
+  OpForm form;
+  form.op = std::string(fields[0]);
+  form.group = "call";
+  form.word = "call_" + std::to_string(call);
+  int64_t old_size = -1;
+  const auto grow = [&](Shape& shape) {
+    if (shape.sizes.empty()) return;
+    if (old_size < 0) old_size = shape.sizes[0];
+    if (shape.sizes[0] == old_size) shape.sizes[0] = size;
+  };
+  const AddTensor add_tensor = [&](std::string_view text) {
+    std::string_view data;
+    Operand operand{parse_shape(text, data)};
+    grow(operand.shape);
+    operand.fill = [data](TensorData& made, Random& random) {
+      made = make_elements(made.shape, data, random);
+    };
+    form.operands.push_back(std::move(operand));
+    return static_cast<uint32_t>(form.operands.size() - 1);
+  };
+  for (const std::string_view text : split(fields.at(3), ' '))
+    form.args.push_back(make_argument(add_tensor, text));
+  for (const std::string_view text : split(fields.at(4), ' ')) {
+    std::string_view rest;
+    form.results.push_back(parse_shape(text, rest));
+    grow(form.results.back());
+  }
+  form.error_model = error_model_of_call(fields[2]);
+  return form;
+}
+
 }  // namespace
 
 void add_sampled(CaseList& out) {
   std::string before;
   int count = 0;
+  size_t grown_count = 0;
   for (const std::string_view row : kCalls) {
     const size_t op_end = row.find('|'), dtype_end = row.find('|', op_end + 1);
     const std::string op(row.substr(0, op_end));
@@ -176,6 +236,11 @@ void add_sampled(CaseList& out) {
     out.add({"call." + op_word(op).substr(3) + "." + std::string(dtype) + "." +
                  (sizes.empty() ? "scalar" : sizes) + "." + std::to_string(count),
              op, parse_dtype(dtype), [row](std::string_view name) { return build_call(row, name); }});
+    if (!is_grown(op, count)) continue;
+    const OpForm form = grown_form(row, count, 1);
+    add_dynamic_form(
+        out, parse_dtype(dtype), [row, count](const Sizes& now) { return grown_form(row, count, now[0]); },
+        form.operands.at(0).shape.sizes, Moving::kFirst, static_cast<Order>(grown_count++ % 3));
   }
 }
 
