@@ -49,7 +49,8 @@ struct BuiltCase {
   graph::ImageBytes image;
   graph::ImageBytes
       reference_image;  // for ops that the portable kernels have only in parts: same inputs and outputs
-  std::vector<std::vector<TensorData>> runs;  // inputs of each run, on one context in order
+  std::vector<std::vector<TensorData>> runs;             // inputs of each run, on one context in order
+  std::vector<std::vector<TensorData>> references = {};  // results of each run, instead of a reference image
   ErrorModel error_model;
   bool widen_integers = false;  // the reference computes in float64 even for integer inputs
 };

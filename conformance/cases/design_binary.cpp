@@ -340,6 +340,19 @@ void add_limits(CaseList& out, etb_dtype dtype) {
   }
 }
 
+// Integers with a number as the second operand; the others are rows of binary.cpp.
+void add_dynamic_bits(CaseList& out, etb_dtype dtype) {
+  for (const char* op : {"aten.bitwise_and.Scalar", "aten.bitwise_or.Scalar", "aten.bitwise_xor.Scalar"}) {
+    const auto maker = [=](const Sizes& sizes) {
+      const Shape shape{dtype, sizes, {}};
+      return OpForm{op, {{shape}}, {value_arg(0, "self"), graph::int_arg(5, "other")}, {shape}};
+    };
+    size_t at = static_cast<size_t>(dtype);
+    for (const Sizes& sizes : {Sizes{9}, {3, 17}, {2, 3, 4, 5}})
+      add_dynamic_forms(out, dtype, maker, sizes, at++);
+  }
+}
+
 }  // namespace
 
 void add_binary_designs(CaseList& out) {
@@ -352,6 +365,8 @@ void add_binary_designs(CaseList& out) {
   for (const etb_dtype dtype : kAllDtypes)
     for (const PairOp& op : ops)
       if (suits(op, dtype)) add_pair_op(out, op, dtype);
+  for (const etb_dtype dtype : kAllDtypes)
+    if (takes(kTakesInteger, dtype)) add_dynamic_bits(out, dtype);
 }
 
 void add_ternary_designs(CaseList& out) {

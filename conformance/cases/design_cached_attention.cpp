@@ -195,8 +195,18 @@ void add_cached_attention(CaseList& out, bool is_quantised) {
   design.add(&CachedAttention::depth, {8, 1, 5, 20, 64});
   design.add(&CachedAttention::sees, {Sees::kAll, Sees::kCausal, Sees::kAddedMask, Sees::kHidingMask});
   design.add(&CachedAttention::scale, {0, 0.25, 1});
-  for (const CachedAttention& a : design.rows(is_quantised ? "attention of codes" : "cached attention"))
-    add_form(out, is_quantised ? ETB_DTYPE_INT8 : a.dtype, cached_attention_form(a));
+  size_t at = 0;
+  for (const CachedAttention& a : design.rows(is_quantised ? "attention of codes" : "cached attention")) {
+    const etb_dtype dtype = is_quantised ? ETB_DTYPE_INT8 : a.dtype;
+    add_form(out, dtype, cached_attention_form(a));
+    const auto maker = [a](const Sizes& sizes) {
+      CachedAttention now = a;
+      now.batch = sizes[0];
+      return cached_attention_form(now);
+    };
+    if (at++ % 3 == 0)
+      add_dynamic_form(out, dtype, maker, {a.batch}, Moving::kFirst, static_cast<Order>(at / 3 % 3));
+  }
 }
 
 }  // namespace

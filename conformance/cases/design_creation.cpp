@@ -152,8 +152,13 @@ void add_bits(CaseList& out) {
                              {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT16},  {ETB_DTYPE_INT16, ETB_DTYPE_INT32},
                              {ETB_DTYPE_UINT8, ETB_DTYPE_FLOAT32},  {ETB_DTYPE_INT32, ETB_DTYPE_INT8}};
   for (const Pair& pair : kPairs)
-    for (const Numbers& sizes : std::vector<Numbers>{{8}, {3, 4}, {2, 3, 64}, {0, 4}})
+    for (const Numbers& sizes : std::vector<Numbers>{{8}, {3, 4}, {2, 3, 64}, {0, 4}}) {
       add_form(out, pair.from, bits_form(pair.from, pair.to, sizes));
+      if (sizes.size() > 1)
+        add_dynamic_form(
+            out, pair.from, [pair](const Sizes& now) { return bits_form(pair.from, pair.to, now); }, sizes,
+            Moving::kFirst, static_cast<Order>(sizes.size()));
+    }
   add_form(out, ETB_DTYPE_FLOAT32, bits_form(ETB_DTYPE_FLOAT32, ETB_DTYPE_INT32, {}));
 }
 
@@ -198,8 +203,13 @@ OpForm neighbour_form(etb_dtype dtype, const Numbers& sizes, Values values) {
 void add_neighbours(CaseList& out) {
   for (const etb_dtype dtype : kFloats)
     for (const Numbers& sizes : std::vector<Numbers>{{}, {65}, {3, 5}, {2, 3, 4, 5}, {0}})
-      for (const Values values : {Values::kStatistical, Values::kSpread, Values::kFew})
+      for (const Values values : {Values::kStatistical, Values::kSpread, Values::kFew}) {
         add_form(out, dtype, neighbour_form(dtype, sizes, values));
+        if (sizes.size() > 1)
+          add_dynamic_forms(
+              out, dtype, [=](const Sizes& now) { return neighbour_form(dtype, now, values); }, sizes,
+              sizes.size());
+      }
   // Each pair of special numbers.
   for (const etb_dtype dtype : kFloats) add_form(out, dtype, neighbour_form(dtype, {625}, Values::kSpecial));
 }
@@ -230,7 +240,13 @@ void add_hashes(CaseList& out) {
   const Hash hashes[] = {{{7}, {}}, {{3, 5}, {0}},   {{3, 5}, {-1}, true},      {{2, 3, 4}, {0, 2}},
                          {{}, {}},  {{4, 513}, {1}}, {{2, 3, 4, 5}, {1}, true}, {{3, 5}, {}, true}};
   for (const etb_dtype dtype : kAllDtypes)
-    for (const Hash& hash : hashes) add_form(out, dtype, hash_form(dtype, hash));
+    for (const Hash& hash : hashes) {
+      add_form(out, dtype, hash_form(dtype, hash));
+      const auto maker = [=](const Sizes& now) {
+        return hash_form(dtype, {now, hash.dims, hash.keeps_dims});
+      };
+      if (hash.sizes.size() > 1) add_dynamic_forms(out, dtype, maker, hash.sizes, hash.sizes.size());
+    }
 }
 
 // Conjugates of reals are the same numbers.
@@ -238,6 +254,11 @@ void add_conjugates(CaseList& out, etb_dtype dtype) {
   for (const Numbers& sizes : created_sizes()) {
     const Shape shape{dtype, sizes, {}};
     add_form(out, dtype, {"aten._conj_physical.default", {{shape}}, {value_arg(0, "self")}, {shape}});
+    const auto maker = [dtype](const Sizes& now) {
+      const Shape moved{dtype, now, {}};
+      return OpForm{"aten._conj_physical.default", {{moved}}, {value_arg(0, "self")}, {moved}};
+    };
+    if (sizes.size() > 1) add_dynamic_forms(out, dtype, maker, sizes, sizes.size());
   }
 }
 

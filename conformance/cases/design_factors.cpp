@@ -19,6 +19,19 @@ Numbers with_batch(const Numbers& batch, Numbers sizes) {
   return sizes;
 }
 
+// Adds a dynamic case of a form whose operands and results all begin with the same batch: its first dimension changes.
+void add_dynamic_batch(CaseList& out, etb_dtype dtype, const OpForm& form, const Numbers& batch) {
+  if (batch.empty()) return;
+  const auto maker = [form](const Sizes& sizes) {
+    OpForm now = form;
+    for (Operand& operand : now.operands) operand.shape.sizes[0] = sizes[0];
+    for (Shape& result : now.results) result.sizes[0] = sizes[0];
+    return now;
+  };
+  add_dynamic_form(out, dtype, maker, {batch[0]}, Moving::kFirst,
+                   static_cast<Order>(hash_text(form.word) % 3));
+}
+
 struct Reflections {
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
   Numbers batch;
@@ -62,6 +75,7 @@ void add_reflections(CaseList& out) {
                 {columns_of(r).shape}};
     form.error_model = reflections_model(r);
     add_form(out, r.dtype, form);
+    add_dynamic_batch(out, r.dtype, form, r.batch);
     const Numbers other = r.is_left ? Numbers{r.rows(), r.others} : Numbers{r.others, r.rows()};
     form.op = "aten.ormqr.default";
     form.operands.push_back({{r.dtype, with_batch(r.batch, other), {}}, Values::kStatistical, {-2, 2}});
@@ -71,6 +85,7 @@ void add_reflections(CaseList& out) {
     form.error_model.magnitude = fixed_magnitude(
         4 * std::pow(1.5 + static_cast<double>(r.rows()) / 20, static_cast<double>(r.columns)));
     add_form(out, r.dtype, form);
+    add_dynamic_batch(out, r.dtype, form, r.batch);
   }
 }
 
@@ -125,6 +140,7 @@ void add_symmetric_solutions(CaseList& out) {
     form.error_model = rounded_model(4, 8 * rows, fixed_magnitude(8 * std::pow(1.5, 2 * rows)));
     form.word = "pivots_" + number_text(s.pivots);
     add_form(out, s.dtype, form);
+    add_dynamic_batch(out, s.dtype, form, s.batch);
   }
 }
 
@@ -227,6 +243,15 @@ void add_distances(CaseList& out) {
     form.error_model = distance_model(d.order, d.length);
     form.word = order_word(d.order);
     add_form(out, d.dtype, form);
+    // The sizes are those of rows, which are not the first dimension of a batch.
+    if (rank == 0) {
+      const auto maker = [form](const Sizes& sizes) {
+        OpForm now = form;
+        now.operands[0].shape.sizes[0] = now.results[0].sizes[0] = sizes[0];
+        return now;
+      };
+      add_dynamic_form(out, d.dtype, maker, {d.rows}, Moving::kFirst, static_cast<Order>(d.length % 3));
+    }
     if (d.rows < 2) continue;
     form.op = "aten._pdist_forward.default";
     form.operands = {{{d.dtype, {d.rows, d.length}, {}}, d.values}};

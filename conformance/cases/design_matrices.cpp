@@ -158,7 +158,7 @@ std::vector<Numbers> batches(Product product) {
 }
 std::vector<Term> terms(Product product, bool is_common) {
   if (!is_sum(product) || is_common) return {{1, 1}};
-  return {{1, 1}, {1, 1}, {1, 1}, {2, 1}, {1, 3}, {0.5, 0.75}, {-1, -2}, {0, 1}, {1, 0}};
+  return {{1, 1}, {1, 1}, {1, 1}, {2, 1}, {1, 3}, {0.5, 0.75}, {-1, -2}, {0, 1}, {1, 0}, {1, 2}};
 }
 std::vector<Bias> biases(Product product, bool is_common) {
   if (!has_bias(product)) return {Bias::kNone};

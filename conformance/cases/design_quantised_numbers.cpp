@@ -161,7 +161,18 @@ void add_sums(CaseList& out) {
   design.add(&Sum::a_zero, {0, 0.5, 1});
   design.add(&Sum::b_zero, {0.5, 0, 0.3});
   design.add(&Sum::result_zero, {0.5, 0.25, 0.7});
-  for (const Sum& sum : design.rows("sums of codes")) add_form(out, sum.codes.dtype, sum_form(sum));
+  size_t at = 0;
+  for (const Sum& sum : design.rows("sums of codes")) {
+    add_form(out, sum.codes.dtype, sum_form(sum));
+    const auto maker = [sum](const Sizes& sizes) {
+      Sum now = sum;
+      now.sizes = sizes;
+      return sum_form(now);
+    };
+    if (at++ % 3 == 0)
+      add_dynamic_form(out, sum.codes.dtype, maker, sum.sizes, static_cast<Moving>(at / 3 % 5),
+                       static_cast<Order>(at % 4));
+  }
 }
 
 enum class Signs { kBoth, kPositive, kNegative, kZero };
@@ -214,26 +225,39 @@ Elements choose(const Tokens& tokens, const TensorData& data, bool wants_zero_po
   return out;
 }
 
+OpForm tokens_form(const Tokens& tokens) {
+  Numbers sizes = tokens.sizes;
+  sizes.back() = 1;
+  OpForm form;
+  form.op = "quantized_decomposed.choose_qparams_per_token_asymmetric.default";
+  form.group = "quant";
+  form.operands = {{{ETB_DTYPE_FLOAT32, tokens.sizes, {}}}};
+  form.operands[0].fill = [tokens](TensorData& data, Random& random) { fill_tokens(tokens, data, random); };
+  form.args = {value_arg(0, "input"), graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")};
+  form.results = {{ETB_DTYPE_FLOAT64, sizes, {}}, {ETB_DTYPE_INT64, sizes, {}}};
+  constexpr const char* kWords[] = {"both", "positive", "negative", "zero"};
+  form.word = std::string(kWords[static_cast<size_t>(tokens.signs)]) + "_" + number_text(tokens.exponent);
+  compute_reference(form, {[tokens](const auto& operands) { return choose(tokens, operands[0], false); },
+                           [tokens](const auto& operands) { return choose(tokens, operands[0], true); }});
+  return form;
+}
+
 void add_tokens(CaseList& out) {
   DesignOf<Tokens> design;
   design.add(&Tokens::sizes, {{3, 9}, {2}, {1, 65}, {2, 4, 6}, {5, 2}, {2, 1, 1031}});
   design.add(&Tokens::signs, {Signs::kBoth, Signs::kPositive, Signs::kNegative, Signs::kBoth, Signs::kZero});
   design.add(&Tokens::exponent, {-8, 0, -20, 5});
+  size_t at = 0;
   for (const Tokens& tokens : design.rows("scales of tokens")) {
-    Numbers sizes = tokens.sizes;
-    sizes.back() = 1;
-    OpForm form;
-    form.op = "quantized_decomposed.choose_qparams_per_token_asymmetric.default";
-    form.group = "quant";
-    form.operands = {{{ETB_DTYPE_FLOAT32, tokens.sizes, {}}}};
-    form.operands[0].fill = [tokens](TensorData& data, Random& random) { fill_tokens(tokens, data, random); };
-    form.args = {value_arg(0, "input"), graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")};
-    form.results = {{ETB_DTYPE_FLOAT64, sizes, {}}, {ETB_DTYPE_INT64, sizes, {}}};
-    constexpr const char* kWords[] = {"both", "positive", "negative", "zero"};
-    form.word = std::string(kWords[static_cast<size_t>(tokens.signs)]) + "_" + number_text(tokens.exponent);
-    compute_reference(form, {[tokens](const auto& operands) { return choose(tokens, operands[0], false); },
-                             [tokens](const auto& operands) { return choose(tokens, operands[0], true); }});
-    add_form(out, ETB_DTYPE_FLOAT32, form);
+    add_form(out, ETB_DTYPE_FLOAT32, tokens_form(tokens));
+    const auto maker = [tokens](const Sizes& sizes) {
+      Tokens now = tokens;
+      now.sizes = sizes;
+      return tokens_form(now);
+    };
+    if (tokens.sizes.size() > 1)
+      add_dynamic_form(out, ETB_DTYPE_FLOAT32, maker, tokens.sizes, Moving::kFirst,
+                       static_cast<Order>(at++ % 3));
   }
 }
 

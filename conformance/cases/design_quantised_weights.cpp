@@ -109,6 +109,14 @@ OpForm mixed_form(const MixedProduct& p) {
   return form;
 }
 
+Maker maker_of(const MixedProduct& base) {
+  return [base](const Sizes& outer) {
+    MixedProduct p = base;
+    p.outer = outer;
+    return mixed_form(p);
+  };
+}
+
 void add_mixed_products(CaseList& out, bool is_linear) {
   MixedProduct base;
   base.is_linear = is_linear;
@@ -126,8 +134,13 @@ void add_mixed_products(CaseList& out, bool is_linear) {
                                                                        ETB_DTYPE_FLOAT16, ETB_DTYPE_BOOL}
                                               : std::vector<etb_dtype>{ETB_DTYPE_BOOL});
   design.add(&MixedProduct::is_exact, {false, true});
-  for (const MixedProduct& p : design.rows(is_linear ? "mixed linear" : "mixed product"))
+  size_t at = 0;
+  for (const MixedProduct& p : design.rows(is_linear ? "mixed linear" : "mixed product")) {
     add_form(out, p.dtype, mixed_form(p));
+    if (at++ % 3 == 0)
+      add_dynamic_form(out, p.dtype, maker_of(p), p.outer, static_cast<Moving>(at / 3 % 2),
+                       static_cast<Order>(at / 6 % 4));
+  }
   // Plugins make the weights of large products in blocks.
   base.outer = {3};
   base.group_size = 1056;
@@ -252,8 +265,18 @@ void add_embeddings(CaseList& out, int64_t bits) {
     if (!e.has_dtype) return e.result == ETB_DTYPE_BOOL;
     return e.result == ETB_DTYPE_BOOL || e.result == e.scale || e.scale == ETB_DTYPE_FLOAT32;
   };
-  for (const Embedding& e : design.rows("embedding of " + std::to_string(bits) + " bits", is_allowed))
+  size_t at = 0;
+  for (const Embedding& e : design.rows("embedding of " + std::to_string(bits) + " bits", is_allowed)) {
     add_form(out, e.scale, embedding_form(e));
+    const auto maker = [e](const Sizes& indices) {
+      Embedding now = e;
+      now.indices = indices;
+      return embedding_form(now);
+    };
+    if (at++ % 3 == 0)
+      add_dynamic_form(out, e.scale, maker, e.indices, static_cast<Moving>(at % 3),
+                       static_cast<Order>(at / 3 % 4));
+  }
 }
 
 }  // namespace

@@ -108,8 +108,18 @@ void add_delta_rules(CaseList& out) {
     design.add(&DeltaRule::rows, {4, 1, 17, 32});
     design.add(&DeltaRule::columns, {5, 1, 16, 33});
     design.add(&DeltaRule::state, {Values::kStatistical, Values::kExact, Values::kSmall});
-    for (const DeltaRule& rule : design.rows(is_channelwise ? "delta rule, channels" : "delta rule"))
+    size_t at = 0;
+    for (const DeltaRule& rule : design.rows(is_channelwise ? "delta rule, channels" : "delta rule")) {
       add_form(out, ETB_DTYPE_FLOAT32, delta_rule_form(rule));
+      const auto maker = [rule](const Sizes& sizes) {
+        DeltaRule now = rule;
+        now.batch = sizes[0];
+        return delta_rule_form(now);
+      };
+      if (at++ % 3 == 0)
+        add_dynamic_form(out, ETB_DTYPE_FLOAT32, maker, {rule.batch}, Moving::kFirst,
+                         static_cast<Order>(at / 3 % 3));
+    }
   }
 }
 
@@ -157,8 +167,16 @@ void add_hadamard(CaseList& out) {
                            {3, 64}, {2, 128}, {3, 28}, {2, 56}, {1, 2, 112}, {1, 1, 2, 512}};
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16})
     for (const Numbers& size : sizes)
-      for (const Values values : {Values::kStatistical, Values::kExact})
+      for (const Values values : {Values::kStatistical, Values::kExact}) {
         add_form(out, dtype, hadamard_form({dtype, size, {}}, values));
+        if (size.size() > 1 && values == Values::kStatistical)
+          add_dynamic_form(
+              out, dtype,
+              [=](const Sizes& now) {
+                return hadamard_form({dtype, now, {}}, values);
+              },
+              size, Moving::kFirst, static_cast<Order>(size.back() % 3));
+      }
 }
 
 struct Groups {

@@ -182,10 +182,15 @@ class GraphWriter {
   GraphWriter(CaseBuilder& builder, const DynamicForm& form, const OpForm& top)
       : builder_(builder), top_(top), specs_(builder, form) {}
 
-  void write(bool is_reference) {
-    const std::vector<TensorData> operands = add_operands();
-    if (is_reference)
-      for (const Derive& derive : top_.reference.constants) builder_.constant(derive(operands));
+  // Returns the data of constants; inputs have none.
+  std::vector<TensorData> write(bool is_reference) {
+    std::vector<TensorData> operands = add_operands();
+    write_nodes(is_reference);
+    return operands;
+  }
+
+ private:
+  void write_nodes(bool is_reference) {
     const std::vector<FormNode>& nodes = nodes_of(top_, is_reference);
     if (nodes.empty()) return add_op();
     std::vector<uint32_t> values;
@@ -204,8 +209,6 @@ class GraphWriter {
     if (outputs.empty()) builder_.output(last);
   }
 
- private:
-  // Returns the data of constants; inputs have none here.
   std::vector<TensorData> add_operands() {
     std::vector<TensorData> made(top_.operands.size());
     for (size_t i = 0; i < top_.operands.size(); ++i) {
@@ -250,10 +253,24 @@ class GraphWriter {
   uint32_t node_count_ = 0, result_count_ = 0;
 };
 
+// True if the results of a form are computed by formulas (compute_reference).
+bool has_formulas(const OpForm& form) { return !form.reference.constants.empty(); }
+
+// The results of one run by the formulas of its form.
+std::vector<TensorData> compute_results(const OpForm& now, std::vector<TensorData> constants,
+                                        const std::vector<TensorData>& inputs) {
+  size_t input = 0;
+  for (size_t i = 0; i < constants.size(); ++i)
+    if (!now.operands[i].is_constant) constants[i] = inputs[input++];
+  std::vector<TensorData> out;
+  for (const uint32_t at : now.reference.outputs) out.push_back(now.reference.constants[at](constants));
+  return out;
+}
+
 Result<BuiltCase> build_dynamic(const DynamicForm& form, Order order, std::string_view name) {
   const OpForm top = form.at(form.bounds());
   CaseBuilder builder(name);
-  GraphWriter(builder, form, top).write(false);
+  const std::vector<TensorData> constants = GraphWriter(builder, form, top).write(false);
   ETB_ASSIGN(BuiltCase built, builder.finish(top.error_model));
   built.widen_integers = top.widen_integers;
   built.runs.clear();
@@ -263,8 +280,9 @@ Result<BuiltCase> build_dynamic(const DynamicForm& form, Order order, std::strin
     for (size_t i = 0; i < now.operands.size(); ++i)
       if (!now.operands[i].is_constant)
         inputs.push_back(make_data(now.operands[i], static_cast<uint32_t>(i), builder.random()));
+    if (has_formulas(now)) built.references.push_back(compute_results(now, constants, inputs));
   }
-  if (top.reference.nodes.empty()) return built;
+  if (top.reference.nodes.empty() || has_formulas(top)) return built;
   CaseBuilder parts(name);  // the same random numbers, so the same constants
   GraphWriter(parts, form, top).write(true);
   ETB_ASSIGN(BuiltCase reference, parts.finish({}));
@@ -295,6 +313,8 @@ bool add_dynamic_form(CaseList& out, etb_dtype dtype, const Maker& maker, const 
   auto form = std::make_shared<DynamicForm>(
       DynamicForm{maker, sizes, moving_dims(moving, sizes.size()), order == Order::kWithZero ? 0 : 1});
   const OpForm top = form->at(form->bounds());
+  // Constants of the reference that are no results of formulas depend on sizes in ways that nothing here knows.
+  if (has_formulas(top) && top.reference.outputs.size() != top.reference.constants.size()) return false;
   for (const int64_t least : {form->min, int64_t{1}, int64_t{2}})
     if (!differ_in_sizes(top, form->at(std::vector<int64_t>(form->dims.size(), least)))) return false;
   out.add({dynamic_name(*form, top, dtype, order), top.op, dtype,
