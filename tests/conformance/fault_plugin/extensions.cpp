@@ -6,6 +6,7 @@
 
 #include "etb/cpp/fail.hpp"
 #include "etb/ext/draft/buffer.h"
+#include "etb/ext/draft/cache.h"
 #include "tests/conformance/fault_plugin/broken_function.hpp"
 #include "tests/conformance/fault_plugin/digest.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
@@ -107,6 +108,21 @@ etb_status ETB_CALL load(etb_context* context, etb_bytes bytes, etb_error* error
 }
 
 }  // namespace
+
+void read_cache(const etb::Host& host) {
+  constexpr uint32_t kNumber = 0x4d554e21;
+  const auto* const cache = host.service<etb_cache_service>(ETB_SERVICE_CACHE);
+  if (cache == nullptr) return;
+  etb_payload_view view{};
+  view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+  if (cache->get(cache->ctx, {"number", 6}, &view, nullptr) != ETB_OK) {
+    (void)cache->put(cache->ctx, {"number", 6}, {&kNumber, sizeof(kNumber)}, nullptr);
+    return;
+  }
+  has_another_number =
+      view.nbytes != sizeof(kNumber) || std::memcmp(view.data, &kNumber, sizeof(kNumber)) != 0;
+  if (view.release != nullptr) view.release(view.release_ctx);
+}
 
 const void* Plugin::get_extension(uint32_t object_kind, std::string_view id) const {
   if (has_fault(37)) return &partition_count;

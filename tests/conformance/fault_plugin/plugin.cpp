@@ -27,6 +27,7 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   if (kVariant == 5) ::usleep(300000);
   if (kVariant == 6) ::usleep(2000000);
   use_resources_of_init();
+  if (has_fault(402)) read_cache(host);
   static int instances = 0;
   Plugin made;
   made.threads = options.get_i64("threads");
