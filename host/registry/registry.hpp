@@ -80,6 +80,8 @@ class Registry {
   [[nodiscard]] Result<std::shared_ptr<const PluginContext>> initialise(
       const PluginEntry& entry, std::span<const etb_option> options = {});
 
+  bool has_layers() const noexcept { return !layers_.empty(); }
+
   // Options that this registry loads with; for probe_plugin.
   const LoadOptions& load_options() const noexcept { return load_options_; }
 

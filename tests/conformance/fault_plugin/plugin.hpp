@@ -103,6 +103,9 @@ inline bool has_another_number = false;
 // Adds the optional functions that the base does not have: dry_check, estimate, execute_async.
 void add_optional_functions(Tables& tables);
 
+// Makes execute accept memory of buffer/1 (extensions.cpp).
+void accept_buffers(Tables& tables);
+
 // Faults of the boundary: other functions in the tables.
 void wrap_tables(Tables& tables);
 
