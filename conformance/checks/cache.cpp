@@ -70,7 +70,7 @@ class SuiteCache {
     if (self.damage_ == Damage::kRefused) return ETB_ACCESS_FAILED;
     std::string value;
     if (!self.find(text_of(key), value)) return ETB_NOT_FOUND;
-    // Of exactly this size, so that a read past its end is one. Freed by release, or with the process.
+    // Memory of exactly this size, so that a read past its end is one. Freed by release, or with the process.
     auto* const copy = static_cast<char*>(std::aligned_alloc(16, (value.size() / 16 + 1) * 16));
     std::memcpy(copy, value.data(), value.size());
     out->data = value.empty() ? nullptr : copy;

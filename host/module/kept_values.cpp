@@ -49,7 +49,7 @@ class Uses {
           return false;
       }
     }
-    // What no instruction writes may be another name of memory that one does.
+    // A value that no instruction writes may be another name of memory that one does.
     std::set_difference(read_.begin(), read_.end(), written_.begin(), written_.end(),
                         std::back_inserter(only_read_));
     return true;

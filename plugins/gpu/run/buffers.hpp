@@ -25,7 +25,7 @@ class Buffers {
 
  private:
   using Device = typename Api::Device;
-  // What an etb_buffer is. Members are declared in order of life.
+  // The object of an etb_buffer. Members are declared in order of life.
   struct Object {
     etb_buffer_desc lender = {};  // of imported memory; released last
     std::shared_ptr<Device> device;
