@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "conformance/cases/values.hpp"
 #include "conformance/checks/groups.hpp"
 #include "etb/ext/draft/cache.h"
 
