@@ -150,7 +150,7 @@ void Device::save_program(const gpu::KernelCache& cache, const format::Sha256& k
     cache.put(key, bytes);
 }
 
-Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const gpu::KernelCache& cache) const {
+Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const gpu::KernelCache& cache) {
   const KernelSource source = kernel_source(kernel);
   const std::string options = build_options(source.macros);
   std::vector<const char*> texts;
@@ -171,7 +171,7 @@ Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const gpu::KernelC
                                                         texts.data(), sizes.data(), &result));
   ETB_TRY(from_cl(result, "clCreateProgramWithSource"));
   ETB_TRY(build(made, options));
-  save_program(cache, digest, made);
+  if (cache.is_there()) unsaved_.emplace_back(gpu::index_of(kernel), digest);
   return made;
 }
 
@@ -226,7 +226,16 @@ Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
   const gpu::KernelCache cache(host);
   for (const gpu::Dispatch& dispatch : plan.dispatches) ETB_TRY(build_program(dispatch.kernel, cache));
   const DriverScope scope;
-  return run_empty(plan);
+  ETB_TRY(run_empty(plan));
+  save_programs(cache);
+  return {};
+}
+
+// After the first run: a binary of PoCL has the code of the runs until then.
+void Device::save_programs(const gpu::KernelCache& cache) {
+  const std::lock_guard lock(programs_mutex_);
+  for (const auto& [index, key] : unsaved_) save_program(cache, key, programs_[index]);
+  unsaved_.clear();
 }
 
 // All counts are zero, so no kernel reads or writes the buffer.

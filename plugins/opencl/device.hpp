@@ -90,13 +90,16 @@ class Device {
   Result<std::byte*> map(const OwnedQueue& queue, const OwnedMemory& buffer, uint64_t nbytes) const;
   Status unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::byte* mapped) const;
   std::string build_options(const std::string& macros) const;
-  Result<OwnedProgram> make_program(gpu::Kernel kernel, const gpu::KernelCache& cache) const;
+  // Adds a program that was compiled from source to unsaved_.
+  Result<OwnedProgram> make_program(gpu::Kernel kernel, const gpu::KernelCache& cache);
   // Returns a program of a binary in the cache; nothing if there is none that the driver takes.
   OwnedProgram load_program(const gpu::KernelCache& cache, const format::Sha256& key,
                             const std::string& options) const;
   void save_program(const gpu::KernelCache& cache, const format::Sha256& key,
                     const OwnedProgram& program) const;
   Status build(const OwnedProgram& program, const std::string& options) const;
+  // Stores the binaries of programs that were compiled from source.
+  void save_programs(const gpu::KernelCache& cache);
   // Returns the work-items of a workgroup of the kernel.
   Result<size_t> find_group_size(gpu::Kernel kernel) const;
   // Builds the program of a kernel, unless it is there.
@@ -111,7 +114,8 @@ class Device {
   OwnedContext context_;
   std::array<OwnedProgram, gpu::kKernelCount> programs_;
   std::array<size_t, gpu::kKernelCount> group_sizes_ = {};
-  std::mutex programs_mutex_;  // locked while programs are built
+  std::vector<std::pair<uint32_t, format::Sha256>> unsaved_;  // index of the program, key of its binary
+  std::mutex programs_mutex_;                                 // locked while programs are built
   mutable std::atomic<bool> is_lost_{false};
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "etb/etbackend.h"
 #include "plugins/gpu/testing/graphs.hpp"
 #include "plugins/vulkan/device.hpp"
 
