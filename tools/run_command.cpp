@@ -112,6 +112,13 @@ Json to_json(const SearchedDelegates& delegates) {
   return list;
 }
 
+// Arguments of delegates, counted over all runs.
+Json to_json(const host::TransferCounts& counts) {
+  return {{"host_arguments", counts.host_arguments.load()},
+          {"host_bytes", counts.host_bytes.load()},
+          {"device_arguments", counts.device_arguments.load()}};
+}
+
 Json to_json(const Options& options, const Times& times, const SearchedDelegates& delegates,
              const std::vector<host::EValue>& outputs, const MethodInputs& inputs, const Session& session) {
   Json report{{"file", with_input_named(options.file, session)},
@@ -136,12 +143,13 @@ Json to_json(const Options& options, const Times& times, const SearchedDelegates
                     {"shape", std::vector<int64_t>(sizes.begin(), sizes.end())}});
   }
   report["outputs"] = std::move(list);
+  if (delegates.transfers() != nullptr) report["transfers"] = to_json(*delegates.transfers());
   if (!inputs.notes().empty()) report["notes"] = inputs.notes();
   return report;
 }
 
 void print_text(const Options& options, const Times& times, const std::vector<host::EValue>& outputs,
-                const MethodInputs& inputs, std::ostream& out) {
+                const MethodInputs& inputs, const host::TransferCounts* transfers, std::ostream& out) {
   for (const std::string& note : inputs.notes()) out << note << '\n';
   if (options.print_output != "none") {
     const bool shows_all = options.print_output == "all";
@@ -156,6 +164,11 @@ void print_text(const Options& options, const Times& times, const std::vector<ho
                        percentile(times.runs_us, 0.9));
   }
   out << "; peak " << nbytes_text(static_cast<uint64_t>(peak_rss_kb()) * 1024) << '\n';
+  if (transfers != nullptr && transfers->device_arguments != 0)
+    out << fmt::format(
+        "arguments of delegates: {} stayed in device memory, {} passed memory of the host ({})\n",
+        transfers->device_arguments.load(), transfers->host_arguments.load(),
+        nbytes_text(transfers->host_bytes));
 }
 
 // Opens a program. An archive is compiled first, to a file without a name that leaves nothing on the disk.
@@ -300,7 +313,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
                        .dump(2, ' ', true, Json::error_handler_t::replace)
                 << '\n';
   } else {
-    print_text(options, times, outputs, inputs,
+    print_text(options, times, outputs, inputs, delegates.transfers(),
                options.profile.profile == kStandardFile ? session.err : session.out);
   }
   return ExitCode::OK;

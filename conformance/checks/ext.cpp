@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/subject/first_device.hpp"
 #include "etb/ext/draft/buffer.h"
 #include "etb/ext/draft/resign.h"
 #include "etb/ext/draft/state.h"
@@ -16,37 +17,6 @@ namespace {
 const void* find_extension(Subject& subject, uint32_t kind, void* object, const char* id) {
   return subject.table().get_extension(subject.handle(), kind, object, id);
 }
-
-// A device of the plugin, opened for a check.
-class FirstDevice {
- public:
-  explicit FirstDevice(Subject& subject) : subject_(subject) {
-    etb_error error = ETB_ERROR_INIT;
-    const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, this,
-                                  [](void* ctx, const etb_device_info* info) {
-                                    auto& self = *static_cast<FirstDevice*>(ctx);
-                                    if (!self.has_uuid_)
-                                      std::memcpy(self.uuid_, info->uuid, sizeof(self.uuid_));
-                                    self.has_uuid_ = true;
-                                    return etb_status{ETB_OK};
-                                  }};
-    (void)subject.table().device->enumerate(subject.handle(), &sink, &error);
-    if (has_uuid_) (void)subject.table().device->open(subject.handle(), uuid_, nullptr, 0, &handle_, &error);
-  }
-  ~FirstDevice() {
-    etb_error error = ETB_ERROR_INIT;
-    if (handle_ != nullptr) (void)subject_.table().device->close(handle_, &error);
-  }
-  FirstDevice(const FirstDevice&) = delete;
-  FirstDevice& operator=(const FirstDevice&) = delete;
-  etb_device* handle() const { return handle_; }
-
- private:
-  Subject& subject_;
-  uint8_t uuid_[16] = {};
-  bool has_uuid_ = false;
-  etb_device* handle_ = nullptr;
-};
 
 // Unknown ids are NULL for every kind of object; known ones are one table with all functions.
 void tables_are_complete(CheckContext& context) {

@@ -37,6 +37,8 @@ std::span<const Check> extension_checks();    // draft extensions
 std::span<const Check> named_data_checks();   // damaged named data and constants
 std::span<const Check> promise_checks();      // promises over time
 std::span<const Check> option_life_checks();  // the schema, and options of living objects
+std::span<const Check> device_memory_checks();  // runs in buffers of a device
+std::span<const Check> cache_checks();         // damaged entries of cache/1
 std::span<const Check> sink_checks();         // sinks that stop
 
 }  // namespace etb::conformance

@@ -39,6 +39,7 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
   args.layers = layers;
   args.services = {subject->log_.get(), subject->pool_.get(), nullptr};
   args.memory_cap_bytes = options.memory_cap_bytes;
+  args.application = options.application;
   args.plugin_dir = spec.entry.directory;
   args.options = options.init_options;
   ETB_ASSIGN(host::PluginContext context,

@@ -35,6 +35,7 @@ struct SubjectOptions {
   uint32_t worker_count = 1;  // workers of parallel/1
   uint64_t memory_cap_bytes = host::AccountedAllocator::kUnbounded;
   std::vector<etb_option> init_options = {};
+  const etb_host* application = nullptr;  // asked for services first; outlives the subject
   const etb_host* bare_host = nullptr;  // passed to the plugin unchanged: no layers, no other services
 };
 

@@ -71,12 +71,24 @@ Result<std::shared_ptr<const Device>> OpenDevices::open(const PluginContext& plu
     return make_error(Code::INVALID_ARGUMENT,
                       "device '" + wanted + "': " + std::to_string(found.size()) +
                           " devices of the plugin match, expected one: " + list_of(found));
+  return open_uuid(plugin, found[0].uuid, options);
+}
+
+Result<std::shared_ptr<const Device>> OpenDevices::open_only(const PluginContext& plugin) {
+  ETB_ASSIGN(const std::vector<Found> devices, all_devices(plugin));
+  if (devices.size() == 1) return open_uuid(plugin, devices[0].uuid, {});
+  return make_error(Code::NOT_FOUND,
+                    "the plugin has " + std::to_string(devices.size()) + " devices, expected one");
+}
+
+Result<std::shared_ptr<const Device>> OpenDevices::open_uuid(const PluginContext& plugin, const Uuid& wanted,
+                                                             std::span<const etb_option> options) {
   const std::lock_guard lock(mutex_);
   std::erase_if(devices_, [](const auto& item) { return item.second.expired(); });
-  std::weak_ptr<const Device>& known = devices_[{&plugin, found[0].uuid}];
+  std::weak_ptr<const Device>& known = devices_[{&plugin, wanted}];
   if (auto device = known.lock()) return device;
   uint8_t uuid[16];
-  std::memcpy(uuid, found[0].uuid.data(), sizeof uuid);
+  std::memcpy(uuid, wanted.data(), sizeof uuid);
   ETB_ASSIGN(Device opened, plugin.open_device(uuid, options));
   auto device = std::make_shared<const Device>(std::move(opened));
   known = device;

@@ -23,8 +23,14 @@ class OpenDevices {
                                                            const std::string& wanted,
                                                            std::span<const etb_option> options = {});
 
+  // Opens the device of a plugin that has one. NOT_FOUND for a plugin with another number of devices.
+  [[nodiscard]] Result<std::shared_ptr<const Device>> open_only(const PluginContext& plugin);
+
  private:
   using Uuid = std::array<uint8_t, 16>;
+
+  Result<std::shared_ptr<const Device>> open_uuid(const PluginContext& plugin, const Uuid& uuid,
+                                                  std::span<const etb_option> options);
 
   std::mutex mutex_;
   // By plugin, whose address is unique while a device of it is open.

@@ -185,8 +185,16 @@ Status PluginDelegate::read_requirements(std::span<const std::span<std::byte>> a
   ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
     if (met) met = staging_->require(req);
     if (met && (req.role & ETB_ROLE_INPUT) == 0) shared_inputs_[req.index] = req.may_alias_input;
+    accepts_device_memory_ = accepts_device_memory_ || req.kind_count != 0;
   }));
   return met;
+}
+
+Status PluginDelegate::use_device_memory(std::shared_ptr<const Device> device) {
+  values_.emplace(std::move(device), slots_.size());
+  return delegate_->query_io([&](const etb_io_req& req) {
+    values_->set_kinds((req.role & ETB_ROLE_INPUT) != 0 ? req.index : input_count_ + req.index, req);
+  });
 }
 
 Status PluginDelegate::prepare(std::span<EValue* const> arguments,
@@ -276,6 +284,16 @@ etb_status PluginDelegate::describe(const EValue& value, uint32_t argument, etb_
 
 etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_error* error) noexcept {
   ETB_CHECK(describe(value, argument, error));
+  if (const etb_buffer_desc* const buffer = values_ ? values_->find(argument) : nullptr; buffer != nullptr) {
+    tensors_[argument].buffer = buffer;
+    tensors_[argument].capacity_bytes = buffer->nbytes;
+    if (transfers_) ++transfers_->device_arguments;
+    return ETB_OK;
+  }
+  if (transfers_) {
+    ++transfers_->host_arguments;
+    transfers_->host_bytes += value.is_tensor() ? value.tensor().nbytes() : sizeof(int64_t);
+  }
   if (!value.is_tensor()) {
     int64_t& scalar = slots_[argument].scalar;
     scalar = value.to_int();
@@ -308,6 +326,8 @@ etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args)
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
     if (const etb_status status = bind(*run.arguments[i], i, run.error); status != ETB_OK) return status;
   }
+  if (values_)
+    if (const Status ready = values_->before_run(); !ready) return to_c(ready.error(), run.error);
   if (!staging_->save_padding(tensors_)) {
     return fail(run.error, ETB_NOT_SUPPORTED,
                 "an argument overlaps the padding of an output, and the method reserved no staging memory "
@@ -341,6 +361,8 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
 etb_status PluginDelegate::end_run(const Status& status, const DelegateRun& run) noexcept {
   staging_->restore_padding();
   if (!status) return to_c(status.error(), run.error);
+  if (values_)
+    if (const Status shown = values_->after_run(); !shown) return to_c(shown.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {
     ETB_CHECK(update_output(i, run.arguments[i]->tensor(), run.error));
   }
@@ -355,7 +377,8 @@ etb_status PluginDelegate::update_output(uint32_t argument, Tensor& output, etb_
     return fail(error, status, "delegate output %u: the plugin returned sizes that do not fit",
                 argument - input_count_);
   }
-  if (tensors_[argument].data != output.data() && output.nbytes() != 0)
+  if (tensors_[argument].buffer == nullptr && tensors_[argument].data != output.data() &&
+      output.nbytes() != 0)
     std::memcpy(output.data(), tensors_[argument].data, static_cast<size_t>(output.nbytes()));
   return ETB_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "host/delegates/argument_staging.hpp"
 #include "host/delegates/delegate_options.hpp"
+#include "host/delegates/device_values.hpp"
 #include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/plugin/delegate.hpp"
@@ -65,6 +66,12 @@ class PluginDelegate final : public MethodDelegate {
 
   etb_status execute(const DelegateRun& run) noexcept override;
   AsyncRuns* async_runs() noexcept override { return async_ ? &*async_ : nullptr; }
+  DeviceArguments* device_arguments() noexcept override { return values_ ? &*values_ : nullptr; }
+  // True if the plugin accepts device memory for an argument.
+  bool accepts_device_memory() const noexcept { return accepts_device_memory_; }
+  // Lets values stay on the delegate's device. Counts how arguments of runs are passed in `counts`.
+  Status use_device_memory(std::shared_ptr<const Device> device);
+  void count_transfers(std::shared_ptr<TransferCounts> counts) { transfers_ = std::move(counts); }
   DelegateOperands operands() const noexcept override { return {input_count_, shared_inputs_}; }
   DelegateMemory memory() const noexcept override { return memory_; }
   void destroy() noexcept override { delete this; }
@@ -120,6 +127,9 @@ class PluginDelegate final : public MethodDelegate {
   void* aligned_scratch_ = nullptr;
   uint64_t scratch_nbytes_ = 0;
   DelegateMemory memory_;
+  bool accepts_device_memory_ = false;
+  std::shared_ptr<TransferCounts> transfers_;
+  std::optional<DeviceValues> values_;
   std::optional<OverlappedRun> async_;
 };
 

@@ -80,8 +80,25 @@ Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
   }
   ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, options.device));
   auto copies = is_async_ ? std::make_shared<StagingMemory>() : staging_memory_of(request.named_data);
-  return PluginDelegate::make(selection.plugin, std::move(device), request, watchdog_, std::move(copies),
-                              specs, std::move(options), async_support_of(*selection.plugin));
+  ETB_ASSIGN(PluginDelegate* const made,
+             PluginDelegate::make(selection.plugin, device, request, watchdog_, std::move(copies), specs,
+                                  std::move(options), async_support_of(*selection.plugin)));
+  made->count_transfers(transfers_);
+  if (made->accepts_device_memory() && !registry_.has_layers())
+    use_device_memory(*made, *selection.plugin, std::move(device));
+  return made;
+}
+
+// Without it, values are copied through memory of the host. The device of a delegate without a choice is known if the plugin
+// has one.
+void PluginDelegates::use_device_memory(PluginDelegate& delegate, const PluginContext& plugin,
+                                        std::shared_ptr<const Device> device) {
+  if (device == nullptr) {
+    auto only = devices_.open_only(plugin);
+    if (!only) return;
+    device = *std::move(only);
+  }
+  (void)delegate.use_device_memory(std::move(device));
 }
 
 // One thread for each plugin: the runs of most devices take turns.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "host/delegates/delegate_options.hpp"
+#include "host/delegates/device_values.hpp"
 #include "host/delegates/open_devices.hpp"
 #include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
@@ -67,6 +68,9 @@ class PluginDelegates final : public DelegateResolver {
   // Returns the id of the plugin that is first in line for a delegate id, as far as manifests show it; "" if none is.
   std::string plugin_of(const std::string& backend_id) const;
 
+  // How arguments of all runs were passed to plugins.
+  const TransferCounts& transfers() const noexcept { return *transfers_; }
+
   // The latest kMaxDecisions decisions, one for each requested delegate, in order, failed ones included.
   static constexpr size_t kMaxDecisions = 4096;
   std::vector<std::shared_ptr<const Decision>> decisions() const;
@@ -75,6 +79,8 @@ class PluginDelegates final : public DelegateResolver {
   Result<Selection> select(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
   Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin,
                                                   std::span<const etb_option> options);
+  void use_device_memory(PluginDelegate& delegate, const PluginContext& plugin,
+                         std::shared_ptr<const Device> device);
   std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
   std::optional<AsyncSupport> async_support_of(const PluginContext& plugin);
 
@@ -91,6 +97,7 @@ class PluginDelegates final : public DelegateResolver {
   std::map<const PluginContext*, std::weak_ptr<DelegateThread>>
       threads_;  // for plugins without asynchronous runs
   OpenDevices devices_;
+  std::shared_ptr<TransferCounts> transfers_ = std::make_shared<TransferCounts>();
   RunWatchdog watchdog_;
 };
 

@@ -8,9 +8,10 @@ namespace {
 
 // Members are declared in order of life.
 struct StartedPlugin : PluginLife {
-  StartedPlugin(std::shared_ptr<PluginLife> keep, Chain tables, const StartArgs& args)
+  StartedPlugin(std::shared_ptr<PluginLife> keep, Chain tables, const StartArgs& args,
+                const etb_plugin_ident* ident)
       : library(std::move(keep)),
-        services(args.services, args.memory_cap_bytes, args.application),
+        services(args.services, args.memory_cap_bytes, args.application, ident),
         chain(std::move(tables)),
         record(services.table(), args.plugin_dir, args.host_flags, args.application) {
     for (const Layer& layer : args.layers)
@@ -34,7 +35,7 @@ struct StartedPlugin : PluginLife {
 Result<PluginContext> start_plugin(std::shared_ptr<PluginLife> library, const etb_plugin_table& table,
                                    const StartArgs& args) {
   ETB_ASSIGN(Chain chain, Chain::make(table, args.layers));
-  auto life = std::make_shared<StartedPlugin>(std::move(library), std::move(chain), args);
+  auto life = std::make_shared<StartedPlugin>(std::move(library), std::move(chain), args, table.ident);
   const StartedPlugin& started = *life;
   return PluginContext::make(life, started.chain.table(), started.record.host(), args.options);
 }

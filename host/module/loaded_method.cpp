@@ -63,6 +63,10 @@ Status LoadedMethod::load(const Program& program, const MethodMeta& meta,
   return {};
 }
 
+void LoadedMethod::keep_on_devices() {
+  if (tracer_ == nullptr || !tracer_->wants().values) kept_count_ = KeptValues::keep(method_);
+}
+
 Status LoadedMethod::allocate_outputs() {
   for (uint32_t i = 0; i < output_count(); ++i) {
     const auto output = meta().output(i);
@@ -128,6 +132,10 @@ std::vector<EValue> LoadedMethod::outputs() const {
 
 Status LoadedMethod::run(const RunLimits& limits) {
   ETB_TRY(check_inputs());
+  if (kept_count_ != 0 && tracer_ != nullptr && tracer_->wants().values) {
+    KeptValues::let_go(method_);
+    kept_count_ = 0;
+  }
   etb_error error;
   clear(error);
   has_run_ = true;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "host/module/kept_values.hpp"
 #include "host/module/method_memory.hpp"
 #include "host/module/overlapped_method.hpp"
 
@@ -24,6 +25,10 @@ class LoadedMethod {
                             std::span<const std::span<std::byte>> arenas, const MethodOptions& options);
   // Lets delegates go on while other instructions run, where the program allows it. Call it once, after load.
   void overlap() { overlapped_ = OverlappedMethod::make(method_); }
+  // Lets values that only delegates use stay in the memory of their devices. Call it once, after load.
+  void keep_on_devices();
+  // Number of these values.
+  uint32_t kept_count() const noexcept { return kept_count_; }
   // Allocates the outputs that the program leaves to the caller.
   [[nodiscard]] Status allocate_outputs();
   // Arenas for a method that shares none.
@@ -67,6 +72,7 @@ class LoadedMethod {
   std::vector<bool> inputs_seen_;
   size_t missing_input_count_ = 0;
   bool has_run_ = false;
+  uint32_t kept_count_ = 0;
   Method method_;
   std::unique_ptr<OverlappedMethod> overlapped_;  // NULL: instructions run one after another
 };

@@ -189,6 +189,7 @@ struct Module::State {
     if (arenas.spans.empty()) ETB_TRY(in_method(name, arenas.make(budget, arena_sizes(meta))));
     ETB_TRY(made->load(program(), meta, arenas.spans, method_options()));
     if (options.brings_outputs) ETB_TRY(made->allocate_outputs());
+    made->keep_on_devices();
     if (options.async) made->overlap();
     shared->rest();
     for (const OwnedDataFile& owned : data_files) owned.loader->rest();

@@ -9,6 +9,10 @@ Device::Core::~Core() {
   if (device != nullptr) plugin->table.device->close(device, nullptr);
 }
 
+const void* Device::find_extension(const char* id) const {
+  return core_->plugin->table.get_extension(core_->plugin->plugin, ETB_OBJECT_DEVICE, core_->device, id);
+}
+
 Status Device::query(const std::function<void(const etb_device_info&)>& put) const {
   auto put_one = [&put](const etb_device_info& info) -> etb_status {
     put(info);

@@ -13,6 +13,9 @@ class Device {
 
   etb_device* handle() const noexcept { return core_->device; }
 
+  // Returns an extension table for this device, or NULL.
+  const void* find_extension(const char* id) const;
+
   // Calls `put` with the device's present state. The info is valid during the call.
   [[nodiscard]] Status query(const std::function<void(const etb_device_info&)>& put) const;
 

@@ -71,16 +71,6 @@ std::optional<Sha256> read_record(int folder, const FileState& state, const std:
   return format::parse_hex<32>(std::string_view(*text).substr(description.size(), kDigestNbytes));
 }
 
-// Opens a folder; makes it, and up to `depth` - 1 above it, when they are missing.
-Result<FileDescriptor> provide_folder(const std::string& path, const TrustPolicy& trust, int depth) {
-  Result<FileDescriptor> found = open_trusted_directory(path, trust);
-  if (found || found.error().code != Code::NOT_FOUND || depth == 0) return found;
-  const size_t slash = path.rfind('/');
-  ETB_ASSIGN(const FileDescriptor above, provide_folder(path.substr(0, slash), trust, depth - 1));
-  ::mkdirat(above.get(), path.c_str() + slash + 1, 0700);
-  return open_trusted_directory(path, trust);
-}
-
 void remove_old_records(int folder) {
   constexpr size_t kNoLimit = 1 << 20;
   const Result<std::vector<std::string>> names = list_directory(folder, kSuffix, kNoLimit);
@@ -116,21 +106,15 @@ Result<Sha256> DigestRecords::digest_of(const FileBytes& file) const {
   ETB_ASSIGN(const Sha256 digest, sha256_of(file));
   ETB_ASSIGN(const FileState after, file_state(file.fd()));
   if (!is_old || after != state || file.nbytes() != state.nbytes) return digest;
-  if (const Result<FileDescriptor> folder = provide_folder(folder_, trust_, 3))
+  if (const Result<FileDescriptor> folder = provide_trusted_directory(folder_, trust_, 3))
     write_record(folder->get(), state, description + format::to_hex(digest) + '\n');
   return digest;
 }
 
 std::string digest_record_folder(
     const std::function<std::optional<std::string>(const char* name)>& environment) {
-  if (!environment) return {};
-  std::string cache = environment("XDG_CACHE_HOME").value_or("");
-  if (cache.empty() || cache[0] != '/') {
-    const std::string home = environment("HOME").value_or("");
-    if (home.empty() || home[0] != '/') return {};
-    cache = home + "/.cache";
-  }
-  return cache + "/etbackend/digests";
+  const std::string cache = environment ? user_cache_folder(environment) : "";
+  return cache.empty() ? "" : cache + "/digests";
 }
 
 }  // namespace etb::host

@@ -35,6 +35,15 @@ LoadOptions to_load_options(const RegistryOptions& options) {
   return out;
 }
 
+SharedServices to_services(const RegistryOptions& options, const LoadOptions& load) {
+  SharedServices out = options.services;
+  if (out.cache != nullptr || load.secure) return out;
+  const std::string folder =
+      options.plugin_cache ? *options.plugin_cache : plugin_cache_folder(options.environment);
+  if (!folder.empty()) out.cache = std::make_shared<DiskCache>(DiskCacheOptions{.folder = folder, .trust = load.trust});
+  return out;
+}
+
 std::vector<ProvidedId> split_provided(const char* text) {
   std::vector<ProvidedId> out;
   std::string_view rest = text == nullptr ? "" : text;
@@ -73,7 +82,7 @@ std::string cache_key(std::string_view name, const ResolveOptions& options) {
 
 Registry::Registry(const RegistryOptions& options)
     : load_options_(to_load_options(options)),
-      services_(options.services),
+      services_(to_services(options, load_options_)),
       memory_cap_bytes_(options.memory_cap_bytes),
       plugin_options_(options.plugin_options),
       layers_(options.layers) {

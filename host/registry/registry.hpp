@@ -35,6 +35,9 @@ struct RegistryOptions {
   // Keep digests of unchanged libraries in the user's cache folder, so that a later process need not hash them; see
   // digest_records.hpp. Never in secure mode, nor without `environment`.
   bool record_digests = true;
+  // The folder of cache/1 for all plugins; "" switches the service off. Not set: as plugin_cache_folder() finds it. Never in
+  // secure mode.
+  std::optional<std::string> plugin_cache;
   bool no_shadow = false;
   SealPolicy seal = SealPolicy::kForeignFilesystems;
   Platform platform = detect_platform();
@@ -76,6 +79,8 @@ class Registry {
   // any, with those of RegistryOptions.
   [[nodiscard]] Result<std::shared_ptr<const PluginContext>> initialise(
       const PluginEntry& entry, std::span<const etb_option> options = {});
+
+  bool has_layers() const noexcept { return !layers_.empty(); }
 
   // Options that this registry loads with; for probe_plugin.
   const LoadOptions& load_options() const noexcept { return load_options_; }

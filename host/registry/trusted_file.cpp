@@ -175,6 +175,27 @@ Result<FileDescriptor> open_trusted_directory(const std::string& path, const Tru
   return readable;
 }
 
+Result<FileDescriptor> provide_trusted_directory(const std::string& path, const TrustPolicy& policy,
+                                                 int depth) {
+  Result<FileDescriptor> found = open_trusted_directory(path, policy);
+  if (found || found.error().code != Code::NOT_FOUND || depth == 0) return found;
+  const size_t slash = path.rfind('/');
+  ETB_ASSIGN(const FileDescriptor above, provide_trusted_directory(path.substr(0, slash), policy, depth - 1));
+  ::mkdirat(above.get(), path.c_str() + slash + 1, 0700);
+  return open_trusted_directory(path, policy);
+}
+
+std::string user_cache_folder(
+    const std::function<std::optional<std::string>(const char* name)>& environment) {
+  std::string cache = environment("XDG_CACHE_HOME").value_or("");
+  if (cache.empty() || cache[0] != '/') {
+    const std::string home = environment("HOME").value_or("");
+    if (home.empty() || home[0] != '/') return {};
+    cache = home + "/.cache";
+  }
+  return cache + "/etbackend";
+}
+
 Result<SystemFile> open_system_file(const std::string& path, const TrustPolicy& policy) {
   if (path.empty() || path[0] != '/' || has_nul(path))
     return make_error(Code::INVALID_ARGUMENT, in_quotes(path) + ": not an absolute path");

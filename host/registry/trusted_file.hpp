@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,15 @@ struct TrustPolicy {
 // Opens a folder by absolute path. Follows symbolic links on the way if they are trusted themselves.
 [[nodiscard]] Result<FileDescriptor> open_trusted_directory(const std::string& path,
                                                             const TrustPolicy& policy);
+
+// The same; makes the folder, and up to `depth` - 1 above it, when they are missing. Only this user can use them.
+[[nodiscard]] Result<FileDescriptor> provide_trusted_directory(const std::string& path,
+                                                               const TrustPolicy& policy, int depth);
+
+// The folder for files that can be made again: "etbackend" beneath XDG_CACHE_HOME or ~/.cache; "" when neither is an absolute
+// path. `environment` reads a variable.
+std::string user_cache_folder(
+    const std::function<std::optional<std::string>(const char* name)>& environment);
 
 // Opens a regular file beneath a trusted folder, by a path without "..". Follows no symbolic link.
 [[nodiscard]] Result<FileDescriptor> open_trusted_file(int directory, std::string_view relative_path,

@@ -73,6 +73,28 @@ class AsyncRuns {
   ~AsyncRuns() = default;
 };
 
+// Arguments of one delegate that may stay in the memory of its device from one run to another delegate's run.
+// [serial:delegate]
+class DeviceArguments {
+ public:
+  struct Reader {
+    DeviceArguments* delegate;
+    uint32_t argument;
+  };
+  // Gives an output, and the inputs of other delegates that are the same value, memory of a device of so many bytes. From then
+  // on their tensors of the host have sizes only. An error changes nothing: the delegates have no memory in common.
+  virtual etb_status keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
+                          etb_error* error) noexcept = 0;
+  // Uses memory of the host for all arguments again.
+  virtual void let_go() noexcept = 0;
+
+ protected:
+  DeviceArguments() noexcept = default;
+  DeviceArguments(const DeviceArguments&) = default;
+  DeviceArguments& operator=(const DeviceArguments&) = default;
+  ~DeviceArguments() = default;
+};
+
 // One delegate made ready for one method. `execute` never runs twice at the same time, nor beside a started run.
 class MethodDelegate {
  public:
@@ -80,8 +102,9 @@ class MethodDelegate {
   virtual etb_status execute(const DelegateRun& run) noexcept = 0;
   virtual DelegateOperands operands() const noexcept { return {}; }
   virtual DelegateMemory memory() const noexcept { return {}; }
-  virtual void destroy() noexcept = 0;                          // called once
-  virtual AsyncRuns* async_runs() noexcept { return nullptr; }  // null: it has none
+  virtual void destroy() noexcept = 0;                                      // called once
+  virtual AsyncRuns* async_runs() noexcept { return nullptr; }              // null: it has none
+  virtual DeviceArguments* device_arguments() noexcept { return nullptr; }  // null: it has none
 
  protected:
   MethodDelegate() noexcept = default;

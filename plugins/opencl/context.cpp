@@ -13,7 +13,7 @@ constexpr size_t kDispatchesPerPoll = 8;
 }  // namespace
 
 OpenclContext::OpenclContext(const OpenclDelegate& delegate)
-    : GpuContext(delegate.state().plan),
+    : GpuContext(delegate.state().plan, OpenclApi::kBufferKind),
       state_(delegate.state()),
       cl_(state_.device->functions()),
       created_(create()) {}
@@ -41,6 +41,15 @@ const OwnedMemory& OpenclContext::buffer_of(const gpu::Location& location) const
                                                    : state_.constants;
 }
 
+Status OpenclContext::bind_memory() {
+  for (uint32_t value = 0; value < parts_.size(); ++value)
+    if (const gpu::ExternalBuffer* const given = external(value); given != nullptr && given->offset != 0)
+      return make_error(Code::INVALID_ARGUMENT,
+                        "a buffer at offset " + std::to_string(given->offset) + ", expected 0");
+  for (BoundKernel& bound : kernels_) bound.has_memory = false;
+  return {};
+}
+
 Status OpenclContext::prepare(bool has_changed) {
   ETB_TRY(state_.device->check_process());
   if (has_changed) is_prepared_ = false;
@@ -57,10 +66,13 @@ Status OpenclContext::set_arguments(size_t index) {
   if (is_new) {
     ETB_ASSIGN(bound.handle, state_.device->make_kernel(dispatch.kernel));
     bound.kernel = dispatch.kernel;
+  }
+  if (is_new || !bound.has_memory) {
     for (uint32_t b = 0; b < dispatch.binding_count; ++b) {
-      const cl_mem part = parts_[dispatch.bindings[b]].get();
+      const cl_mem part = memory_of(dispatch.bindings[b]);
       ETB_TRY(from_cl(cl_.SetKernelArg(bound.handle.get(), b, sizeof(part), &part), "clSetKernelArg"));
     }
+    bound.has_memory = true;
   }
   return state_.device->set_push(bound.handle, dispatch);
 }
@@ -108,7 +120,7 @@ Result<std::byte*> OpenclContext::run_one(size_t index, bool is_wanted) {
   const uint32_t value = dispatches()[index].written();
   if (!is_wanted) return copy_.data();
   copy_.resize(location(value).nbytes);
-  ETB_TRY(from_cl(cl_.EnqueueReadBuffer(queue().get(), parts_[value].get(), CL_TRUE, 0, copy_.size(),
+  ETB_TRY(from_cl(cl_.EnqueueReadBuffer(queue().get(), memory_of(value), CL_TRUE, 0, copy_.size(),
                                         copy_.data(), 0, nullptr, nullptr),
                   "clEnqueueReadBuffer"));
   return copy_.data();

@@ -21,6 +21,7 @@ struct OpenclApi {
   using Device = opencl::Device;
   using Context = OpenclContext;
   static constexpr const char* kName = "opencl";
+  static constexpr const char* kBufferKind = "opencl.mem";
   static constexpr const char* kNoDevice =
       "no usable OpenCL device\nhint: install a driver (Debian: pocl-opencl-icd has one for every machine)";
 };
@@ -34,6 +35,7 @@ class OpenclContext : public gpu::GpuContext {
 
  private:
   Status created() const override { return created_; }
+  Status bind_memory() override;
   Status prepare(bool has_changed) override;
   Status write(uint64_t offset, std::span<const std::byte> bytes) override;
   Status read(uint64_t offset, std::span<std::byte> bytes) override;
@@ -47,6 +49,10 @@ class OpenclContext : public gpu::GpuContext {
   Status set_arguments(size_t index);
   Status enqueue(size_t index);
   Status enqueue_all(const Run& run);
+  cl_mem memory_of(uint32_t value) const {
+    const gpu::ExternalBuffer* const given = external(value);
+    return given != nullptr ? static_cast<cl_mem>(given->handle) : parts_[value].get();
+  }
   const OwnedMemory& buffer_of(const gpu::Location& location) const;
   const OwnedQueue& queue() const { return is_timed_ ? timed_queue_ : queue_; }
   void release_events();
@@ -58,6 +64,7 @@ class OpenclContext : public gpu::GpuContext {
   struct BoundKernel {
     OwnedKernel handle;
     gpu::Kernel kernel = gpu::Kernel::kCopy;
+    bool has_memory = false;  // its buffers are those of the present run
   };
   std::vector<BoundKernel> kernels_;  // by dispatch
   OwnedQueue queue_;

@@ -124,7 +124,7 @@ Status Device::build(const OwnedProgram& program, const std::string& options) co
   return built;
 }
 
-OwnedProgram Device::load_program(const ProgramCache& cache, const format::Sha256& key,
+OwnedProgram Device::load_program(const gpu::KernelCache& cache, const format::Sha256& key,
                                   const std::string& options) const {
   const auto found = cache.find(key);
   if (!found) return {};
@@ -137,20 +137,20 @@ OwnedProgram Device::load_program(const ProgramCache& cache, const format::Sha25
   return made;
 }
 
-void Device::save_program(const ProgramCache& cache, const format::Sha256& key,
+void Device::save_program(const gpu::KernelCache& cache, const format::Sha256& key,
                           const OwnedProgram& program) const {
   size_t nbytes = 0;
   if (!cache.is_there() || functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(nbytes),
                                                       &nbytes, nullptr) != CL_SUCCESS)
     return;
-  std::vector<unsigned char> bytes(nbytes);
-  unsigned char* to = bytes.data();
+  std::vector<std::byte> bytes(nbytes);
+  auto* to = reinterpret_cast<unsigned char*>(bytes.data());
   if (functions().GetProgramInfo(program.get(), CL_PROGRAM_BINARIES, sizeof(to), static_cast<void*>(&to),
                                  nullptr) == CL_SUCCESS)
     cache.put(key, bytes);
 }
 
-Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const ProgramCache& cache) const {
+Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const gpu::KernelCache& cache) {
   const KernelSource source = kernel_source(kernel);
   const std::string options = build_options(source.macros);
   std::vector<const char*> texts;
@@ -171,12 +171,12 @@ Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const ProgramCache
                                                         texts.data(), sizes.data(), &result));
   ETB_TRY(from_cl(result, "clCreateProgramWithSource"));
   ETB_TRY(build(made, options));
-  save_program(cache, digest, made);
+  if (cache.is_there()) unsaved_.emplace_back(gpu::index_of(kernel), digest);
   return made;
 }
 
 Result<OwnedKernel> Device::make_kernel(gpu::Kernel kernel) {
-  ETB_TRY(build_program(kernel, ProgramCache(Host())));
+  ETB_TRY(build_program(kernel, gpu::KernelCache(Host())));
   return create_kernel(kernel);
 }
 
@@ -205,7 +205,7 @@ Result<size_t> Device::find_group_size(gpu::Kernel kernel) const {
   return std::min({wanted, allowed, facts_.max_group_size});
 }
 
-Status Device::build_program(gpu::Kernel kernel, const ProgramCache& cache) {
+Status Device::build_program(gpu::Kernel kernel, const gpu::KernelCache& cache) {
   const std::lock_guard lock(programs_mutex_);
   const uint32_t index = gpu::index_of(kernel);
   if (group_sizes_[index] != 0) return {};
@@ -223,10 +223,19 @@ Status Device::build_program(gpu::Kernel kernel, const ProgramCache& cache) {
 }
 
 Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
-  const ProgramCache cache(host);
+  const gpu::KernelCache cache(host);
   for (const gpu::Dispatch& dispatch : plan.dispatches) ETB_TRY(build_program(dispatch.kernel, cache));
   const DriverScope scope;
-  return run_empty(plan);
+  ETB_TRY(run_empty(plan));
+  save_programs(cache);
+  return {};
+}
+
+// After the first run: a binary of PoCL has the code of the runs until then.
+void Device::save_programs(const gpu::KernelCache& cache) {
+  const std::lock_guard lock(programs_mutex_);
+  for (const auto& [index, key] : unsaved_) save_program(cache, key, programs_[index]);
+  unsaved_.clear();
 }
 
 // All counts are zero, so no kernel reads or writes the buffer.

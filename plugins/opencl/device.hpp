@@ -8,15 +8,25 @@
 #include <mutex>
 
 #include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/run/kernel_cache.hpp"
 #include "plugins/gpu/run/opened_process.hpp"
 #include "plugins/opencl/instance.hpp"
-#include "plugins/opencl/program_cache.hpp"
 
 namespace etb::opencl {
+
+// Memory that the host passes to several delegates (buffer/1). Declared in order of life.
+struct SharedMemory {
+  std::unique_ptr<std::byte, gpu::FreeMemory> own;  // host memory that the buffer uses
+  OwnedMemory buffer;
+  OwnedQueue queue;           // for sync, if the host can use it
+  std::byte* host = nullptr;  // NULL: the host cannot use it
+  uint64_t nbytes = 0;
+};
 
 class Device {
  public:
   using Buffer = OwnedMemory;
+  using SharedMemory = opencl::SharedMemory;
 
   // Returns the device of the process, opened the first time.
   [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
@@ -43,6 +53,12 @@ class Device {
   }
 
   [[nodiscard]] Result<OwnedMemory> make_buffer(uint64_t nbytes) const;
+  // Memory for buffer/1 (shared_memory.cpp); `is_for_host`: with an address for the host, that other devices can import.
+  [[nodiscard]] Result<SharedMemory> share(uint64_t nbytes, bool is_for_host) const;
+  [[nodiscard]] Result<SharedMemory> import_host(std::byte* data, uint64_t nbytes) const;
+  // Makes writes of the host visible to the device, or the other way round.
+  [[nodiscard]] Status sync_shared(const SharedMemory& memory, bool is_write) const;
+  static void* handle_of(const SharedMemory& memory) { return memory.buffer.get(); }
   // Returns the part of a buffer that a value has, so that no kernel can write outside of it.
   [[nodiscard]] Result<OwnedMemory> make_part(const OwnedMemory& buffer, const gpu::Location& location) const;
   [[nodiscard]] Result<OwnedQueue> make_queue(bool is_timed) const;
@@ -74,16 +90,20 @@ class Device {
   Result<std::byte*> map(const OwnedQueue& queue, const OwnedMemory& buffer, uint64_t nbytes) const;
   Status unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::byte* mapped) const;
   std::string build_options(const std::string& macros) const;
-  Result<OwnedProgram> make_program(gpu::Kernel kernel, const ProgramCache& cache) const;
+  // Adds a program that was compiled from source to unsaved_.
+  Result<OwnedProgram> make_program(gpu::Kernel kernel, const gpu::KernelCache& cache);
   // Returns a program of a binary in the cache; nothing if there is none that the driver takes.
-  OwnedProgram load_program(const ProgramCache& cache, const format::Sha256& key,
+  OwnedProgram load_program(const gpu::KernelCache& cache, const format::Sha256& key,
                             const std::string& options) const;
-  void save_program(const ProgramCache& cache, const format::Sha256& key, const OwnedProgram& program) const;
+  void save_program(const gpu::KernelCache& cache, const format::Sha256& key,
+                    const OwnedProgram& program) const;
   Status build(const OwnedProgram& program, const std::string& options) const;
+  // Stores the binaries of programs that were compiled from source.
+  void save_programs(const gpu::KernelCache& cache);
   // Returns the work-items of a workgroup of the kernel.
   Result<size_t> find_group_size(gpu::Kernel kernel) const;
   // Builds the program of a kernel, unless it is there.
-  Status build_program(gpu::Kernel kernel, const ProgramCache& cache);
+  Status build_program(gpu::Kernel kernel, const gpu::KernelCache& cache);
   Result<OwnedKernel> create_kernel(gpu::Kernel kernel) const;
   // Runs the plan's kernels with arguments that let them return at once.
   Status run_empty(const gpu::ExecutionPlan& plan) const;
@@ -94,7 +114,8 @@ class Device {
   OwnedContext context_;
   std::array<OwnedProgram, gpu::kKernelCount> programs_;
   std::array<size_t, gpu::kKernelCount> group_sizes_ = {};
-  std::mutex programs_mutex_;  // locked while programs are built
+  std::vector<std::pair<uint32_t, format::Sha256>> unsaved_;  // index of the program, key of its binary
+  std::mutex programs_mutex_;                                 // locked while programs are built
   mutable std::atomic<bool> is_lost_{false};
 };
 

@@ -7,7 +7,9 @@
 namespace etb::vulkan {
 
 VulkanContext::VulkanContext(const VulkanDelegate& delegate)
-    : GpuContext(delegate.state().plan), state_(delegate.state()), created_(create()) {}
+    : GpuContext(delegate.state().plan, VulkanApi::kBufferKind),
+      state_(delegate.state()),
+      created_(create()) {}
 
 Status VulkanContext::create() {
   const Device& device = *state_.device;
@@ -58,10 +60,32 @@ Status VulkanContext::create_descriptors() {
 
 Status VulkanContext::create_views(uint32_t value) {
   if (views_[value][0].get() != VK_NULL_HANDLE) return {};
-  const gpu::Location& location = state_.plan.memory.locations[value];
-  ETB_ASSIGN(views_[value][0], state_.device->make_view(buffer_of(location), location, 1));
-  ETB_ASSIGN(views_[value][1], state_.device->make_view(buffer_of(location), location, 4));
+  const VkDescriptorBufferInfo range = place_of(value).range;
+  ETB_ASSIGN(views_[value][0], state_.device->make_view(range.buffer, range.offset, range.range, 1));
+  ETB_ASSIGN(views_[value][1], state_.device->make_view(range.buffer, range.offset, range.range, 4));
   return {};
+}
+
+// Views of memory that is no longer bound stay until the context ends, except for those of inputs and outputs.
+Status VulkanContext::bind_memory() {
+  is_recorded_ = false;
+  for (uint32_t value = 0; value < views_.size(); ++value) {
+    if (location(value).memory != gpu::Memory::kTransfer || views_[value][0].get() == VK_NULL_HANDLE)
+      continue;
+    views_[value] = {};
+    ETB_TRY(create_views(value));
+  }
+  for (size_t i = 0; i < sets_.size(); ++i) write_descriptors(i);
+  return {};
+}
+
+VulkanContext::Place VulkanContext::place_of(uint32_t value) const {
+  if (const gpu::ExternalBuffer* const given = external(value))
+    return {{reinterpret_cast<VkBuffer>(given->handle), given->offset, given->nbytes}, nullptr};
+  const gpu::Location& where = location(value);
+  const Buffer& buffer = buffer_of(where);
+  return {{buffer.buffer.get(), where.offset, where.nbytes},
+          where.memory == gpu::Memory::kTransfer ? buffer.mapped + where.offset : nullptr};
 }
 
 const Buffer& VulkanContext::buffer_of(const gpu::Location& location) const {
@@ -79,8 +103,7 @@ void VulkanContext::write_descriptors(size_t index) {
   const gpu::TexelBindings texels = gpu::texels_of(dispatch.kernel);
   bound_[index] = dispatch.kernel;
   for (uint32_t b = 0; b < dispatch.binding_count; ++b) {
-    const gpu::Location& location = state_.plan.memory.locations[dispatch.bindings[b]];
-    buffers[b] = {buffer_of(location).buffer.get(), location.offset, location.nbytes};
+    buffers[b] = place_of(dispatch.bindings[b]).range;
     writes[b].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     writes[b].dstSet = sets_[index];
     writes[b].dstBinding = b;
@@ -119,6 +142,10 @@ Status VulkanContext::record() {
       vk.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, timestamps_.get(),
                            static_cast<uint32_t>(index));
   };
+  // Another delegate of the queue may have written it, or read it before this one writes.
+  if (has_externals())
+    vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
   if (is_timed_)
     vk.CmdResetQueryPool(commands_, timestamps_.get(), 0, static_cast<uint32_t>(times_ns_.size()));
   stamp(0);
@@ -153,9 +180,9 @@ Status VulkanContext::record_for_values(size_t index, bool is_copied) {
                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
                         nullptr, 0, nullptr);
   if (is_copied) {
-    const gpu::Location& location = state_.plan.memory.locations[dispatches()[index].written()];
-    const VkBufferCopy region{location.offset, 0, location.nbytes};
-    vk.CmdCopyBuffer(commands_, buffer_of(location).buffer.get(), copy_.buffer.get(), 1, &region);
+    const VkDescriptorBufferInfo range = place_of(dispatches()[index].written()).range;
+    const VkBufferCopy region{range.offset, 0, range.range};
+    vk.CmdCopyBuffer(commands_, range.buffer, copy_.buffer.get(), 1, &region);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
     vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
@@ -166,8 +193,8 @@ Status VulkanContext::record_for_values(size_t index, bool is_copied) {
 
 Result<std::byte*> VulkanContext::run_one(size_t index, bool is_wanted) {
   is_recorded_ = false;
-  const gpu::Location& result = location(dispatches()[index].written());
-  const bool is_mapped = result.memory == gpu::Memory::kTransfer;
+  std::byte* const mapped = place_of(dispatches()[index].written()).mapped;
+  const bool is_mapped = mapped != nullptr;
   if (is_wanted && copy_.mapped == nullptr) {
     uint64_t nbytes = 0;
     for (const gpu::Dispatch& dispatch : dispatches())
@@ -176,7 +203,7 @@ Result<std::byte*> VulkanContext::run_one(size_t index, bool is_wanted) {
   }
   ETB_TRY(record_for_values(index, is_wanted && !is_mapped));
   ETB_TRY(state_.device->run(commands_, fence_.get()));
-  return is_mapped ? transfer_.mapped + result.offset : copy_.mapped;
+  return is_mapped ? mapped : copy_.mapped;
 }
 
 void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorSet set) const {

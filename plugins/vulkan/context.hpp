@@ -22,6 +22,7 @@ struct VulkanApi {
   using Device = vulkan::Device;
   using Context = VulkanContext;
   static constexpr const char* kName = "vulkan";
+  static constexpr const char* kBufferKind = "vulkan.buffer";
   static constexpr const char* kNoDevice =
       "no usable Vulkan device\nhint: install a driver (Debian: mesa-vulkan-drivers has one for every "
       "machine)";
@@ -35,6 +36,7 @@ class VulkanContext : public gpu::GpuContext {
 
  private:
   Status created() const override { return created_; }
+  Status bind_memory() override;
   Status prepare(bool has_changed) override;
   Status write(uint64_t offset, std::span<const std::byte> bytes) override;
   Status read(uint64_t offset, std::span<std::byte> bytes) override;
@@ -48,6 +50,12 @@ class VulkanContext : public gpu::GpuContext {
   // Creates the views of a value that kernels may read as texels.
   Status create_views(uint32_t value);
   const Buffer& buffer_of(const gpu::Location& location) const;
+  // The bytes of a value, and their address for the host, or NULL.
+  struct Place {
+    VkDescriptorBufferInfo range;
+    std::byte* mapped;
+  };
+  Place place_of(uint32_t value) const;
   void write_descriptors(size_t index);
   // With a time stamp before the first dispatch and one after each, if is_timed_.
   Status record();

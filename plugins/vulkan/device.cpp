@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plugins/vulkan/kernel_code.hpp"
+#include "plugins/vulkan/pipeline_cache.hpp"
 
 namespace etb::vulkan {
 
@@ -40,13 +41,15 @@ Status Device::create() {
   queue.pQueuePriorities = &priority;
   VkPhysicalDeviceFeatures features{};
   features.robustBufferAccess = facts_.has_robust_access ? VK_TRUE : VK_FALSE;
-  const char* const extension = VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME;
+  std::vector<const char*> extensions;
+  if (facts_.needs_float_controls) extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+  if (facts_.host_import_alignment != 0) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   auto info = vk_struct<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   info.pEnabledFeatures = &features;
-  info.enabledExtensionCount = facts_.needs_float_controls ? 1 : 0;
-  info.ppEnabledExtensionNames = &extension;
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   ETB_TRY(from_vk(vk.CreateDevice(facts_.handle, &info, nullptr, &handle_), "vkCreateDevice"));
 #define ETB_VK_INSTANCE(name)
 #define ETB_VK_DEVICE(name) \
@@ -93,6 +96,7 @@ Status Device::create_layouts() {
 Device::~Device() {
   if (handle_ == VK_NULL_HANDLE) return;
   for (const VkPipeline pipeline : pipelines_) functions_.DestroyPipeline(handle_, pipeline, nullptr);
+  functions_.DestroyPipelineCache(handle_, pipeline_cache_, nullptr);
   for (const auto& by_count : layouts_) {
     for (const Layouts& layouts : by_count) {
       functions_.DestroyPipelineLayout(handle_, layouts.pipeline, nullptr);
@@ -135,8 +139,7 @@ Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
   const std::shared_ptr<const Device> self = shared_from_this();
   auto info = vk_struct<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = std::max<uint64_t>(nbytes, 16);
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
-               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = kBufferUsage;
   VkBuffer handle = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateBuffer(handle_, &info, nullptr, &handle), "vkCreateBuffer"));
   Buffer made;
@@ -171,13 +174,13 @@ Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
   return made;
 }
 
-Result<OwnedBufferView> Device::make_view(const Buffer& buffer, const gpu::Location& location,
+Result<OwnedBufferView> Device::make_view(VkBuffer buffer, uint64_t offset, uint64_t nbytes,
                                           uint32_t floats) const {
   auto info = vk_struct<VkBufferViewCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO);
-  info.buffer = buffer.buffer.get();
+  info.buffer = buffer;
   info.format = floats == 4 ? VK_FORMAT_R32G32B32A32_SFLOAT : VK_FORMAT_R32_SFLOAT;
-  info.offset = location.offset;
-  info.range = location.nbytes;
+  info.offset = offset;
+  info.range = nbytes;
   VkBufferView view = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateBufferView(handle_, &info, nullptr, &view), "vkCreateBufferView"));
   return OwnedBufferView(shared_from_this(), view);
@@ -202,13 +205,43 @@ Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
   info.stage.pSpecializationInfo = &constants;
   info.layout = pipeline_layout(kernel);
   VkPipeline pipeline = VK_NULL_HANDLE;
-  ETB_TRY(note(functions_.CreateComputePipelines(handle_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+  ETB_TRY(note(functions_.CreateComputePipelines(handle_, pipeline_cache_, 1, &info, nullptr, &pipeline),
                "vkCreateComputePipelines"));
   return pipeline;
 }
 
-Status Device::prepare(const gpu::ExecutionPlan& plan, const Host&) {
+Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
   const std::lock_guard lock(pipelines_mutex_);
+  const gpu::KernelCache cache(host);
+  if (cache.is_there() && pipeline_cache_ == VK_NULL_HANDLE) load_pipelines(cache);
+  bool has_new = false;
+  ETB_TRY(create_pipelines(plan, has_new));
+  if (has_new && pipeline_cache_ != VK_NULL_HANDLE) save_pipelines(cache);
+  return {};
+}
+
+void Device::load_pipelines(const gpu::KernelCache& cache) {
+  const auto found = cache.find(pipeline_cache_key(facts_));
+  const bool suits = found && is_pipeline_data_of(facts_.properties, found->bytes());
+  auto info = vk_struct<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+  info.initialDataSize = saved_nbytes_ = suits ? found->bytes().size() : 0;
+  info.pInitialData = suits ? found->bytes().data() : nullptr;
+  if (functions_.CreatePipelineCache(handle_, &info, nullptr, &pipeline_cache_) != VK_SUCCESS)
+    pipeline_cache_ = VK_NULL_HANDLE;
+}
+
+void Device::save_pipelines(const gpu::KernelCache& cache) {
+  size_t nbytes = 0;
+  if (functions_.GetPipelineCacheData(handle_, pipeline_cache_, &nbytes, nullptr) != VK_SUCCESS ||
+      nbytes <= kPipelineHeaderNbytes || nbytes == saved_nbytes_)
+    return;
+  std::vector<std::byte> data(nbytes);
+  if (functions_.GetPipelineCacheData(handle_, pipeline_cache_, &nbytes, data.data()) != VK_SUCCESS) return;
+  cache.put(pipeline_cache_key(facts_), std::span(data).first(nbytes));
+  saved_nbytes_ = nbytes;
+}
+
+Status Device::create_pipelines(const gpu::ExecutionPlan& plan, bool& out_has_new) {
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     if (!plan.uses_kernel[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
     auto made = make_pipeline(static_cast<gpu::Kernel>(i));
@@ -217,6 +250,7 @@ Status Device::prepare(const gpu::ExecutionPlan& plan, const Host&) {
           with_context(std::move(made).error(),
                        std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.name + "'"));
     pipelines_[i] = *made;
+    out_has_new = true;
   }
   return {};
 }

@@ -10,6 +10,7 @@
 
 #include "etb/cpp/host.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/run/kernel_cache.hpp"
 #include "plugins/gpu/run/opened_process.hpp"
 #include "plugins/vulkan/instance.hpp"
 
@@ -54,6 +55,18 @@ struct Buffer {
   std::byte* mapped = nullptr;  // NULL: the host cannot write it
 };
 
+// Memory that the host passes to several delegates (buffer/1). Declared in order of life.
+struct SharedMemory {
+  std::unique_ptr<std::byte, gpu::FreeMemory> own;  // host memory that the buffer uses
+  Buffer buffer;
+  std::byte* host = nullptr;  // NULL: the host cannot use it
+  uint64_t nbytes = 0;
+};
+
+inline constexpr VkBufferUsageFlags kBufferUsage =
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
 enum class BufferUse {
   kTransfer,   // the host reads and writes it
   kArena,      // only kernels use it
@@ -63,6 +76,7 @@ enum class BufferUse {
 class Device : public std::enable_shared_from_this<Device> {
  public:
   using Buffer = vulkan::Buffer;
+  using SharedMemory = vulkan::SharedMemory;
 
   [[nodiscard]] static Result<std::shared_ptr<Device>> open(std::shared_ptr<Instance> instance,
                                                             const DeviceFacts& facts);
@@ -99,6 +113,14 @@ class Device : public std::enable_shared_from_this<Device> {
     if (made.mapped == nullptr) ETB_TRY(copy(staging, made, nbytes));
     return made;
   }
+  // Memory for buffer/1 (shared_memory.cpp); `is_for_host`: with an address for the host, that other devices can import.
+  [[nodiscard]] Result<SharedMemory> share(uint64_t nbytes, bool is_for_host) const;
+  [[nodiscard]] Result<SharedMemory> import_host(std::byte* data, uint64_t nbytes) const;
+  // Makes writes of the host visible to the device, or the other way round.
+  [[nodiscard]] Status sync_shared(const SharedMemory& memory, bool is_write) const;
+  static void* handle_of(const SharedMemory& memory) {
+    return reinterpret_cast<void*>(memory.buffer.buffer.get());
+  }
   // Creates the pipelines that a delegate may need.
   [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
   // A pipeline that prepare() created.
@@ -108,7 +130,7 @@ class Device : public std::enable_shared_from_this<Device> {
   VkDescriptorSetLayout set_layout(gpu::Kernel kernel) const { return layouts_of(kernel).set; }
   VkPipelineLayout pipeline_layout(gpu::Kernel kernel) const { return layouts_of(kernel).pipeline; }
   // A view of bytes of a buffer as texels of one or four floats.
-  [[nodiscard]] Result<OwnedBufferView> make_view(const Buffer& buffer, const gpu::Location& location,
+  [[nodiscard]] Result<OwnedBufferView> make_view(VkBuffer buffer, uint64_t offset, uint64_t nbytes,
                                                   uint32_t floats) const;
 
   [[nodiscard]] Result<OwnedCommandPool> make_command_pool() const;
@@ -138,6 +160,11 @@ class Device : public std::enable_shared_from_this<Device> {
   Status create_layouts();
   Status create_layout(uint32_t count, uint32_t texels);
   Result<VkPipeline> make_pipeline(gpu::Kernel kernel) const;
+  // Creates pipelines_ that a plan uses. Sets `out_has_new` if there were any.
+  Status create_pipelines(const gpu::ExecutionPlan& plan, bool& out_has_new);
+  // Creates pipeline_cache_ with the data of earlier processes. Without one, pipelines are compiled.
+  void load_pipelines(const gpu::KernelCache& cache);
+  void save_pipelines(const gpu::KernelCache& cache);
   // Returns the memory type with the most wanted flags among those that have the required ones.
   Result<uint32_t> find_memory_type(uint32_t allowed, VkMemoryPropertyFlags required,
                                     VkMemoryPropertyFlags wanted) const;
@@ -150,6 +177,8 @@ class Device : public std::enable_shared_from_this<Device> {
   VkPhysicalDeviceMemoryProperties memory_ = {};
   std::array<std::array<Layouts, 3>, gpu::kMaxBindings + 1> layouts_ = {};
   std::array<VkPipeline, gpu::kKernelCount> pipelines_ = {};
+  VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
+  size_t saved_nbytes_ = 0;     // of its data in the host's cache
   std::mutex pipelines_mutex_;  // locked while pipelines are created
   mutable std::mutex queue_mutex_;
   mutable std::atomic<bool> is_lost_{false};

@@ -102,6 +102,12 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
   VkPhysicalDeviceSubgroupProperties subgroups{};
   subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
   subgroups.pNext = &ids;
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT imports{};
+  imports.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
+  if (contains(extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) {
+    imports.pNext = subgroups.pNext;
+    subgroups.pNext = &imports;
+  }
   VkPhysicalDeviceProperties2 all{};
   all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
   all.pNext = &subgroups;
@@ -114,6 +120,7 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
                     (subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                     facts.properties.limits.maxTexelBufferElements >= gpu::kLeastRangeBytes / sizeof(float);
   if (!find_queue(vk, facts)) return "no queue for compute";
+  facts.host_import_alignment = imports.minImportedHostPointerAlignment;
   facts.driver = has_driver ? std::string(driver.driverName) + " " + driver.driverInfo
                             : std::to_string(facts.properties.driverVersion);
   std::memcpy(facts.uuid.data(), ids.deviceUUID, facts.uuid.size());

@@ -16,7 +16,8 @@ struct DeviceFacts : gpu::DeviceFacts {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   VkPhysicalDeviceProperties properties = {};
   uint32_t queue_family = 0;
-  uint32_t timestamp_bits = 0;  // of that queue; 0: none
+  uint32_t timestamp_bits = 0;         // of that queue; 0: none
+  uint64_t host_import_alignment = 0;  // of imported host memory; 0: the driver cannot import it
   bool has_robust_access = false;
   bool has_tiles = false;             // a CPU driver that can run the kernels of KernelFamily::kTiles
   bool needs_float_controls = false;  // an extension before Vulkan 1.2

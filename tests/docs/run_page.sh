@@ -27,7 +27,7 @@ awk '/`[a-zA-Z_.-]+\.(rules|json)`:$/ { match($0, /`[a-zA-Z_.-]+\.(rules|json)`:
      inside { print > (work "/" name) }' work="$work" "$source/$page"
 awk -v page="$page" -v list="$here/not_run.txt" -v least=1 -f "$here/page_blocks.awk" "$source/$page" >"$work/page.sh"
 cd "$work"
-ETB=$source PATH=$build/bin:$PATH XDG_CONFIG_HOME=$work bash -euxo pipefail page.sh >output.txt 2>&1 </dev/null ||
+ETB=$source PATH=$build/bin:$PATH XDG_CONFIG_HOME=$work XDG_CACHE_HOME=$work/cache bash -euxo pipefail page.sh >output.txt 2>&1 </dev/null ||
   { cat output.txt; echo "FAILED: $page, the last line above"; exit 1; }
 for file in "$@"; do [ -s "$file" ] || { cat output.txt; echo "FAILED: $page: no file $file"; exit 1; }; done
 echo "$(grep -c '^== line' output.txt) blocks of $page ran"

@@ -114,7 +114,8 @@ function(etb_add_test name)
   etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ETB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${arg_DEFINES})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  # No test fills the cache of its user, or finds there what an earlier one left.
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT ETBACKEND_PLUGIN_CACHE=off)
 endfunction()
 
 # etb_add_script_test(name COMMAND ... [LABELS arch ...] [TIMEOUT seconds] [ENVIRONMENT ...]): a test that is
@@ -128,7 +129,7 @@ function(etb_add_script_test name)
     set(arg_TIMEOUT 120)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}"
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "ETBACKEND_PLUGIN_CACHE=off;${arg_ENVIRONMENT}"
     SKIP_RETURN_CODE 77)
 endfunction()
 

@@ -27,6 +27,11 @@ class SearchedDelegates final : public host::DelegateResolver {
   // One for each requested delegate, in order, failed ones included.
   std::vector<std::shared_ptr<const host::Decision>> decisions() const;
 
+  // How arguments of all runs were passed to plugins; NULL before the first delegate.
+  const host::TransferCounts* transfers() const {
+    return delegates_ == nullptr ? nullptr : &delegates_->transfers();
+  }
+
  private:
   host::Registry& registry();
   Status check_pin(const std::string& id, std::string& plugin);

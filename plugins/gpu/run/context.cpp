@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "etb/cpp/values.hpp"
 
@@ -41,8 +42,52 @@ std::array<int64_t, kMaxRank> sizes_of(const Shape& shape) {
 
 }  // namespace
 
-GpuContext::GpuContext(const ExecutionPlan& plan)
-    : plan_(plan), solver_(plan), dispatches_(plan.dispatches) {}
+GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind)
+    : plan_(plan),
+      solver_(plan),
+      dispatches_(plan.dispatches),
+      buffer_kind_(buffer_kind),
+      externals_(plan.graph.values.size()) {}
+
+Status GpuContext::take_buffer(uint32_t id, const etb_tensor& tensor) {
+  ExternalBuffer found;
+  if (const etb_buffer_desc* const desc = tensor.buffer; desc != nullptr) {
+    const bool fits = desc->kind != nullptr && std::string_view(desc->kind) == buffer_kind_ &&
+                      desc->handle != nullptr && desc->offset_bytes % kMostOffsetAlignment == 0 &&
+                      desc->nbytes >= location(id).nbytes;
+    if (!fits || !may_be_external(plan_, id))
+      return make_error(Code::INVALID_ARGUMENT,
+                        "a buffer of kind '" + std::string(desc->kind == nullptr ? "" : desc->kind) +
+                            "' and " + std::to_string(desc->nbytes) + " bytes, expected " + buffer_kind_ +
+                            " and " + std::to_string(location(id).nbytes));
+    if (tensor.dtype != dtype_of(plan_.graph.value(id).type) || !Tensor(tensor).is_contiguous())
+      return make_error(Code::INVALID_ARGUMENT, "a buffer of another dtype or order of dimensions");
+    found = {desc->handle, desc->offset_bytes, location(id).nbytes};
+  }
+  if (found == externals_[id]) return {};
+  externals_[id] = found;
+  has_new_externals_ = true;
+  return {};
+}
+
+Status GpuContext::take_buffers(const std::vector<uint32_t>& ids, const auto& tensor_of, size_t count) {
+  for (size_t i = 0; i < std::min(ids.size(), count); ++i)
+    if (Status taken = take_buffer(ids[i], tensor_of(i)); !taken)
+      return tl::make_unexpected(with_context(std::move(taken).error(), "argument " + std::to_string(i)));
+  return {};
+}
+
+bool GpuContext::has_externals() const {
+  return std::any_of(externals_.begin(), externals_.end(),
+                     [](const ExternalBuffer& each) { return each.handle != nullptr; });
+}
+
+bool may_be_external(const ExecutionPlan& plan, uint32_t value) {
+  const auto& [inputs, outputs] = std::tie(plan.graph.inputs, plan.graph.outputs);
+  return std::count(inputs.begin(), inputs.end(), value) +
+             std::count(outputs.begin(), outputs.end(), value) ==
+         1;
+}
 
 Status GpuContext::resize(const auto& size_of_input) {
   ETB_TRY(created());
@@ -61,7 +106,9 @@ Status GpuContext::resize(const auto& size_of_input) {
     ETB_TRY(solver_.solve());
     make_dispatches(plan_.graph, plan_.family, solver_.shapes(), plan_.aliases, dispatches_);
   }
-  ETB_TRY(prepare(has_changed));
+  if (has_new_externals_) ETB_TRY(bind_memory());
+  ETB_TRY(prepare(has_changed || has_new_externals_));
+  has_new_externals_ = false;
   is_solved_ = true;
   return {};
 }
@@ -74,12 +121,16 @@ Status GpuContext::reserve(std::span<const Tensor> inputs) {
                                                     dtype_text(inputs[i].dtype()) + ", expected " +
                                                     dtype_text(expected));
   }
+  ETB_TRY(created());
+  ETB_TRY(take_buffers(
+      plan_.graph.inputs, [&](size_t i) -> const etb_tensor& { return inputs[i].raw(); }, inputs.size()));
   return resize([&](size_t i) { return inputs[i].sizes(); });
 }
 
 Status GpuContext::write_inputs(const Run& run) {
   for (uint32_t i = 0; i < run.input_count(); ++i) {
     const uint32_t id = plan_.graph.inputs[i];
+    if (external(id) != nullptr) continue;
     const auto bytes = bytes_of(run.input(i), plan_.graph.value(id).type);
     if (!bytes) return tl::make_unexpected(with_context(bytes.error(), "input " + std::to_string(i)));
     if (!bytes->empty()) ETB_TRY(write(location(id).offset, *bytes));
@@ -100,6 +151,7 @@ Status GpuContext::resize_outputs(const Run& run) const {
 
 Status GpuContext::read_outputs(const Run& run) {
   for (uint32_t i = 0; i < run.output_count(); ++i) {
+    if (external(plan_.graph.outputs[i]) != nullptr) continue;
     OutputTensor tensor = run.output(i);
     const auto elements = tensor.data<float>();
     if (!elements) return tl::make_unexpected(with_context(elements.error(), "output " + std::to_string(i)));
@@ -175,6 +227,12 @@ Status GpuContext::execute(const Run& run) {
   ETB_TRY(created());
   const bool has_values = ValueReport(run).is_wanted();
   const bool is_timed = set_timed(run.raw().events != nullptr && !has_values && !dispatches_.empty());
+  ETB_TRY(take_buffers(
+      plan_.graph.inputs, [&](size_t i) -> const etb_tensor& { return run.raw().inputs[i]; },
+      run.input_count()));
+  ETB_TRY(take_buffers(
+      plan_.graph.outputs, [&](size_t i) -> const etb_tensor& { return run.raw().outputs[i]; },
+      run.output_count()));
   ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
   ETB_TRY(run.keep_going());
   ETB_TRY(resize_outputs(run));

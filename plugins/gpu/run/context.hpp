@@ -11,11 +11,22 @@
 
 namespace etb::gpu {
 
+// Memory of the device that the host passes for an input or output, in place of memory of the host (buffer/1).
+struct ExternalBuffer {
+  void* handle = nullptr;  // of the API; NULL: the value is in the context's own memory
+  uint64_t offset = 0, nbytes = 0;
+  bool operator==(const ExternalBuffer&) const = default;
+};
+
+// True if the host may pass a buffer for an input or output: not if two arguments are this value.
+bool may_be_external(const ExecutionPlan& plan, uint32_t value);
+
 // A derived class has the memory and the commands of one run in flight. After construction nothing here allocates, except for
 // a host that profiles or records values.
 class GpuContext {
  public:
-  explicit GpuContext(const ExecutionPlan& plan);
+  // `buffer_kind`: of the buffers that the host may pass.
+  GpuContext(const ExecutionPlan& plan, const char* buffer_kind);
   virtual ~GpuContext() = default;
   GpuContext(const GpuContext&) = delete;
   GpuContext& operator=(const GpuContext&) = delete;
@@ -29,8 +40,18 @@ class GpuContext {
   const std::vector<Dispatch>& dispatches() const { return dispatches_; }
   const Location& location(uint32_t value) const { return plan_.memory.locations[value]; }
 
+  // The memory of an input or output, or of a value that shows it; nothing if the context has it.
+  const ExternalBuffer* external(uint32_t value) const {
+    const ExternalBuffer& found = externals_[plan_.aliases[value]];
+    return found.handle != nullptr ? &found : nullptr;
+  }
+
+  bool has_externals() const;
+
   // Returns the error of the derived class's constructor: a constructor cannot return it.
   virtual Status created() const = 0;
+  // Called before prepare() when external() has changed: commands bind the memory of values.
+  virtual Status bind_memory() = 0;
   // Makes the commands of dispatches(), if `has_changed` or if the derived class lost them.
   virtual Status prepare(bool has_changed) = 0;
   // Copies to and from the memory of inputs and outputs (Memory::kTransfer).
@@ -47,6 +68,9 @@ class GpuContext {
 
  private:
   Status resize(const auto& size_of_input);
+  // Reads the buffers of tensors, inputs or outputs. Sets has_new_externals_ if they are others than before.
+  Status take_buffers(const std::vector<uint32_t>& ids, const auto& tensor_of, size_t count);
+  Status take_buffer(uint32_t id, const etb_tensor& tensor);
   Status write_inputs(const Run& run);
   Status resize_outputs(const Run& run) const;
   Status read_outputs(const Run& run);
@@ -59,6 +83,9 @@ class GpuContext {
   const ExecutionPlan& plan_;
   ShapeSolver solver_;
   std::vector<Dispatch> dispatches_;
+  const char* buffer_kind_;
+  std::vector<ExternalBuffer> externals_;  // by value
+  bool has_new_externals_ = false;
   bool is_solved_ = false;  // dispatches_ are those of the solver's sizes
   // While a host profiles.
   std::vector<uint64_t> begins_ns_, ends_ns_;

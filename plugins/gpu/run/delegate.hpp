@@ -7,6 +7,7 @@
 #include "etb/cpp/plugin.hpp"
 #include "plugins/gpu/graph/payload.hpp"
 #include "plugins/gpu/run/constants.hpp"
+#include "plugins/gpu/run/context.hpp"
 
 namespace etb::gpu {
 
@@ -51,6 +52,16 @@ class GpuDelegate {
     info.resident_bytes = state_->plan.memory.constant_bytes;
     info.context_bytes = state_->plan.memory.transfer_bytes + state_->plan.memory.arena_bytes;
     return info;
+  }
+
+  // Values between delegates of one device may stay there.
+  void describe_io(etb_io_req& req) const {
+    static constexpr const char* kKinds[] = {Api::kBufferKind};
+    const GpuGraph& graph = state_->plan.graph;
+    const uint32_t id = (req.role & ETB_ROLE_INPUT) != 0 ? graph.inputs[req.index] : graph.outputs[req.index];
+    if (!may_be_external(state_->plan, id)) return;
+    req.kind_count = 1;
+    req.kinds = kKinds;
   }
 
   const SharedState& state() const { return *state_; }

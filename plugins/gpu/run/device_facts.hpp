@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -18,6 +20,10 @@ struct DeviceFacts {
   std::string name, driver;
   int preference = 0;  // without a choice of the host, the device with the highest one runs
   bool is_cpu = false;
+};
+
+struct FreeMemory {
+  void operator()(std::byte* memory) const noexcept { std::free(memory); }
 };
 
 inline etb_device_info describe(const DeviceFacts& facts) {

@@ -12,6 +12,7 @@
 #include "etb/cpp/plugin.hpp"
 #include "plugins/gpu/compile/op.hpp"
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/run/buffers.hpp"
 #include "plugins/gpu/run/delegate.hpp"
 #include "plugins/gpu/run/device_facts.hpp"
 
@@ -69,6 +70,10 @@ class GpuPlugin {
     return {};
   }
 
+  const void* get_extension(uint32_t object_kind, std::string_view id) const {
+    static constexpr etb_buffer_table kBuffers = Buffers<Api>::table();
+    return object_kind == ETB_OBJECT_DEVICE && id == ETB_EXT_BUFFER ? &kBuffers : nullptr;
+  }
   Verdict check_payload(const etb_payload_check& check) const { return check_prefix(check); }
   Status partition(const Graph& graph, const PartitionSink& sink) const { return claim_nodes(graph, sink); }
   Result<Artifact> compile(const Region& region) const { return compile_region(region); }

@@ -43,7 +43,8 @@ void fill_cache() {
 }  // namespace
 
 bool Delegate::is_wrong_in(const Plugin& plugin) {
-  return (has_fault(111) && plugin.threads == 64) || (has_fault(116) && plugin.instance != 0);
+  return (has_fault(111) && plugin.threads == 64) || (has_fault(116) && plugin.instance != 0) ||
+         (has_fault(402) && has_another_number);
 }
 
 etb::Status Delegate::Context::plan_memory() {

@@ -81,6 +81,9 @@ class Delegate {
   }
 
   void describe_io(etb_io_req& req) const {
+    static constexpr const char* kKinds[] = {"fault.memory"};  // extensions.cpp
+    req.kind_count = 1;
+    req.kinds = kKinds;
     // A single step with one input of the same sizes may overwrite it.
     const std::vector<ValueInfo>& values = program_->values;
     const bool is_unary = program_->steps.size() == 1 && program_->steps[0].args.size() == 1 &&

@@ -3,23 +3,28 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "etb/cpp/fail.hpp"
 #include "etb/ext/draft/buffer.h"
+#include "etb/ext/draft/cache.h"
 #include "tests/conformance/fault_plugin/broken_function.hpp"
 #include "tests/conformance/fault_plugin/digest.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
-// Either its own memory or the host's, which is released with the buffer.
+// Memory of the host, of the buffer's own or imported, and bytes of the device: sync copies between them. A buffer of the
+// device's kind has only the latter.
 struct etb_buffer {
   etb_buffer_desc desc;
   void* own;
+  std::vector<std::byte> device;
 };
 
 namespace faulty {
 namespace {
 
 constexpr const char* kHost = "host";
+constexpr const char* kDevice = "fault.memory";
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
 etb_buffer_desc host_desc(void* data, uint64_t nbytes) {
@@ -39,7 +44,7 @@ etb_status ETB_CALL import_buffer(etb_device*, const etb_buffer_desc* desc, etb_
     return etb::fail(error, ETB_NOT_SUPPORTED, "memory of the kind '%s', expected host", desc->kind);
   if (desc->handle == nullptr && desc->nbytes != 0)
     return etb::fail(error, ETB_INVALID_ARGUMENT, "host memory without an address");
-  auto* const made = new (std::nothrow) etb_buffer{*desc, nullptr};
+  auto* const made = new (std::nothrow) etb_buffer{*desc, nullptr, std::vector<std::byte>(desc->nbytes)};
   if (made == nullptr) return etb::fail(error, ETB_OUT_OF_MEMORY, "no memory for a buffer");
   *out = made;
   return ETB_OK;
@@ -47,7 +52,12 @@ etb_status ETB_CALL import_buffer(etb_device*, const etb_buffer_desc* desc, etb_
 
 etb_status ETB_CALL export_buffer(etb_buffer* buffer, const char* kind, etb_buffer_desc* out,
                                   etb_error* error) {
-  if (std::strcmp(kind, kHost) != 0)
+  if (std::strcmp(kind, kDevice) == 0) {
+    *out = host_desc(buffer->device.data(), buffer->device.size());
+    out->kind = kDevice;
+    return ETB_OK;
+  }
+  if (std::strcmp(kind, kHost) != 0 || buffer->desc.handle == nullptr)
     return etb::fail(error, ETB_NOT_SUPPORTED, "memory as the kind '%s', expected host", kind);
   etb_buffer_desc desc = host_desc(buffer->desc.handle, buffer->desc.nbytes);
   desc.offset_bytes = buffer->desc.offset_bytes;
@@ -57,10 +67,15 @@ etb_status ETB_CALL export_buffer(etb_buffer* buffer, const char* kind, etb_buff
 
 etb_status ETB_CALL allocate(etb_device*, const char* kind, uint64_t nbytes, etb_buffer** out,
                              etb_error* error) {
-  if (std::strcmp(kind, kHost) != 0)
+  const bool is_host = std::strcmp(kind, kHost) == 0;
+  if (!is_host && std::strcmp(kind, kDevice) != 0)
     return etb::fail(error, ETB_NOT_SUPPORTED, "memory of the kind '%s', expected host", kind);
-  void* const data = nbytes <= kMostBytes ? std::malloc(nbytes + 1) : nullptr;
-  auto* const made = data != nullptr ? new (std::nothrow) etb_buffer{host_desc(data, nbytes), data} : nullptr;
+  if (nbytes > kMostBytes) return etb::fail(error, ETB_OUT_OF_MEMORY, "no memory for a buffer");
+  void* const data = is_host ? std::malloc(nbytes + 1) : nullptr;
+  auto* const made = !is_host || data != nullptr
+                         ? new (std::nothrow)
+                               etb_buffer{host_desc(data, nbytes), data, std::vector<std::byte>(nbytes)}
+                         : nullptr;
   if (made == nullptr) {
     std::free(data);
     return etb::fail(error, ETB_OUT_OF_MEMORY, "no memory for a buffer");
@@ -69,7 +84,54 @@ etb_status ETB_CALL allocate(etb_device*, const char* kind, uint64_t nbytes, etb
   return ETB_OK;
 }
 
-etb_status ETB_CALL sync(etb_buffer*, uint32_t, etb_error*) { return ETB_OK; }
+etb_status ETB_CALL sync(etb_buffer* buffer, uint32_t access, etb_error*) {
+  auto* const host = static_cast<std::byte*>(buffer->desc.handle);
+  if (host == nullptr || has_fault(403)) return ETB_OK;
+  std::byte* const at = host + buffer->desc.offset_bytes;
+  if (access == 1) std::memcpy(at, buffer->device.data(), buffer->device.size());
+  if (access == 2) std::memcpy(buffer->device.data(), at, buffer->device.size());
+  return ETB_OK;
+}
+
+etb_status(ETB_CALL* execute_in_host_memory)(etb_context*, const etb_exec_args*, etb_error*) = nullptr;
+
+bool is_in_buffer(const etb_tensor& tensor) {
+  return tensor.buffer != nullptr && std::strcmp(tensor.buffer->kind, kDevice) == 0;
+}
+
+// The device is the processor, so memory of its buffers is passed as memory of the host.
+std::vector<etb_tensor> without_buffers(const etb_tensor* tensors, uint32_t count) {
+  std::vector<etb_tensor> out;
+  for (uint32_t i = 0; i < count; ++i) {
+    etb_tensor& tensor = out.emplace_back(*ETB_AT(etb_tensor, tensors, i));
+    if (!is_in_buffer(tensor)) continue;
+    tensor.data = static_cast<std::byte*>(tensor.buffer->handle) + tensor.buffer->offset_bytes;
+    tensor.buffer = nullptr;
+  }
+  return out;
+}
+
+bool has_buffers(const etb_tensor* tensors, uint32_t count) {
+  for (uint32_t i = 0; tensors != nullptr && i < count; ++i)
+    if (is_in_buffer(*ETB_AT(etb_tensor, tensors, i))) return true;
+  return false;
+}
+
+etb_status ETB_CALL execute_in_buffers(etb_context* context, const etb_exec_args* args, etb_error* error) {
+  const bool is_wanted = args != nullptr && (has_buffers(args->inputs, args->input_count) ||
+                                             has_buffers(args->outputs, args->output_count));
+  if (!is_wanted) return execute_in_host_memory(context, args, error);
+  std::vector<etb_tensor> inputs = without_buffers(args->inputs, args->input_count),
+                          outputs = without_buffers(args->outputs, args->output_count);
+  if (has_fault(404) && !outputs.empty()) {
+    static void* const first = outputs[0].data;
+    outputs[0].data = first;
+  }
+  etb_exec_args changed = *args;
+  changed.inputs = inputs.data();
+  changed.outputs = outputs.data();
+  return execute_in_host_memory(context, &changed, error);
+}
 
 void ETB_CALL free_buffer(etb_buffer* buffer) {
   if (buffer->own == nullptr && buffer->desc.release != nullptr)
@@ -107,6 +169,26 @@ etb_status ETB_CALL load(etb_context* context, etb_bytes bytes, etb_error* error
 }
 
 }  // namespace
+
+void accept_buffers(Tables& tables) {
+  execute_in_host_memory = tables.delegate.execute;
+  tables.delegate.execute = execute_in_buffers;
+}
+
+void read_cache(const etb::Host& host) {
+  constexpr uint32_t kNumber = 0x4d554e21;
+  const auto* const cache = host.service<etb_cache_service>(ETB_SERVICE_CACHE);
+  if (cache == nullptr) return;
+  etb_payload_view view{};
+  view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+  if (cache->get(cache->ctx, {"number", 6}, &view, nullptr) != ETB_OK) {
+    (void)cache->put(cache->ctx, {"number", 6}, {&kNumber, sizeof(kNumber)}, nullptr);
+    return;
+  }
+  has_another_number =
+      view.nbytes != sizeof(kNumber) || std::memcmp(view.data, &kNumber, sizeof(kNumber)) != 0;
+  if (view.release != nullptr) view.release(view.release_ctx);
+}
 
 const void* Plugin::get_extension(uint32_t object_kind, std::string_view id) const {
   if (has_fault(37)) return &partition_count;

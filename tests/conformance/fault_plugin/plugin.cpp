@@ -27,6 +27,7 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   if (kVariant == 5) ::usleep(300000);
   if (kVariant == 6) ::usleep(2000000);
   use_resources_of_init();
+  if (has_fault(402)) read_cache(host);
   static int instances = 0;
   Plugin made;
   made.threads = options.get_i64("threads");
@@ -94,6 +95,7 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     made.delegate = *made.plugin.delegate;
     made.aot = *made.plugin.aot;
     faulty::add_optional_functions(made);
+    faulty::accept_buffers(made);
     faulty::wrap_tables(made);
     faulty::break_calls(made);
     faulty::break_function(made);

@@ -96,8 +96,15 @@ struct Tables {
   etb_aot_table aot;
 };
 
+// Fault 402: stores a number in cache/1, and believes what is found there.
+void read_cache(const etb::Host& host);
+inline bool has_another_number = false;
+
 // Adds the optional functions that the base does not have: dry_check, estimate, execute_async.
 void add_optional_functions(Tables& tables);
+
+// Makes execute accept memory of buffer/1 (extensions.cpp).
+void accept_buffers(Tables& tables);
 
 // Faults of the boundary: other functions in the tables.
 void wrap_tables(Tables& tables);

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DRAFT, may change; no plugin of this repository uses it yet. Device memory shared without copies: import,
-// export, allocate.
+// DRAFT, may change. Device memory shared without copies: import, export, allocate.
+//
+// A delegate names the kinds that it accepts for an argument in query_io (etb_io_req.kinds). The host allocates memory of such a
+// kind, describes it by export_buffer, and passes the description in etb_tensor.buffer of the outputs of one delegate and of the
+// inputs of others. A plugin accepts memory of the host for each argument, too. A run that returned, or whose fence was signalled,
+// has written its buffers for every later run on the device.
+//
+// Two devices share memory of the kind "host": one allocates it, the other imports what the first exports. The host calls sync
+// with 1 after a run that wrote it, and with 2, on the other device's buffer, before a run that reads it.
 //
 //   const etb_buffer_table* buffers =
 //       (const etb_buffer_table*)table->get_extension(plugin, ETB_OBJECT_DEVICE, device, ETB_EXT_BUFFER);
@@ -62,13 +69,13 @@ typedef struct etb_buffer_table {
 
   // Makes writes of one side visible to the other.
   //
-  // access   1 before the host reads, 2 after the host wrote.
+  // access   1 before the host, or another device, reads; 2 after it wrote.
   // returns  ETB_OK; ETB_UNAVAILABLE (device lost).
   // presence required
   // threads  [serial:buffer]   may block: yes
   etb_status(ETB_CALL* sync)(etb_buffer* buffer, uint32_t access, etb_error* error);
 
-  // Ends a buffer.
+  // Ends a buffer. No run uses it, now or later; a context may still have it bound.
   //
   // buffer   consumed.
   // presence required

@@ -19,8 +19,9 @@ extern "C" {
 // Id of the service.
 #define ETB_SERVICE_CACHE "cache/1"
 
-// The cache. The host chooses the folder, prefixes keys with the plugin's id and version, verifies the bytes
-// it reads, writes atomically and enforces a quota.
+// The cache. The host chooses the folder, keeps entries apart by the plugin's id, version and build, verifies the bytes
+// it reads, writes atomically and enforces a quota. A plugin whose entries are code, or may be wrong for another driver, puts
+// that into its keys, and verifies them too.
 typedef struct etb_cache_service {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
@@ -29,7 +30,7 @@ typedef struct etb_cache_service {
   // Reads an entry.
   //
   // key      [borrowed-for-call]
-  // out      the caller sets struct_size; mapped read-only, [host-releases-on-callback].
+  // out      the caller sets struct_size; read-only, [host-releases-on-callback].
   // returns  ETB_OK; ETB_NOT_FOUND.
   // presence required
   // threads  [any]   may block: yes

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs whose arguments are in device memory: buffer/1 and the kinds of query_io.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "conformance/checks/groups.hpp"
+#include "conformance/subject/first_device.hpp"
+#include "etb/ext/draft/buffer.h"
+
+namespace etb::conformance {
+namespace {
+
+constexpr std::byte kNoise{0x6b};
+
+// Memory of a device that the host sees, for one argument.
+struct SharedBuffer {
+  SharedBuffer(const etb_buffer_table& its_table, etb_buffer* made) : table(its_table), buffer(made) {}
+  ~SharedBuffer() { table.free(buffer); }
+  SharedBuffer(const SharedBuffer&) = delete;
+  SharedBuffer& operator=(const SharedBuffer&) = delete;
+
+  const etb_buffer_table& table;
+  etb_buffer* buffer;
+  etb_buffer_desc host{}, device{};
+
+  std::byte* data() const { return static_cast<std::byte*>(host.handle) + host.offset_bytes; }
+};
+using BufferSet = std::vector<std::unique_ptr<SharedBuffer>>;  // by argument; NULL: in memory of the host
+
+// The kinds that a delegate accepts, by argument.
+std::vector<std::vector<std::string>> kinds_of(Subject& subject, const CaseSession& session) {
+  struct Found {
+    uint32_t input_count;
+    std::vector<std::vector<std::string>> kinds;
+  } found{session.input_count(), {}};
+  found.kinds.resize(session.input_count() + session.output_count());
+  const etb_io_req_sink sink = {
+      ETB_INIT_SIZE(etb_io_req_sink), 0, &found, [](void* ctx, const etb_io_req* req) {
+        auto& self = *static_cast<Found*>(ctx);
+        const size_t at = req->index + ((req->role & ETB_ROLE_INPUT) != 0 ? 0 : self.input_count);
+        for (uint32_t i = 0; at < self.kinds.size() && i < req->kind_count; ++i)
+          self.kinds[at].emplace_back(req->kinds[i]);
+        return etb_status{ETB_OK};
+      }};
+  etb_error error = ETB_ERROR_INIT;
+  (void)subject.table().delegate->query_io(session.delegate(), &sink, &error);
+  return found.kinds;
+}
+
+class DeviceRuns {
+ public:
+  DeviceRuns(CheckContext& context, ReadyCase& ready, const etb_buffer_table& table, etb_device* device)
+      : context_(context),
+        ready_(ready),
+        table_(table),
+        device_(device),
+        kinds_(kinds_of(ready.subject, ready.session)) {}
+
+  bool has_kinds() const {
+    return std::any_of(kinds_.begin(), kinds_.end(), [](const auto& kinds) { return !kinds.empty(); });
+  }
+
+  // Two sets of buffers in turn: a plugin that still uses those of the run before reads and writes noise.
+  void run() {
+    const BufferSet first = allocate(), second = allocate();
+    if (!context_.outcome().findings.empty() || first.empty() || second.empty()) return;
+    for (const BufferSet* set : {&first, &second, &first}) {
+      run_with(*set);
+      if (!context_.outcome().findings.empty()) return;
+    }
+    // Memory of the host again, after the buffers were freed.
+    const RunResult result = ready_.run();
+    if (result.status != ETB_OK || !context_.is_right(ready_.item, result))
+      context_.fail(ready_.name() + ": a run in memory of the host after runs in buffers is wrong");
+  }
+
+ private:
+  // Returns nothing if the plugin has no memory that the host sees, too.
+  BufferSet allocate() {
+    BufferSet out;
+    const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.inputs());
+    for (size_t i = 0; i < kinds_.size(); ++i) {
+      out.push_back(nullptr);
+      if (kinds_[i].empty() || run->slots[i].bound_nbytes == 0) continue;
+      etb_error error = ETB_ERROR_INIT;
+      etb_buffer* buffer = nullptr;
+      context_.progress().at("buffer.allocate");
+      if (table_.allocate(device_, "host", run->slots[i].bound_nbytes, &buffer, &error) != ETB_OK) return {};
+      out[i] = std::make_unique<SharedBuffer>(table_, buffer);
+      if (!describe(*out[i], "host", out[i]->host, run->slots[i].bound_nbytes)) return {};
+      const bool has_kind = std::any_of(kinds_[i].begin(), kinds_[i].end(), [&](const std::string& kind) {
+        return describe(*out[i], kind.c_str(), out[i]->device, run->slots[i].bound_nbytes);
+      });
+      if (!has_kind) {
+        context_.fail(fmt::format("{}: memory of kind host is none of the kinds that argument {} accepts",
+                                  ready_.name(), i));
+        return {};
+      }
+    }
+    return out;
+  }
+
+  bool describe(const SharedBuffer& buffer, const char* kind, etb_buffer_desc& out, uint64_t nbytes) {
+    etb_error error = ETB_ERROR_INIT;
+    out.struct_size = ETB_INIT_SIZE(etb_buffer_desc);
+    out.fd = -1;
+    return table_.export_buffer(buffer.buffer, kind, &out, &error) == ETB_OK && out.nbytes >= nbytes;
+  }
+
+  void sync(const SharedBuffer& buffer, uint32_t access) {
+    etb_error error = ETB_ERROR_INIT;
+    context_.progress().at("buffer.sync");
+    if (const etb_status status = table_.sync(buffer.buffer, access, &error); status != ETB_OK)
+      context_.fail(fmt::format("sync({}) returns {}: {}", access, status, error.text));
+  }
+
+  void write(const SharedBuffer& buffer, const std::byte* data, uint64_t nbytes) {
+    std::fill_n(buffer.data(), buffer.host.nbytes, kNoise);
+    if (data != nullptr) std::memcpy(buffer.data(), data, nbytes);
+    sync(buffer, 2);
+  }
+
+  void run_with(const BufferSet& buffers) {
+    const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.inputs());
+    const uint32_t input_count = run->args.input_count;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i] == nullptr) continue;
+      write(*buffers[i], i < input_count ? run->slots[i].data : nullptr, run->slots[i].bound_nbytes);
+      run->tensors[i].data = nullptr;
+      run->tensors[i].capacity_bytes = buffers[i]->device.nbytes;
+      run->tensors[i].buffer = &buffers[i]->device;
+    }
+    RunResult result;
+    context_.progress().at("execute");
+    result.status =
+        ready_.subject.table().delegate->execute(ready_.session.context(), &run->args, &result.error);
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i] == nullptr) continue;
+      if (i < input_count) {
+        write(*buffers[i], nullptr, 0);
+      } else {
+        sync(*buffers[i], 1);
+        std::memcpy(run->slots[i].data, buffers[i]->data(), run->slots[i].bound_nbytes);
+      }
+    }
+    result.outputs = run->outputs();
+    if (result.status != ETB_OK)
+      context_.fail(fmt::format("{}: a run in buffers that query_io accepts returns {}: {}", ready_.name(),
+                                result.status, result.error.text));
+    else if (!context_.is_right(ready_.item, result))
+      context_.fail(ready_.name() + ": a run in buffers has wrong results");
+  }
+
+  CheckContext& context_;
+  ReadyCase& ready_;
+  const etb_buffer_table& table_;
+  etb_device* device_;
+  std::vector<std::vector<std::string>> kinds_;
+};
+
+void buffers_carry_values(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const FirstDevice device(*subject);
+  const auto* const table = device.handle() == nullptr
+                                ? nullptr
+                                : static_cast<const etb_buffer_table*>(subject->table().get_extension(
+                                      subject->handle(), ETB_OBJECT_DEVICE, device.handle(), ETB_EXT_BUFFER));
+  if (table == nullptr) return context.skip("the plugin does not offer buffer/1 for a device");
+  bool has_any = false;
+  for (const ClaimedCase& item : context.claimed(*subject, 8)) {
+    auto session = CaseSession::make(*subject, item.built, item.payload, {}, device.handle());
+    if (!session) return context.fail(item.item->name + ": create fails: " + session.error().message);
+    ReadyCase ready{*subject, item, **session};
+    DeviceRuns runs(context, ready, *table, device.handle());
+    if (!runs.has_kinds()) continue;
+    has_any = true;
+    runs.run();
+    if (!context.outcome().findings.empty()) return;
+  }
+  if (!has_any && context.outcome().state == State::kNotRun)
+    context.skip("no delegate of the plugin accepts device memory");
+}
+
+constexpr Check kChecks[] = {
+    {"ext.buffers-carry-values", "Runs in memory of buffer/1 have the results of runs in memory of the host.",
+     "", buffers_carry_values},
+};
+
+}  // namespace
+
+std::span<const Check> device_memory_checks() { return kChecks; }
+
+}  // namespace etb::conformance

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/delegates/device_values.hpp"
+
+#include <algorithm>
+
+#include "etb/cpp/guard.hpp"
+
+namespace etb::host {
+namespace {
+
+constexpr const char* kHostKind = "host";
+constexpr uint32_t kMaxKinds = 64;
+
+// This folder has the only class of the interface.
+DeviceValues& values_of(const DeviceArguments::Reader& reader) {
+  return static_cast<DeviceValues&>(*reader.delegate);
+}
+
+}  // namespace
+
+void DeviceValues::set_kinds(size_t argument, const etb_io_req& req) {
+  std::vector<std::string>& kinds = arguments_[argument].kinds;
+  kinds.clear();
+  for (uint32_t i = 0; req.kinds != nullptr && i < std::min(req.kind_count, kMaxKinds); ++i)
+    if (req.kinds[i] != nullptr && std::string_view(req.kinds[i]) != kHostKind)
+      kinds.emplace_back(req.kinds[i]);
+}
+
+Result<etb_buffer_desc> DeviceValues::describe(const DeviceBuffer& buffer, uint32_t argument,
+                                               uint64_t nbytes) const {
+  for (const std::string& kind : arguments_[argument].kinds) {
+    Result<etb_buffer_desc> found = buffer.describe(kind.c_str());
+    if (!found || found->nbytes < nbytes) continue;
+    found->kind = kind.c_str();  // lives as long as this object
+    return found;
+  }
+  return make_error(Code::NOT_SUPPORTED,
+                    "no kind of memory that argument " + std::to_string(argument) + " accepts");
+}
+
+Result<std::vector<DeviceValues::Found>> DeviceValues::find_own_memory(uint32_t argument, uint64_t nbytes,
+                                                                       std::span<const Reader> readers) {
+  for (const std::string& kind : arguments_[argument].kinds) {
+    auto buffer = DeviceBuffer::allocate(device_, kind.c_str(), nbytes);
+    if (!buffer) continue;
+    const auto add = [&](DeviceValues& values, uint32_t index, std::vector<Found>& out) -> Status {
+      ETB_ASSIGN(const etb_buffer_desc desc, values.describe(**buffer, index, nbytes));
+      out.push_back({&values, index, *buffer, desc, false});
+      return {};
+    };
+    std::vector<Found> out;
+    Status added = add(*this, argument, out);
+    for (const Reader& reader : readers)
+      if (added) added = add(values_of(reader), reader.argument, out);
+    if (added) return out;
+  }
+  return make_error(Code::NOT_SUPPORTED, "no kind of memory that all delegates accept");
+}
+
+Result<std::vector<DeviceValues::Found>> DeviceValues::find_shared_memory(uint32_t argument, uint64_t nbytes,
+                                                                          std::span<const Reader> readers) {
+  std::vector<Found> out;
+  ETB_ASSIGN(const auto buffer, DeviceBuffer::allocate(device_, kHostKind, nbytes));
+  ETB_ASSIGN(const etb_buffer_desc own, describe(*buffer, argument, nbytes));
+  ETB_ASSIGN(const etb_buffer_desc memory, buffer->describe(kHostKind));
+  out.push_back({this, argument, buffer, own, true});
+  for (const Reader& reader : readers) {
+    DeviceValues& values = values_of(reader);
+    auto used = buffer;
+    if (values.device_ != device_) {
+      ETB_ASSIGN(used, DeviceBuffer::import(values.device_, memory, buffer));
+    }
+    ETB_ASSIGN(const etb_buffer_desc desc, values.describe(*used, reader.argument, nbytes));
+    out.push_back({&values, reader.argument, std::move(used), desc, values.device_ != device_});
+  }
+  return out;
+}
+
+etb_status DeviceValues::keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
+                              etb_error* error) noexcept {
+  return guard(error, [&]() -> Status {
+    const bool is_one_device = std::all_of(readers.begin(), readers.end(), [&](const Reader& reader) {
+      return values_of(reader).device_ == device_;
+    });
+    ETB_ASSIGN(std::vector<Found> found, is_one_device ? find_own_memory(argument, nbytes, readers)
+                                                       : find_shared_memory(argument, nbytes, readers));
+    for (Found& each : found) {
+      Argument& kept = each.values->arguments_[each.argument];
+      kept.buffer = std::move(each.buffer);
+      kept.desc = each.desc;
+      if (!each.is_shared) continue;
+      auto& list = each.values == this ? shared_outputs_ : each.values->shared_inputs_;
+      list.push_back(each.argument);
+    }
+    return {};
+  });
+}
+
+void DeviceValues::let_go() noexcept {
+  for (Argument& argument : arguments_) argument.buffer.reset();
+  shared_inputs_.clear();
+  shared_outputs_.clear();
+}
+
+Status DeviceValues::before_run() noexcept {
+  for (const uint32_t input : shared_inputs_) ETB_TRY(arguments_[input].buffer->to_device());
+  return {};
+}
+
+Status DeviceValues::after_run() noexcept {
+  for (const uint32_t output : shared_outputs_) ETB_TRY(arguments_[output].buffer->to_host());
+  return {};
+}
+
+}  // namespace etb::host

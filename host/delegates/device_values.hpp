@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceValues: arguments of one plugin delegate that stay in device memory. A value between delegates of one device is one
+// buffer of it. Between two devices it is memory of the host that both use without a copy, where their plugins can.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/plugin/device_buffer.hpp"
+#include "host/runtime/delegate_resolver.hpp"
+
+namespace etb::host {
+
+// How arguments of runs reached plugins, counted for all delegates of a resolver.
+struct TransferCounts {
+  std::atomic<uint64_t> host_arguments{0}, host_bytes{0};  // in memory of the host: a device copies them
+  std::atomic<uint64_t> device_arguments{0};               // in device memory, without a copy
+};
+
+class DeviceValues final : public DeviceArguments {
+ public:
+  // `device`: of the delegate.
+  DeviceValues(std::shared_ptr<const Device> device, size_t argument_count)
+      : device_(std::move(device)), arguments_(argument_count) {}
+
+  // Records the kinds of memory that the plugin accepts for an argument.
+  void set_kinds(size_t argument, const etb_io_req& req);
+
+  etb_status keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
+                  etb_error* error) noexcept override;
+  void let_go() noexcept override;
+
+  // Returns NULL for an argument in memory of the host.
+  const etb_buffer_desc* find(size_t argument) const noexcept {
+    const Argument& found = arguments_[argument];
+    return found.buffer == nullptr ? nullptr : &found.desc;
+  }
+  // Called before and after each run: other devices may have written inputs, and read outputs.
+  [[nodiscard]] Status before_run() noexcept;
+  [[nodiscard]] Status after_run() noexcept;
+
+ private:
+  struct Argument {
+    std::vector<std::string> kinds;
+    std::shared_ptr<DeviceBuffer> buffer;
+    etb_buffer_desc desc{};
+    bool is_shared = false;  // with another device
+  };
+  // A buffer for an argument, before it is used.
+  struct Found {
+    DeviceValues* values;
+    uint32_t argument;
+    std::shared_ptr<DeviceBuffer> buffer;
+    etb_buffer_desc desc;
+    bool is_shared;
+  };
+
+  static Argument& argument_of(const Reader& reader);
+  Result<std::vector<Found>> find_own_memory(uint32_t argument, uint64_t nbytes,
+                                             std::span<const Reader> readers);
+  Result<std::vector<Found>> find_shared_memory(uint32_t argument, uint64_t nbytes,
+                                                std::span<const Reader> readers);
+  // Describes a buffer as a kind that the plugin accepts for the argument.
+  Result<etb_buffer_desc> describe(const DeviceBuffer& buffer, uint32_t argument, uint64_t nbytes) const;
+
+  std::shared_ptr<const Device> device_;
+  std::vector<Argument> arguments_;  // inputs, then outputs
+  std::vector<uint32_t> shared_inputs_, shared_outputs_;
+};
+
+}  // namespace etb::host

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests buffer/1 of the plugin on the devices of this machine. Skipped where there is none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "etb/ext/draft/buffer.h"
+#include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/testing/graphs.hpp"
+#include "plugins/gpu/testing/tested_plugin.hpp"
+
+namespace etb::gpu {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kRows = 300, kColumns = 4;  // 4,800 bytes
+
+const void* ETB_CALL find_service(const etb_host*, const char*) { return nullptr; }
+constexpr etb_host kHost = {
+    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, find_service, nullptr};
+
+// A tensor in memory of the host, or in a buffer.
+struct Argument {
+  explicit Argument(float first = 0) : data(kRows * kColumns) {
+    for (size_t i = 0; i < data.size(); ++i) data[i] = first - static_cast<float>(i % 97) * 0.25f;
+  }
+  etb_tensor raw(const etb_buffer_desc* buffer = nullptr) {
+    etb_tensor made{};
+    made.struct_size = ETB_INIT_SIZE(etb_tensor);
+    made.dtype = ETB_DTYPE_FLOAT32;
+    made.rank = 2;
+    made.sizes = sizes.data();
+    made.buffer = buffer;
+    made.data = buffer == nullptr ? data.data() : nullptr;
+    made.capacity_bytes = data.size() * sizeof(float);
+    return made;
+  }
+  std::array<int64_t, 2> sizes = {kRows, kColumns};
+  std::vector<float> data;
+};
+
+class BuffersOfGpus : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(table_->init(&kHost, nullptr, 0, &plugin_, &error_), ETB_OK) << error_.text;
+    const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, this,
+                                  [](void* ctx, const etb_device_info* info) {
+                                    auto& self = *static_cast<BuffersOfGpus*>(ctx);
+                                    if (!self.has_uuid_)
+                                      std::memcpy(self.uuid_, info->uuid, sizeof(self.uuid_));
+                                    self.has_uuid_ = true;
+                                    return etb_status{ETB_OK};
+                                  }};
+    ASSERT_EQ(table_->device->enumerate(plugin_, &sink, &error_), ETB_OK) << error_.text;
+    if (!has_uuid_) GTEST_SKIP() << tested_plugin().hint;
+    ASSERT_EQ(table_->device->open(plugin_, uuid_, nullptr, 0, &device_, &error_), ETB_OK) << error_.text;
+    buffers_ = static_cast<const etb_buffer_table*>(
+        table_->get_extension(plugin_, ETB_OBJECT_DEVICE, device_, ETB_EXT_BUFFER));
+    ASSERT_NE(buffers_, nullptr);
+  }
+  void TearDown() override {
+    for (etb_context* const each : contexts_)
+      EXPECT_EQ(table_->delegate->context_destroy(each, &error_), ETB_OK);
+    for (etb_delegate* const each : delegates_) EXPECT_EQ(table_->delegate->destroy(each, &error_), ETB_OK);
+    if (device_ != nullptr) {
+      EXPECT_EQ(table_->device->close(device_, &error_), ETB_OK) << error_.text;
+    }
+    EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text;
+  }
+
+  // Makes a context that computes one function of a tensor.
+  etb_context* make(UnaryFunction function) {
+    GpuGraph graph;
+    const uint32_t input = add_input(graph, shape_of({kRows, kColumns}));
+    // A reshape shows the memory of the input.
+    const uint32_t view = add_node(graph, Operator::kReshape, {input}, {kRows * kColumns});
+    graph.outputs.push_back(
+        add_node(graph, Operator::kReshape, {add_unary(graph, function, view)}, {kRows, kColumns}));
+    const std::vector<std::byte> payload = write_payload(graph);
+    etb_payload_view bytes{};
+    bytes.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    bytes.data = payload.data();
+    bytes.nbytes = payload.size();
+    etb_delegate_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+    args.payload = &bytes;
+    args.device = device_;
+    etb_delegate* delegate = nullptr;
+    EXPECT_EQ(table_->delegate->create(plugin_, &args, &delegate, &error_), ETB_OK) << error_.text;
+    if (delegate == nullptr) return nullptr;
+    delegates_.push_back(delegate);
+    etb_context* context = nullptr;
+    EXPECT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK)
+        << error_.text;
+    contexts_.push_back(context);
+    return context;
+  }
+
+  etb_status run(etb_context* context, etb_tensor input, etb_tensor output) {
+    etb_exec_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_exec_args);
+    args.inputs = &input;
+    args.input_count = 1;
+    args.outputs = &output;
+    args.output_count = 1;
+    return table_->delegate->execute(context, &args, &error_);
+  }
+
+  // The kind of the delegates' buffers.
+  std::string kind() {
+    std::string found;
+    const etb_io_req_sink sink = {ETB_INIT_SIZE(etb_io_req_sink), 0, &found,
+                                  [](void* ctx, const etb_io_req* req) {
+                                    if (req->kind_count == 1) *static_cast<std::string*>(ctx) = req->kinds[0];
+                                    return etb_status{ETB_OK};
+                                  }};
+    EXPECT_EQ(table_->delegate->query_io(delegates_.at(0), &sink, &error_), ETB_OK);
+    return found;
+  }
+
+  etb_buffer* allocate(const std::string& of_kind) {
+    etb_buffer* made = nullptr;
+    EXPECT_EQ(buffers_->allocate(device_, of_kind.c_str(), kRows * kColumns * 4, &made, &error_), ETB_OK)
+        << error_.text;
+    return made;
+  }
+  etb_buffer_desc describe(etb_buffer* buffer, const std::string& as_kind) {
+    etb_buffer_desc desc{};
+    desc.struct_size = ETB_INIT_SIZE(etb_buffer_desc);
+    EXPECT_EQ(buffers_->export_buffer(buffer, as_kind.c_str(), &desc, &error_), ETB_OK) << error_.text;
+    return desc;
+  }
+
+  const etb_plugin_table* table_ = tested_plugin().query(&kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+  etb_error error_ = ETB_ERROR_INIT;
+  etb_plugin* plugin_ = nullptr;
+  etb_device* device_ = nullptr;
+  const etb_buffer_table* buffers_ = nullptr;
+  std::vector<etb_delegate*> delegates_;
+  std::vector<etb_context*> contexts_;
+  uint8_t uuid_[16] = {};
+  bool has_uuid_ = false;
+};
+
+TEST_F(BuffersOfGpus, AValueBetweenTwoDelegatesStaysOnTheDevice) {
+  etb_context *const first = make(UnaryFunction::kAbs), *const second = make(UnaryFunction::kSqrt);
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  etb_buffer* const buffer = allocate(kind());
+  ASSERT_NE(buffer, nullptr);
+  const etb_buffer_desc between = describe(buffer, kind());
+  // Later runs: with memory of the host in between, and with the buffer again.
+  for (const bool has_buffer : {true, true, false, true}) {
+    for (const float start : {3.0f, -2.0f}) {
+      Argument input(start), middle, output;
+      const etb_buffer_desc* const given = has_buffer ? &between : nullptr;
+      ASSERT_EQ(run(first, input.raw(), middle.raw(given)), ETB_OK) << error_.text;
+      ASSERT_EQ(run(second, middle.raw(given), output.raw()), ETB_OK) << error_.text;
+      for (size_t i = 0; i < output.data.size(); ++i)
+        ASSERT_NEAR(output.data[i], std::sqrt(std::fabs(input.data[i])), 1e-5f) << i;
+    }
+  }
+  buffers_->free(buffer);
+}
+
+TEST_F(BuffersOfGpus, MemoryOfTheHostIsUsedWithoutACopy) {
+  etb_context* const context = make(UnaryFunction::kNeg);
+  ASSERT_NE(context, nullptr);
+  struct Page {
+    alignas(4096) std::array<float, 2048> numbers;
+    int released = 0;
+  };
+  static Page page;
+  etb_buffer_desc desc{};
+  desc.struct_size = ETB_INIT_SIZE(etb_buffer_desc);
+  desc.kind = "host";
+  desc.handle = page.numbers.data();
+  desc.fd = -1;
+  desc.access = 3;
+  desc.nbytes = sizeof(page.numbers);
+  desc.release_ctx = &page.released;
+  desc.release = [](void* count) { ++*static_cast<int*>(count); };
+  etb_buffer* imported = nullptr;
+  const etb_status status = buffers_->import_buffer(device_, &desc, &imported, &error_);
+  if (status == ETB_NOT_SUPPORTED) GTEST_SKIP() << error_.text;
+  ASSERT_EQ(status, ETB_OK) << error_.text;
+  etb_buffer* const result = allocate("host");
+  const etb_buffer_desc of_input = describe(imported, kind()), of_output = describe(result, kind());
+  const auto* const numbers = static_cast<const float*>(describe(result, "host").handle);
+  Argument shape;
+  for (const float start : {1.0f, 50.0f}) {
+    for (size_t i = 0; i < page.numbers.size(); ++i) page.numbers[i] = start + static_cast<float>(i);
+    ASSERT_EQ(buffers_->sync(imported, 2, &error_), ETB_OK) << error_.text;
+    ASSERT_EQ(run(context, shape.raw(&of_input), shape.raw(&of_output)), ETB_OK) << error_.text;
+    ASSERT_EQ(buffers_->sync(result, 1, &error_), ETB_OK) << error_.text;
+    for (size_t i = 0; i < kRows * kColumns; ++i)
+      ASSERT_EQ(numbers[i], -(start + static_cast<float>(i))) << i;
+  }
+  // Unbind it first: a context keeps what it was given last.
+  ASSERT_EQ(run(context, shape.raw(), shape.raw()), ETB_OK) << error_.text;
+  EXPECT_EQ(page.released, 0);
+  buffers_->free(imported);
+  EXPECT_EQ(page.released, 1);
+  buffers_->free(result);
+}
+
+TEST_F(BuffersOfGpus, ABufferThatDoesNotFitIsRejected) {
+  etb_context* const context = make(UnaryFunction::kAbs);
+  ASSERT_NE(context, nullptr);
+  etb_buffer* const buffer = allocate(kind());
+  const etb_buffer_desc good = describe(buffer, kind());
+  Argument input, output;
+  etb_buffer_desc small = good, other = good, shifted = good, none = good;
+  small.nbytes = 100;
+  other.kind = "dma-buf";
+  shifted.offset_bytes = 4;
+  none.handle = nullptr;
+  for (const etb_buffer_desc* bad : {&small, &other, &shifted, &none}) {
+    EXPECT_EQ(run(context, input.raw(bad), output.raw()), ETB_INVALID_ARGUMENT);
+    EXPECT_THAT(error_.text, HasSubstr("argument 0: a buffer of kind"));
+    EXPECT_EQ(run(context, input.raw(), output.raw(bad)), ETB_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(run(context, input.raw(), output.raw()), ETB_OK) << error_.text;
+  EXPECT_EQ(output.data[1], std::fabs(input.data[1]));
+  buffers_->free(buffer);
+}
+
+TEST_F(BuffersOfGpus, OtherKindsAndSizesAreRejected) {
+  etb_buffer* none = nullptr;
+  EXPECT_EQ(buffers_->allocate(device_, "dma-buf", 64, &none, &error_), ETB_NOT_SUPPORTED);
+  EXPECT_EQ(buffers_->allocate(device_, "host", uint64_t{1} << 62, &none, &error_), ETB_OUT_OF_MEMORY);
+  etb_buffer_desc desc{};
+  desc.struct_size = ETB_INIT_SIZE(etb_buffer_desc);
+  desc.kind = "dma-buf";
+  EXPECT_EQ(buffers_->import_buffer(device_, &desc, &none, &error_), ETB_NOT_SUPPORTED);
+  alignas(64) static float numbers[17];
+  desc.kind = "host";
+  desc.handle = numbers + 1;
+  desc.nbytes = 64;
+  EXPECT_NE(buffers_->import_buffer(device_, &desc, &none, &error_), ETB_OK);
+  EXPECT_EQ(none, nullptr);
+  etb_buffer* const buffer = allocate("host");
+  EXPECT_EQ(buffers_->sync(buffer, 3, &error_), ETB_INVALID_ARGUMENT);
+  buffers_->free(buffer);
+}
+
+}  // namespace
+}  // namespace etb::gpu

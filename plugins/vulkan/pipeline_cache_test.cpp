@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests data of pipelines in the host's cache. Tests of devices are skipped where there is none.
+#include "plugins/vulkan/pipeline_cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "etb/etbackend.h"
+#include "plugins/gpu/testing/graphs.hpp"
+#include "plugins/vulkan/device.hpp"
+
+namespace etb::vulkan {
+namespace {
+
+// Returns data with a right header.
+std::vector<std::byte> data_of(const VkPhysicalDeviceProperties& device, size_t nbytes) {
+  std::vector<std::byte> data(nbytes, std::byte{0x5a});
+  const uint32_t header[4] = {kPipelineHeaderNbytes, VK_PIPELINE_CACHE_HEADER_VERSION_ONE, device.vendorID,
+                              device.deviceID};
+  std::memcpy(data.data(), header, sizeof(header));
+  std::memcpy(data.data() + sizeof(header), device.pipelineCacheUUID, VK_UUID_SIZE);
+  return data;
+}
+
+TEST(VulkanPipelineData, IsThatOfTheDriver) {
+  VkPhysicalDeviceProperties device{};
+  device.vendorID = 5;
+  device.deviceID = 6;
+  device.pipelineCacheUUID[3] = 7;
+  const std::vector<std::byte> good = data_of(device, 100);
+  EXPECT_TRUE(is_pipeline_data_of(device, good));
+  EXPECT_TRUE(is_pipeline_data_of(device, std::span(good).first(kPipelineHeaderNbytes)));
+  for (size_t i = 0; i < kPipelineHeaderNbytes; ++i) {
+    std::vector<std::byte> damaged = good;
+    damaged[i] ^= std::byte{0x80};
+    EXPECT_FALSE(is_pipeline_data_of(device, damaged)) << "byte " << i;
+    EXPECT_FALSE(is_pipeline_data_of(device, std::span(good).first(i))) << i << " bytes";
+  }
+}
+
+// A cache of one entry.
+struct Cache {
+  std::map<std::string, std::string> entries;
+  int get_count = 0, put_count = 0;
+
+  static std::string text_of(etb_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.nbytes}; }
+  static etb_status ETB_CALL get(void* ctx, etb_bytes key, etb_payload_view* out, etb_error*) {
+    auto& self = *static_cast<Cache*>(ctx);
+    ++self.get_count;
+    const auto found = self.entries.find(text_of(key));
+    if (found == self.entries.end()) return ETB_NOT_FOUND;
+    out->data = found->second.data();
+    out->nbytes = found->second.size();
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL put(void* ctx, etb_bytes key, etb_bytes value, etb_error*) {
+    auto& self = *static_cast<Cache*>(ctx);
+    ++self.put_count;
+    self.entries[text_of(key)] = text_of(value);
+    return ETB_OK;
+  }
+  static const void* ETB_CALL find_service(const etb_host* host, const char* id) {
+    return std::string_view(id) == ETB_SERVICE_CACHE ? host->ctx : nullptr;
+  }
+};
+
+// Drivers ignore data of a right header and a wrong rest; ours must not pass on anything else.
+TEST(VulkanPipelineData, IsReadOnceAndNeverWrong) {
+  auto instance = Instance::make();
+  if (!instance) GTEST_SKIP() << instance.error().message;
+  std::vector<std::string> reasons;
+  const auto devices = (*instance)->find_devices(reasons);
+  if (!devices || devices->empty()) GTEST_SKIP() << "no Vulkan device: install mesa-vulkan-drivers";
+  const DeviceFacts& facts = devices->at(0);
+  const auto plan = gpu::make_execution_plan(gpu::layer_graph());
+  ASSERT_TRUE(plan) << plan.error().message;
+  Cache cache;
+  const etb_cache_service service = {ETB_INIT_SIZE(etb_cache_service), 0, &cache, Cache::get, Cache::put};
+  etb_host raw{};
+  raw.struct_size = ETB_INIT_SIZE(etb_host);
+  raw.abi_version = ETB_ABI_VERSION;
+  raw.ctx = const_cast<etb_cache_service*>(&service);
+  raw.get_service = Cache::find_service;
+  const Host host(&raw);
+  for (const bool has_header : {false, true, true}) {
+    if (has_header) gpu::KernelCache(host).put(pipeline_cache_key(facts), data_of(facts.properties, 256));
+    if (!has_header && !cache.entries.empty()) cache.entries.begin()->second = "damaged";
+    cache.get_count = 0;
+    const auto device = Device::open(*instance, facts);
+    ASSERT_TRUE(device) << device.error().message;
+    for (int i = 0; i < 2; ++i) {
+      const Status prepared = (*device)->prepare(*plan, host);
+      ASSERT_TRUE(prepared) << prepared.error().message;
+    }
+    EXPECT_EQ(cache.get_count, 1);
+    for (const auto& [key, value] : cache.entries) EXPECT_GT(value.size(), 32 + kPipelineHeaderNbytes);
+  }
+}
+
+}  // namespace
+}  // namespace etb::vulkan
