@@ -96,7 +96,9 @@ struct Tables {
   etb_aot_table aot;
 };
 
-// Adds the optional functions that the base does not have: dry_check, estimate, execute_async.
+// Adds execute_async.
+void add_async_runs(Tables& tables);
+// Adds the optional functions dry_check, estimate and execute_async.
 void add_optional_functions(Tables& tables);
 
 // Faults of the boundary: other functions in the tables.
