@@ -51,9 +51,10 @@ class Contexts {
     for (size_t i = 0; i < count; ++i) {
       etb_context* made = nullptr;
       if (ready.subject.table().delegate->context_create(ready.session.delegate(), nullptr, 0, &made,
-                                                         &error) != ETB_OK)
-        return context.fail(ready.name() + ": context_create fails: " + error.text);
-      all_.push_back(made);
+                                                         &error) == ETB_OK)
+        all_.push_back(made);
+      else
+        context.fail(ready.name() + ": context_create fails: " + error.text);
     }
   }
   ~Contexts() {

@@ -20,19 +20,7 @@ class DspStubAsync : public DspStub {
  protected:
   void SetUp() override {
     DspStub::SetUp();
-    // So many sums that a run takes several milliseconds.
-    CodesModel model;
-    const Sizes sizes = {64, 64, 32};
-    const uint32_t x = model.input(sizes);
-    uint32_t codes = x;
-    double scale = 0.5;
-    for (int i = 0; i < 12; ++i) {
-      const uint32_t sum = model.dequantize(codes, sizes, scale, 0), real = model.dequantize(x, sizes, 0.5, 0);
-      const uint32_t y = model.node("aten.add.Tensor", {arg(sum, "self"), arg(real, "other")}, sizes);
-      codes = model.quantize(y, sizes, scale += 0.5, 0);
-    }
-    model.output(codes);
-    ASSERT_EQ(compile(model.image(), bytes_), ETB_OK) << error_.text;
+    ASSERT_EQ(compile(sums_model().image(), bytes_), ETB_OK) << error_.text;
     const auto known = read_payload(bytes_);
     ASSERT_TRUE(known) << known.error().message;
     known_ = *known;

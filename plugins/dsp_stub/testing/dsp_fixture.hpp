@@ -79,6 +79,23 @@ class CodesModel {
   uint32_t count_ = 0, handle_ = 0;
 };
 
+// So many sums that a run takes several milliseconds: 13 times the input, in other scales.
+inline constexpr int64_t kSumsSizes[] = {64, 64, 32};
+inline CodesModel sums_model() {
+  CodesModel model;
+  const Sizes sizes(std::begin(kSumsSizes), std::end(kSumsSizes));
+  const uint32_t x = model.input(sizes);
+  uint32_t codes = x;
+  double scale = 0.5;
+  for (int i = 0; i < 12; ++i) {
+    const uint32_t sum = model.dequantize(codes, sizes, scale, 0), real = model.dequantize(x, sizes, 0.5, 0);
+    const uint32_t y = model.node("aten.add.Tensor", {arg(sum, "self"), arg(real, "other")}, sizes);
+    codes = model.quantize(y, sizes, scale += 0.5, 0);
+  }
+  model.output(codes);
+  return model;
+}
+
 struct SeenEvent {
   int64_t id;
   std::string name;
