@@ -6,13 +6,11 @@
 #include <chrono>
 #include <thread>
 
-#include "host/testing/fence_signal.hpp"
+#include "api/testing/fence_signal.hpp"
 #include "plugins/dsp_stub/testing/dsp_fixture.hpp"
 
 namespace etb::dsp_stub {
 namespace {
-
-using host::FenceSignal;
 
 constexpr std::chrono::milliseconds kMoment{30};
 

@@ -8,14 +8,12 @@
 #include <thread>
 #include <utility>
 
-#include "host/testing/fence_signal.hpp"
+#include "api/testing/fence_signal.hpp"
 #include "plugins/gpu/testing/float_run.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 
 namespace etb::gpu {
 namespace {
-
-using host::FenceSignal;
 
 // Three products of 256 x 256.
 GpuGraph products() {

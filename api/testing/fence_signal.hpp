@@ -8,7 +8,7 @@
 
 #include "etb/delegate.h"
 
-namespace etb::host {
+namespace etb {
 
 class FenceSignal {
  public:
@@ -51,4 +51,4 @@ class FenceSignal {
   etb_status status_ = ETB_OK;
 };
 
-}  // namespace etb::host
+}  // namespace etb
