@@ -6,6 +6,7 @@
 Needs torch. One branch is for the named backend, the other for XNNPACK; without that plugin, for the portable kernels. Each pair is two
 processes, in alternating order. A ratio is the median of the pairs' own ratios of medians, asynchronous / in order: below 1 the runs overlap.
 --one-core leaves one thread to the drivers of the GPU plugins on processors (lavapipe, PoCL), so that the other branch has one, too.
+--prefix runs each process by a command, such as "chrt -f 1" on a machine with other load.
 """
 
 import argparse
@@ -85,7 +86,7 @@ def measure(program, etbackend, folder, options, extra):
     found, outputs = {}, {}
     for flag in options.order:
         out = f"{folder}/out{flag}"
-        command = [etbackend, "run", program, "--random", "1", "--warmup", "3", "--repeat", str(options.repeat), "--output-dir", out]
+        command = [*options.prefix.split(), etbackend, "run", program, "--random", "1", "--warmup", "3", "--repeat", str(options.repeat), "--output-dir", out]
         found[flag] = median_us(run(command + ([flag] if flag else []), extra))
         outputs[flag] = read_outputs(out)
     if outputs[""] != outputs["--async"]:
@@ -100,6 +101,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--one-core", action="store_true")
+    parser.add_argument("--prefix", default="")
     options = parser.parse_args()
     etbackend, extra = f"{options.build}/bin/etbackend", ONE_CORE if options.one_core else {}
     has_xnnpack = Path(f"{options.build}/plugins.d/xnnpack.json").exists()
@@ -110,7 +112,9 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             torch.export.save(torch.export.export(model, model.example), f"{folder}/model.pt2")
             others = ["-b", "xnnpack"] if has_xnnpack else []
-            run([etbackend, "compile", "-b", backend, *others, f"{folder}/model.pt2", "-o", f"{folder}/model.pte"])
+            # The plan of the least memory has the branches share it, and then they depend on each other.
+            memory = ["--unplanned-inputs", "--unplanned-outputs"]
+            run([etbackend, "compile", "-b", backend, *others, *memory, f"{folder}/model.pt2", "-o", f"{folder}/model.pte"])
             pairs = []
             for i in range(options.pairs):
                 options.order = ["", "--async"][:: 1 if i % 2 == 0 else -1]
