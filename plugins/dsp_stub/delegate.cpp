@@ -10,6 +10,7 @@ namespace {
 // Reports layers as events, and ends the run when the host wants.
 struct LayerObserver {
   const Run* run;
+  const StopRequest* stop;
   uint64_t first_cycle;
   Status status = {};
 
@@ -32,6 +33,7 @@ struct LayerObserver {
     auto& self = *static_cast<LayerObserver*>(ctx);
     self.status = self.put(index, nullptr, begin, end);
     if (self.status) self.status = self.run->keep_going();
+    if (self.status) self.status = self.stop->check();
     return self.status ? 0 : 1;
   }
 };
@@ -57,7 +59,9 @@ DelegateInfo DspDelegate::info() const {
 DspContext::DspContext(const DspDelegate& delegate)
     : view_(&delegate.view()),
       tcm_(std::make_unique<uint8_t[]>(view_->layout.tcm_bytes)),
-      arena_(std::make_unique<uint8_t[]>(view_->layout.arena_bytes)) {}
+      arena_(std::make_unique<uint8_t[]>(view_->layout.arena_bytes)),
+      second_core_(
+          this, [](void* self, const Run& run) { return static_cast<DspContext*>(self)->run_now(run); }, stop_) {}
 
 Status DspContext::bind(const Run& run, dsp_memories& memories) const {
   for (uint32_t i = 0; i < run.input_count(); ++i) {
@@ -79,6 +83,18 @@ Status DspContext::bind(const Run& run, dsp_memories& memories) const {
 }
 
 Status DspContext::execute(const Run& run) {
+  stop_.begin();
+  Status status = run_now(run);
+  stop_.end();
+  return status;
+}
+
+Status DspContext::cancel() {
+  stop_.make();
+  return {};
+}
+
+Status DspContext::run_now(const Run& run) {
   ETB_TRY(run.keep_going());
   dsp_memories memories{};
   memories.tcm = tcm_.get();
@@ -86,7 +102,7 @@ Status DspContext::execute(const Run& run) {
   memories.constants = view_->constants;
   memories.input_count = run.input_count();
   ETB_TRY(bind(run, memories));
-  LayerObserver observer{&run, cycles_};
+  LayerObserver observer{&run, &stop_, cycles_};
   const dsp_observer calls = {&LayerObserver::layer, &observer};
   dsp_clock clock;
   const int stopped = dsp_run(&view_->stream, &memories, &calls, &clock);

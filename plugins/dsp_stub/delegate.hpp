@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "etb/cpp/plugin.hpp"
+#include "etb/cpp/run_thread.hpp"
 #include "plugins/dsp_stub/payload.hpp"
 
 namespace etb::dsp_stub {
@@ -29,18 +30,23 @@ class DspDelegate {
   PayloadView view_{};
 };
 
-// One device core with memories of its own.
+// One device core with memories of its own. Asynchronous runs are on a thread, as a second core would be.
 class DspContext {
  public:
   explicit DspContext(const DspDelegate& delegate);
   Status execute(const Run& run);
+  Status start(const AsyncRun& run) { return second_core_.start(run); }
+  Status cancel();
 
  private:
+  Status run_now(const Run& run);
   Status bind(const Run& run, dsp_memories& memories) const;
 
   const PayloadView* view_;
   std::unique_ptr<uint8_t[]> tcm_, arena_;
   uint64_t cycles_ = 0;  // of all runs before
+  StopRequest stop_;
+  RunThread second_core_;
 };
 
 }  // namespace etb::dsp_stub

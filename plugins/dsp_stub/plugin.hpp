@@ -14,6 +14,7 @@ inline constexpr const char* kDeviceKind = "dsp";
 class DspPlugin {
  public:
   using Delegate = DspDelegate;
+  static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;  // one for each context
   // Tables built on first use, not when the library is loaded.
   struct Rows {
     operator std::span<const OpRow>() const { return op_rows(); }

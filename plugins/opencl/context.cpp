@@ -13,7 +13,7 @@ constexpr size_t kDispatchesPerPoll = 8;
 }  // namespace
 
 OpenclContext::OpenclContext(const OpenclDelegate& delegate)
-    : GpuContext(delegate.state().plan, OpenclApi::kBufferKind),
+    : GpuContext(delegate.state().plan, OpenclApi::kBufferKind, *delegate.state().completions),
       state_(delegate.state()),
       cl_(state_.device->functions()),
       created_(create()) {}
@@ -99,7 +99,7 @@ Status OpenclContext::enqueue_all(const Run& run) {
   for (size_t i = 0; i < dispatches().size(); ++i) {
     if (can_stop && i % kDispatchesPerPoll == kDispatchesPerPoll - 1) {
       ETB_TRY(state_.device->finish(queue()));
-      ETB_TRY(run.keep_going());
+      ETB_TRY(keep_going(run));
     }
     ETB_TRY(enqueue(i));
   }
@@ -112,6 +112,21 @@ Status OpenclContext::run_all(const Run& run) {
   const Status enqueued = enqueue_all(run);
   ETB_TRY(state_.device->finish(queue()));
   return enqueued;
+}
+
+Status OpenclContext::submit() {
+  const auto submit = [&]() -> Status {
+    for (size_t i = 0; i < dispatches().size(); ++i) ETB_TRY(enqueue(i));
+    ETB_ASSIGN(end_, state_.device->flush(queue()));
+    return {};
+  };
+  Status submitted = submit();
+  if (!submitted) (void)state_.device->finish(queue());
+  return submitted;
+}
+
+Result<bool> OpenclContext::wait(std::chrono::milliseconds most) {
+  return state_.device->wait(end_, most.count() != 0);
 }
 
 Result<std::byte*> OpenclContext::run_one(size_t index, bool is_wanted) {

@@ -40,6 +40,8 @@ class OpenclContext : public gpu::GpuContext {
   Status write(uint64_t offset, std::span<const std::byte> bytes) override;
   Status read(uint64_t offset, std::span<std::byte> bytes) override;
   Status run_all(const Run& run) override;
+  Status submit() override;
+  Result<bool> wait(std::chrono::milliseconds most) override;
   bool set_timed(bool is_timed) override;
   Status read_times(std::span<uint64_t> begins_ns, std::span<uint64_t> ends_ns) override;
   Result<std::byte*> run_one(size_t index, bool is_wanted) override;
@@ -68,6 +70,7 @@ class OpenclContext : public gpu::GpuContext {
   };
   std::vector<BoundKernel> kernels_;  // by dispatch
   OwnedQueue queue_;
+  OwnedEvent end_;  // of the asynchronous run in flight
   bool is_prepared_ = false;
   // While a host profiles.
   bool is_timed_ = false;

@@ -53,6 +53,31 @@ Status Device::finish(const OwnedQueue& queue) const {
   return ended;
 }
 
+Result<OwnedEvent> Device::flush(const OwnedQueue& queue) const {
+  cl_event event = nullptr;
+  ETB_TRY(from_cl(functions().EnqueueMarkerWithWaitList(queue.get(), 0, nullptr, &event),
+                  "clEnqueueMarkerWithWaitList"));
+  OwnedEvent made(functions(), event);
+  ETB_TRY(from_cl(functions().Flush(queue.get()), "clFlush"));
+  return made;
+}
+
+Result<bool> Device::wait(const OwnedEvent& event, bool may_block) const {
+  const cl_event handle = event.get();
+  cl_int state = CL_COMPLETE;
+  Status known = may_block ? from_cl(functions().WaitForEvents(1, &handle), "clWaitForEvents") : Status();
+  if (known)
+    known = from_cl(functions().GetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state,
+                                             nullptr),
+                    "clGetEventInfo");
+  if (known && state < 0) known = from_cl(state, "commands of an asynchronous run");
+  if (!known) {
+    is_lost_ = true;
+    return tl::make_unexpected(std::move(known).error());
+  }
+  return state == CL_COMPLETE;
+}
+
 Result<OwnedMemory> Device::make_buffer(uint64_t nbytes) const {
   cl_int result = CL_SUCCESS;
   nbytes = std::max<uint64_t>(nbytes, 16);

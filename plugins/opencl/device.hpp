@@ -44,6 +44,10 @@ class Device {
   [[nodiscard]] Status check_process() const { return process_.check(); }
   // Blocks until the commands of a queue end. An error makes the device lost: OpenCL has no other sign.
   [[nodiscard]] Status finish(const OwnedQueue& queue) const;
+  // Starts the commands of a queue, and returns the event of their end.
+  [[nodiscard]] Result<OwnedEvent> flush(const OwnedQueue& queue) const;
+  // Returns true if the event happened. Otherwise blocks until it does, if it `may_block`.
+  [[nodiscard]] Result<bool> wait(const OwnedEvent& event, bool may_block) const;
 
   uint64_t max_range_bytes() const { return facts_.max_buffer_bytes; }
   uint64_t offset_alignment() const { return std::max(facts_.offset_alignment, gpu::kMostOffsetAlignment); }

@@ -7,7 +7,7 @@
 namespace etb::vulkan {
 
 VulkanContext::VulkanContext(const VulkanDelegate& delegate)
-    : GpuContext(delegate.state().plan, VulkanApi::kBufferKind),
+    : GpuContext(delegate.state().plan, VulkanApi::kBufferKind, *delegate.state().completions),
       state_(delegate.state()),
       created_(create()) {}
 
@@ -234,6 +234,12 @@ Status VulkanContext::read(uint64_t offset, std::span<std::byte> bytes) {
 }
 
 Status VulkanContext::run_all(const Run&) { return state_.device->run(commands_, fence_.get()); }
+
+Status VulkanContext::submit() { return state_.device->submit(commands_, fence_.get()); }
+
+Result<bool> VulkanContext::wait(std::chrono::milliseconds most) {
+  return state_.device->wait(fence_.get(), std::chrono::nanoseconds(most));
+}
 
 bool VulkanContext::set_timed(bool is_timed) {
   is_timed = is_timed && state_.device->has_timestamps();

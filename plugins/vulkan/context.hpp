@@ -41,6 +41,8 @@ class VulkanContext : public gpu::GpuContext {
   Status write(uint64_t offset, std::span<const std::byte> bytes) override;
   Status read(uint64_t offset, std::span<std::byte> bytes) override;
   Status run_all(const Run& run) override;
+  Status submit() override;
+  Result<bool> wait(std::chrono::milliseconds most) override;
   bool set_timed(bool is_timed) override;
   Status read_times(std::span<uint64_t> begins_ns, std::span<uint64_t> ends_ns) override;
   Result<std::byte*> run_one(size_t index, bool is_wanted) override;

@@ -307,16 +307,26 @@ Status Device::read_timestamps(const OwnedQueryPool& pool, std::span<uint64_t> o
   return {};
 }
 
-Status Device::run(VkCommandBuffer commands, VkFence fence) const {
+Status Device::submit(VkCommandBuffer commands, VkFence fence) const {
   auto info = vk_struct<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
   ETB_TRY(check_process());
   ETB_TRY(note(functions_.ResetFences(handle_, 1, &fence), "vkResetFences"));
-  {
-    const std::lock_guard lock(queue_mutex_);
-    ETB_TRY(note(functions_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit"));
-  }
+  const std::lock_guard lock(queue_mutex_);
+  return note(functions_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit");
+}
+
+Result<bool> Device::wait(VkFence fence, std::chrono::nanoseconds most) const {
+  const VkResult result =
+      functions_.WaitForFences(handle_, 1, &fence, VK_TRUE, static_cast<uint64_t>(most.count()));
+  if (result == VK_TIMEOUT) return false;
+  ETB_TRY(note(result, "vkWaitForFences"));
+  return true;
+}
+
+Status Device::run(VkCommandBuffer commands, VkFence fence) const {
+  ETB_TRY(submit(commands, fence));
   return note(functions_.WaitForFences(handle_, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -141,7 +142,11 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] Result<OwnedQueryPool> make_timestamps(uint32_t count) const;
   // Reads time stamps of commands that ended, in nanoseconds since the first one.
   [[nodiscard]] Status read_timestamps(const OwnedQueryPool& pool, std::span<uint64_t> out) const;
-  // Runs commands and blocks until they end. Calls from several threads are queued.
+  // Hands commands to the device. Calls from several threads are queued.
+  [[nodiscard]] Status submit(VkCommandBuffer commands, VkFence fence) const;
+  // Returns true if the commands of the fence ended within this time.
+  [[nodiscard]] Result<bool> wait(VkFence fence, std::chrono::nanoseconds most) const;
+  // Runs commands and blocks until they end.
   [[nodiscard]] Status run(VkCommandBuffer commands, VkFence fence) const;
   // Copies all bytes of one buffer to another.
   [[nodiscard]] Status copy(const Buffer& from, const Buffer& to, uint64_t nbytes) const;

@@ -126,7 +126,8 @@ typedef struct etb_io_req_sink {
 
 // A point in time on a device or the host. A signal fence of kind "callback" carries the status of the run.
 // The other kinds only report that the run is over; the next call on the context returns the status of a
-// failed run.
+// failed run. A fence to wait for of kind "sync-fd" is reached when its descriptor becomes readable; one of kind "callback"
+// cannot be waited for.
 typedef struct etb_fence {
   uint32_t struct_size;
   uint32_t flags;     // must be zero
@@ -136,7 +137,8 @@ typedef struct etb_fence {
   int32_t fd;         // for "sync-fd"; else -1
   uint32_t reserved;  // must be zero
 
-  // Reports the end of a run. Called once; NULL for every kind but "callback".
+  // Reports the end of a run. Called once; NULL for every kind but "callback". It returns soon, and calls no function of the
+  // plugin: the thread may be the one that the plugin needs to end the context.
   //
   // handle   the field of that name.
   // status   of the run.
@@ -301,7 +303,7 @@ typedef struct etb_delegate_table {
   // Ends a context that no call runs on.
   //
   // context  from context_create; consumed on success.
-  // returns  ETB_OK.
+  // returns  ETB_OK; ETB_BUSY while an asynchronous run is in flight, and then nothing has changed (ABI-LIFE-01).
   // presence required
   // threads  [serial:context]
   // since    1.0
@@ -339,7 +341,8 @@ typedef struct etb_delegate_table {
   //
   // context  from context_create.
   // args     [borrowed-until-signalled] with everything in it.
-  // returns  ETB_OK when the run was started; on any error no fence is signalled.
+  // returns  ETB_OK when the run was started; on any error no fence is signalled: ETB_NOT_SUPPORTED (kind of a fence), and
+  //          those of execute.
   // presence optional: ETB_DELEGATE_CAP_EXECUTE_ASYNC
   // threads  [serial:context], until the run is signalled
   // since    1.0

@@ -79,10 +79,76 @@ class CodesModel {
   uint32_t count_ = 0, handle_ = 0;
 };
 
+// So many sums that a run takes several milliseconds: 13 times the input, in other scales.
+inline constexpr int64_t kSumsSizes[] = {64, 64, 32};
+inline CodesModel sums_model() {
+  CodesModel model;
+  const Sizes sizes(std::begin(kSumsSizes), std::end(kSumsSizes));
+  const uint32_t x = model.input(sizes);
+  uint32_t codes = x;
+  double scale = 0.5;
+  for (int i = 0; i < 12; ++i) {
+    const uint32_t sum = model.dequantize(codes, sizes, scale, 0), real = model.dequantize(x, sizes, 0.5, 0);
+    const uint32_t y = model.node("aten.add.Tensor", {arg(sum, "self"), arg(real, "other")}, sizes);
+    codes = model.quantize(y, sizes, scale += 0.5, 0);
+  }
+  model.output(codes);
+  return model;
+}
+
 struct SeenEvent {
   int64_t id;
   std::string name;
   uint64_t begin, end;
+};
+
+// The arguments of one run, with random codes as inputs.
+class CallOfRun {
+ public:
+  CallOfRun(const PayloadView& known, uint32_t seed) : sizes_(known.inputs) {
+    std::mt19937 random(seed);
+    const size_t input_count = sizes_.size();
+    sizes_.insert(sizes_.end(), known.outputs.begin(), known.outputs.end());
+    data_.resize(sizes_.size());
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      tensors_.push_back(tensor_of(sizes_[i], data_[i], i < input_count ? ETB_ROLE_INPUT : ETB_ROLE_OUTPUT));
+      if (i < input_count)
+        for (int8_t& code : data_[i]) code = static_cast<int8_t>(random());
+    }
+    args.struct_size = ETB_INIT_SIZE(etb_exec_args);
+    args.inputs = tensors_.data();
+    args.input_count = static_cast<uint32_t>(input_count);
+    args.outputs = tensors_.data() + input_count;
+    args.output_count = static_cast<uint32_t>(sizes_.size() - input_count);
+  }
+  CallOfRun(const CallOfRun&) = delete;
+  CallOfRun& operator=(const CallOfRun&) = delete;
+
+  // Codes of the first output; none if there is none.
+  std::vector<int8_t> output() const {
+    return args.output_count == 0 ? std::vector<int8_t>() : data_[args.input_count];
+  }
+  etb_exec_args args{};
+
+ private:
+  static etb_tensor tensor_of(Sizes& sizes, std::vector<int8_t>& data, int32_t role) {
+    size_t count = 1;
+    for (const int64_t size : sizes) count *= static_cast<size_t>(size);
+    data.resize(count);
+    etb_tensor raw{};
+    raw.struct_size = ETB_INIT_SIZE(etb_tensor);
+    raw.dtype = ETB_DTYPE_INT8;
+    raw.role = role;
+    raw.rank = static_cast<uint32_t>(sizes.size());
+    raw.sizes = sizes.data();
+    raw.data = data.data();
+    raw.capacity_bytes = count;
+    return raw;
+  }
+
+  std::vector<Sizes> sizes_;  // inputs, then outputs
+  std::vector<std::vector<int8_t>> data_;
+  std::vector<etb_tensor> tensors_;
 };
 
 class DspStub : public testing::Test {
@@ -150,9 +216,7 @@ class DspStub : public testing::Test {
     return status;
   }
 
-  // Runs a payload on random codes. Returns the codes of its one output; none if the plugin rejects it.
-  std::vector<int8_t> run(std::span<const std::byte> bytes, uint32_t seed = 1) {
-    const auto known = read_payload(bytes);
+  etb_status create(std::span<const std::byte> bytes, etb_delegate** out) {
     etb_payload_view view{};
     view.struct_size = ETB_INIT_SIZE(etb_payload_view);
     view.data = bytes.data();
@@ -163,8 +227,14 @@ class DspStub : public testing::Test {
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.backend_id = "EtbDspStubBackend";
     args.payload = &view;
+    return table_->delegate->create(plugin_, &args, out, &error_);
+  }
+
+  // Runs a payload on random codes. Returns the codes of its one output; none if the plugin rejects it.
+  std::vector<int8_t> run(std::span<const std::byte> bytes, uint32_t seed = 1) {
+    const auto known = read_payload(bytes);
     etb_delegate* delegate = nullptr;
-    const etb_status created = table_->delegate->create(plugin_, &args, &delegate, &error_);
+    const etb_status created = create(bytes, &delegate);
     EXPECT_EQ(created == ETB_OK, known.has_value()) << error_.text;
     if (created != ETB_OK || !known) return {};
     std::vector<int8_t> out;
@@ -190,45 +260,16 @@ class DspStub : public testing::Test {
     return args;
   }
 
-  static etb_tensor tensor_of(Sizes& sizes, std::vector<int8_t>& data, int32_t role) {
-    size_t count = 1;
-    for (const int64_t size : sizes) count *= static_cast<size_t>(size);
-    data.resize(count);
-    etb_tensor raw{};
-    raw.struct_size = ETB_INIT_SIZE(etb_tensor);
-    raw.dtype = ETB_DTYPE_INT8;
-    raw.role = role;
-    raw.rank = static_cast<uint32_t>(sizes.size());
-    raw.sizes = sizes.data();
-    raw.data = data.data();
-    raw.capacity_bytes = count;
-    return raw;
-  }
-
-  void run(etb_delegate* delegate, PayloadView known, uint32_t seed, std::vector<int8_t>& out) {
-    std::mt19937 random(seed);
-    std::vector<std::vector<int8_t>> data(known.inputs.size() + known.outputs.size());
-    std::vector<etb_tensor> inputs, outputs;
-    for (size_t i = 0; i < known.inputs.size(); ++i) {
-      inputs.push_back(tensor_of(known.inputs[i], data[i], ETB_ROLE_INPUT));
-      for (int8_t& code : data[i]) code = static_cast<int8_t>(random());
-    }
-    for (size_t i = 0; i < known.outputs.size(); ++i)
-      outputs.push_back(tensor_of(known.outputs[i], data[known.inputs.size() + i], ETB_ROLE_OUTPUT));
+  void run(etb_delegate* delegate, const PayloadView& known, uint32_t seed, std::vector<int8_t>& out) {
+    CallOfRun call(known, seed);
     etb_context* context = nullptr;
     ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK);
     events_.clear();
     const etb_event_sink events = {ETB_INIT_SIZE(etb_event_sink), 0, &events_, take_event};
-    etb_exec_args call{};
-    call.struct_size = ETB_INIT_SIZE(etb_exec_args);
-    call.inputs = inputs.data();
-    call.input_count = static_cast<uint32_t>(inputs.size());
-    call.outputs = outputs.data();
-    call.output_count = static_cast<uint32_t>(outputs.size());
-    call.events = &events;
-    EXPECT_EQ(table_->delegate->execute(context, &call, &error_), ETB_OK) << error_.text;
+    call.args.events = &events;
+    EXPECT_EQ(table_->delegate->execute(context, &call.args, &error_), ETB_OK) << error_.text;
     EXPECT_EQ(table_->delegate->context_destroy(context, &error_), ETB_OK);
-    if (!known.outputs.empty()) out = data[known.inputs.size()];
+    out = call.output();
   }
 
   static etb_status ETB_CALL take_claim(void* ctx, const etb_claim* claim) {

@@ -42,12 +42,13 @@ std::array<int64_t, kMaxRank> sizes_of(const Shape& shape) {
 
 }  // namespace
 
-GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind)
+GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind, CompletionThread& completions)
     : plan_(plan),
       solver_(plan),
       dispatches_(plan.dispatches),
       buffer_kind_(buffer_kind),
-      externals_(plan.graph.values.size()) {}
+      externals_(plan.graph.values.size()),
+      completions_(completions) {}
 
 Status GpuContext::take_buffer(uint32_t id, const etb_tensor& tensor) {
   ExternalBuffer found;
@@ -87,6 +88,11 @@ bool may_be_external(const ExecutionPlan& plan, uint32_t value) {
   return std::count(inputs.begin(), inputs.end(), value) +
              std::count(outputs.begin(), outputs.end(), value) ==
          1;
+}
+
+Status GpuContext::keep_going(const Run& run) const {
+  ETB_TRY(run.keep_going());
+  return stop_.check();
 }
 
 Status GpuContext::resize(const auto& size_of_input) {
@@ -180,7 +186,7 @@ Status GpuContext::run_for_values(const Run& run) {
   std::vector<size_t> last(plan_.graph.values.size(), dispatches_.size());  // the dispatch that completes it
   for (size_t i = 0; i < dispatches_.size(); ++i) last[dispatches_[i].written()] = i;
   for (size_t i = 0; i < dispatches_.size(); ++i) {
-    ETB_TRY(run.keep_going());
+    ETB_TRY(keep_going(run));
     const uint32_t id = dispatches_[i].written();
     const std::string name = result_name(id);
     const bool is_wanted =
@@ -223,10 +229,7 @@ Status GpuContext::run_timed(const Run& run) {
   return {};
 }
 
-Status GpuContext::execute(const Run& run) {
-  ETB_TRY(created());
-  const bool has_values = ValueReport(run).is_wanted();
-  const bool is_timed = set_timed(run.raw().events != nullptr && !has_values && !dispatches_.empty());
+Status GpuContext::bind(const Run& run) {
   ETB_TRY(take_buffers(
       plan_.graph.inputs, [&](size_t i) -> const etb_tensor& { return run.raw().inputs[i]; },
       run.input_count()));
@@ -234,9 +237,23 @@ Status GpuContext::execute(const Run& run) {
       plan_.graph.outputs, [&](size_t i) -> const etb_tensor& { return run.raw().outputs[i]; },
       run.output_count()));
   ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
-  ETB_TRY(run.keep_going());
+  ETB_TRY(keep_going(run));
   ETB_TRY(resize_outputs(run));
-  ETB_TRY(write_inputs(run));
+  return write_inputs(run);
+}
+
+Status GpuContext::execute(const Run& run) {
+  stop_.begin();
+  Status status = execute_now(run);
+  stop_.end();
+  return status;
+}
+
+Status GpuContext::execute_now(const Run& run) {
+  ETB_TRY(created());
+  const bool has_values = ValueReport(run).is_wanted();
+  const bool is_timed = set_timed(run.raw().events != nullptr && !has_values && !dispatches_.empty());
+  ETB_TRY(bind(run));
   if (has_values) {
     ETB_TRY(run.timed(kRunEvent, [&] { return run_for_values(run); }));
   } else if (is_timed) {
@@ -244,6 +261,7 @@ Status GpuContext::execute(const Run& run) {
   } else {
     ETB_TRY(run.timed(kRunEvent, [&] { return run_all(run); }));
   }
+  ETB_TRY(stop_.check());
   return read_outputs(run);
 }
 

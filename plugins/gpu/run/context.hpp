@@ -2,12 +2,14 @@
 // The half of a context that does not depend on the device's API: sizes, tensors of a run, events and values of nodes.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "etb/cpp/plugin.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/run/completion_thread.hpp"
 
 namespace etb::gpu {
 
@@ -23,22 +25,27 @@ bool may_be_external(const ExecutionPlan& plan, uint32_t value);
 
 // A derived class has the memory and the commands of one run in flight. After construction nothing here allocates, except for
 // a host that profiles or records values.
-class GpuContext {
+class GpuContext : private CompletionThread::Entry {
  public:
   // `buffer_kind`: of the buffers that the host may pass.
-  GpuContext(const ExecutionPlan& plan, const char* buffer_kind);
-  virtual ~GpuContext() = default;
+  GpuContext(const ExecutionPlan& plan, const char* buffer_kind, CompletionThread& completions);
+  ~GpuContext() override = default;
   GpuContext(const GpuContext&) = delete;
   GpuContext& operator=(const GpuContext&) = delete;
 
   Status execute(const Run& run);
   Status reserve(std::span<const Tensor> inputs);
+  Status start(const AsyncRun& run);
+  // Commands that the device has are not stopped: the run then ends after them, without a result.
+  Status cancel();
 
  protected:
   const ExecutionPlan& plan() const { return plan_; }
   // Dispatches for the sizes of the present run.
   const std::vector<Dispatch>& dispatches() const { return dispatches_; }
   const Location& location(uint32_t value) const { return plan_.memory.locations[value]; }
+  // Returns the error of a run that should stop.
+  Status keep_going(const Run& run) const;
 
   // The memory of an input or output, or of a value that shows it; nothing if the context has it.
   const ExternalBuffer* external(uint32_t value) const {
@@ -59,6 +66,10 @@ class GpuContext {
   virtual Status read(uint64_t offset, std::span<std::byte> bytes) = 0;
   // Runs all dispatches and blocks until they end.
   virtual Status run_all(const Run& run) = 0;
+  // As run_all(), but returns when the device has the commands; after an error it has none.
+  virtual Status submit() = 0;
+  // Returns true if the commands of submit() ended. Blocks for `most` at least if they did not, unless it is 0.
+  virtual Result<bool> wait(std::chrono::milliseconds most) = 0;
   // Prepares for runs with time stamps, or for those without. Returns false if the device cannot.
   virtual bool set_timed(bool is_timed) = 0;
   // Reads the time stamps of the last run of all dispatches, in nanoseconds of the device's clock.
@@ -71,6 +82,12 @@ class GpuContext {
   // Reads the buffers of tensors, inputs or outputs. Sets has_new_externals_ if they are others than before.
   Status take_buffers(const std::vector<uint32_t>& ids, const auto& tensor_of, size_t count);
   Status take_buffer(uint32_t id, const etb_tensor& tensor);
+  Status execute_now(const Run& run);
+  // Makes everything ready for the commands of a run.
+  Status bind(const Run& run);
+  Status submit_run(const Run& run);
+  bool advance(std::chrono::milliseconds most) noexcept override;
+  void end() noexcept override;
   Status write_inputs(const Run& run);
   Status resize_outputs(const Run& run) const;
   Status read_outputs(const Run& run);
@@ -87,6 +104,13 @@ class GpuContext {
   std::vector<ExternalBuffer> externals_;  // by value
   bool has_new_externals_ = false;
   bool is_solved_ = false;  // dispatches_ are those of the solver's sizes
+  StopRequest stop_;
+  // While an asynchronous run is in flight.
+  CompletionThread& completions_;
+  std::optional<AsyncRun> async_;
+  bool is_submitted_ = false;
+  etb_status async_code_ = ETB_OK;
+  etb_error async_error_ = ETB_ERROR_INIT;
   // While a host profiles.
   std::vector<uint64_t> begins_ns_, ends_ns_;
   std::vector<std::string> event_names_;  // by node

@@ -6,6 +6,7 @@
 
 #include "etb/cpp/plugin.hpp"
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/run/completion_thread.hpp"
 #include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/run/context.hpp"
 
@@ -23,6 +24,7 @@ class GpuDelegate {
     std::shared_ptr<Device> device;
     ExecutionPlan plan;
     typename Device::Buffer constants;
+    std::shared_ptr<CompletionThread> completions;  // the device's
   };
 
   static Result<GpuDelegate> make(const typename Api::Plugin& plugin, CreateArgs& args) {
@@ -32,6 +34,7 @@ class GpuDelegate {
     delegate.state_ = std::make_unique<SharedState>();
     SharedState& state = *delegate.state_;
     ETB_ASSIGN(state.device, plugin.open(args.device_uuid));
+    state.completions = plugin.completions(*state.device);
     const bool is_plain = args.options.get_text("kernels") == "registers";
     ETB_ASSIGN(state.plan, make_execution_plan(std::move(graph),
                                                is_plain ? KernelFamily::kRegisters : state.device->family(),

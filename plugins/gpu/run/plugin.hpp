@@ -37,7 +37,7 @@ class GpuPlugin {
   using Device = typename Api::Device;
   using Facts = typename Api::DeviceFacts;
 
-  static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;  // drivers have threads
+  static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;  // drivers have threads, and each device one here
   // Tables built on first use, not when the library is loaded.
   struct Rows {
     operator std::span<const OpRow>() const { return op_rows(); }
@@ -97,6 +97,15 @@ class GpuPlugin {
     return device;
   }
 
+  // Returns the thread of a device. It lives as long as a delegate has it.
+  std::shared_ptr<CompletionThread> completions(const Device& device) const {
+    const std::lock_guard lock(shared_->mutex);
+    std::weak_ptr<CompletionThread>& known = shared_->completions[&device];
+    std::shared_ptr<CompletionThread> found = known.lock();
+    if (!found) known = found = std::make_shared<CompletionThread>();
+    return found;
+  }
+
  protected:
   explicit GpuPlugin(const Host& host) : host_(host) {}
 
@@ -106,6 +115,7 @@ class GpuPlugin {
     std::mutex mutex;
     std::shared_ptr<typename Api::Instance> instance;
     std::map<std::array<uint8_t, 16>, std::shared_ptr<Device>> devices;  // opened
+    std::map<const Device*, std::weak_ptr<CompletionThread>> completions;
   };
 
   // Returns the devices of the machine. The caller locks the mutex.

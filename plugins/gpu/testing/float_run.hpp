@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,12 +67,15 @@ class FloatRun {
   FloatRun(const FloatRun&) = delete;
   FloatRun& operator=(const FloatRun&) = delete;
 
-  // False if there is no device, or after an error: see error().
-  bool run() {
-    if (context_ == nullptr) return false;
+  // Arguments of a run. They point to the tensors of this object.
+  struct Call {
     std::vector<etb_tensor> tensors;
+    etb_exec_args args{};
+  };
+  std::unique_ptr<Call> make_call() {
+    auto call = std::make_unique<Call>();
     for (Tensor& each : tensors_) {
-      etb_tensor& raw = tensors.emplace_back();
+      etb_tensor& raw = call->tensors.emplace_back();
       raw.struct_size = ETB_INIT_SIZE(etb_tensor);
       raw.dtype = ETB_DTYPE_FLOAT32;
       raw.rank = static_cast<uint32_t>(each.sizes.size());
@@ -80,14 +84,26 @@ class FloatRun {
       raw.data = each.data.data();
       raw.capacity_bytes = each.data.size() * sizeof(float);
     }
-    etb_exec_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_exec_args);
-    args.inputs = tensors.data();
-    args.input_count = static_cast<uint32_t>(tensors.size() - 1);
-    args.outputs = &tensors.back();
-    args.output_count = 1;
-    return table_->delegate->execute(context_, &args, &error_) == ETB_OK;
+    call->args.struct_size = ETB_INIT_SIZE(etb_exec_args);
+    call->args.inputs = call->tensors.data();
+    call->args.input_count = static_cast<uint32_t>(call->tensors.size() - 1);
+    call->args.outputs = &call->tensors.back();
+    call->args.output_count = 1;
+    return call;
   }
+
+  // False if there is no device, or after an error: see error().
+  bool run() {
+    if (context_ == nullptr) return false;
+    return table_->delegate->execute(context_, &make_call()->args, &error_) == ETB_OK;
+  }
+  bool is_ready() const { return context_ != nullptr; }
+  etb_status start(const etb_exec_args& args) {
+    return table_->delegate->execute_async(context_, &args, &error_);
+  }
+  etb_status cancel() { return table_->delegate->cancel(context_, &error_); }
+  etb_status destroy_context() { return table_->delegate->context_destroy(context_, &error_); }
+  void clear_output() { tensors_.back().data.assign(tensors_.back().data.size(), -1.0f); }
   const std::vector<float>& output() const { return tensors_.back().data; }
   const char* error() const { return error_.text; }
 

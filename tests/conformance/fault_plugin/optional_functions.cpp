@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optional functions that the plugin base does not have: dry_check, estimate, execute_async.
-#include <cstring>
-
-#include "etb/cpp/fail.hpp"
+// Optional functions that the plugin base makes from classes which this plugin does not have: dry_check, estimate.
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
 namespace faulty {
 namespace {
-
-decltype(etb_delegate_table::execute) execute = nullptr;
 
 uint64_t spec_nbytes(const etb_graph_spec& spec) {
   uint64_t nbytes = nbytes_of(static_cast<etb_dtype>(spec.dtype));
@@ -53,30 +48,13 @@ etb_status ETB_CALL estimate(etb_plugin*, const etb_partition_args* args, etb_es
   });
 }
 
-// Runs at once, so the run is over when the call returns: the fences are signalled before.
-etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* args, etb_error* error) {
-  for (uint32_t i = 0; i < args->signal_count; ++i)
-    if (std::strcmp(ETB_AT(etb_fence, args->signal, i)->kind, "callback") != 0)
-      return etb::fail(error, ETB_NOT_SUPPORTED, "a signal fence of another kind than callback");
-  const etb_status status = execute(context, args, error);
-  if (status != ETB_OK && !has_fault(204)) return status;
-  for (uint32_t i = 0; i < args->signal_count; ++i) {
-    const etb_fence& fence = *ETB_AT(etb_fence, args->signal, i);
-    fence.signal(fence.handle, ETB_OK);
-    if (has_fault(205)) fence.signal(fence.handle, ETB_OK);
-  }
-  return status;
-}
-
 }  // namespace
 
 void add_optional_functions(Tables& tables) {
-  execute = tables.delegate.execute;
   tables.aot.caps |= ETB_AOT_CAP_DRY_CHECK | ETB_AOT_CAP_ESTIMATE;
   tables.aot.dry_check = dry_check;
   tables.aot.estimate = estimate;
-  tables.delegate.caps |= ETB_DELEGATE_CAP_EXECUTE_ASYNC;
-  tables.delegate.execute_async = execute_async;
+  add_async_runs(tables);
 }
 
 }  // namespace faulty

@@ -100,7 +100,9 @@ struct Tables {
 void read_cache(const etb::Host& host);
 inline bool has_another_number = false;
 
-// Adds the optional functions that the base does not have: dry_check, estimate, execute_async.
+// Adds execute_async.
+void add_async_runs(Tables& tables);
+// Adds the optional functions dry_check, estimate and execute_async.
 void add_optional_functions(Tables& tables);
 
 // Makes execute accept memory of buffer/1 (extensions.cpp).

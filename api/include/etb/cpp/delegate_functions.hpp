@@ -113,10 +113,18 @@ etb_status context_create(etb_delegate* delegate, const etb_option* options, uin
   });
 }
 
+// A context with an asynchronous run counts as in a call until the run is signalled (ABI-EXEC-05).
+template <class P>
+Status check_idle(const ContextObject<P>* object) {
+  if (object == nullptr || !object->is_in_flight) return {};
+  return make_error(Code::BUSY, "context: an asynchronous run is in flight");
+}
+
 template <class P>
 etb_status context_destroy(etb_context* context, etb_error* error) {
-  return guard(error, [&] {
+  return guard(error, [&]() -> Status {
     auto* object = reinterpret_cast<ContextObject<P>*>(context);
+    ETB_TRY(check_idle(object));
     return end_object(object, object != nullptr ? &object->delegate.children : nullptr, "context");
   });
 }
@@ -148,23 +156,44 @@ etb_status context_reserve(etb_context* context, const etb_tensor* inputs, uint3
   });
 }
 
+// Accepts the arguments of a run, but for its fences. Returns the run.
+template <class P>
+Result<Run> accept_run(const ContextObject<P>& object, const etb_exec_args* args) {
+  const DelegateInfo& info = object.delegate.info;
+  ETB_TRY(ETB_ACCEPT(etb_exec_args, args, reserved));
+  ETB_TRY(accept_tensors(args->inputs, args->input_count, info.input_count, "input"));
+  ETB_TRY(accept_tensors(args->outputs, args->output_count, info.output_count, "output"));
+  if (args->scratch_nbytes < info.scratch_bytes)
+    return make_error(Code::INVALID_ARGUMENT, "scratch of " + std::to_string(args->scratch_nbytes) +
+                                                  " bytes, expected " + std::to_string(info.scratch_bytes));
+  ETB_ASSIGN(const Options options,
+             Options::make(args->options, args->option_count, option_rows<P>(), ETB_OBJECT_RUN));
+  ETB_TRY(check_idle(&object));
+  return Run(*args, options, object.delegate.plugin.host);
+}
+
 template <class P>
 etb_status execute(etb_context* context, const etb_exec_args* args, etb_error* error) {
   return guard(error, [&]() -> Status {
     auto& object = *reinterpret_cast<ContextObject<P>*>(context);
-    const DelegateInfo& info = object.delegate.info;
-    ETB_TRY(ETB_ACCEPT(etb_exec_args, args, reserved));
-    ETB_TRY(accept_tensors(args->inputs, args->input_count, info.input_count, "input"));
-    ETB_TRY(accept_tensors(args->outputs, args->output_count, info.output_count, "output"));
-    if (args->scratch_nbytes < info.scratch_bytes)
-      return make_error(Code::INVALID_ARGUMENT, "scratch of " + std::to_string(args->scratch_nbytes) +
-                                                    " bytes, expected " + std::to_string(info.scratch_bytes));
+    ETB_ASSIGN(const Run run, accept_run(object, args));
     if (args->wait_count != 0)
       return make_error(Code::NOT_SUPPORTED,
                         "fences to wait for, expected none: execute is synchronous here");
-    ETB_ASSIGN(const Options options,
-               Options::make(args->options, args->option_count, option_rows<P>(), ETB_OBJECT_RUN));
-    return object.impl.execute(Run(*args, options, object.delegate.plugin.host));
+    return object.impl.execute(run);
+  });
+}
+
+template <class P>
+etb_status execute_async(etb_context* context, const etb_exec_args* args, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    auto& object = *reinterpret_cast<ContextObject<P>*>(context);
+    ETB_ASSIGN(const Run run, accept_run(object, args));
+    ETB_TRY(accept_fences(*args));
+    object.is_in_flight = true;
+    Status started = object.impl.start(AsyncRun(run, object.is_in_flight));
+    if (!started) object.is_in_flight = false;
+    return started;
   });
 }
 

@@ -34,12 +34,13 @@
 //     etb::Status execute(const etb::Run&);
 //     etb::Status reserve(std::span<const etb::Tensor>);                           // optional: ABI-EXEC-02
 //     etb::Status cancel();                                                        // optional, called on any thread
+//     etb::Status start(const etb::AsyncRun&);                                     // optional: execute_async, see run_thread.hpp
 //   };
 //   ETB_DEFINE_PLUGIN(MyNpu, "com.example.my-npu", "Example Inc.", "0.1.0")
 //
 // The base keeps these rules for the plugin: CALL-01, CALL-03, SIZE-02 to 04, TYPE-02, OPT-01 and 02,
 // LIFE-01, ERR-01 and 02, SINK-02, VER-02, AOT-01, DEV-01, PROF-02. To offer functions that it does not wrap
-// (execute_async, buffers, ...), change the table: see `etb::plugin_table`.
+// (buffers, ...), change the table: see `etb::plugin_table`.
 #pragma once
 
 #include <array>
@@ -147,6 +148,10 @@ constexpr etb_delegate_table make_delegate_table() {
   if constexpr (requires(Context c) { c.cancel(); }) {
     table.caps |= ETB_DELEGATE_CAP_CANCEL;
     table.cancel = cancel<P>;
+  }
+  if constexpr (requires(Context c, const AsyncRun& run) { c.start(run); }) {
+    table.caps |= ETB_DELEGATE_CAP_EXECUTE_ASYNC;
+    table.execute_async = execute_async<P>;
   }
   return table;
 }

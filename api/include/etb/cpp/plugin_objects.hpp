@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "etb/cpp/async_run.hpp"
 #include "etb/cpp/guard.hpp"
 #include "etb/cpp/host.hpp"
 #include "etb/cpp/option.hpp"
@@ -124,6 +125,7 @@ template <class P>
 struct ContextObject {
   DelegateObject<P>& delegate;
   typename ContextOf<typename P::Delegate>::Type impl;
+  std::atomic<bool> is_in_flight{false};  // an asynchronous run
 };
 
 // Deletes an object without children and subtracts it from its parent's count.

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// run: asynchronous runs that wait, meet others, are cancelled or profiled, and contexts that end meanwhile.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "conformance/checks/async_run.hpp"
+
+namespace etb::conformance {
+namespace {
+
+constexpr std::chrono::milliseconds kMoment{30};
+
+// Returns other inputs that the case's rule allows: the same elements, last first.
+std::vector<TensorData> reversed(std::vector<TensorData> inputs) {
+  for (TensorData& input : inputs) {
+    const size_t size = element_nbytes(input.shape.dtype), count = input.bytes.size() / size;
+    for (size_t i = 0; i < count / 2; ++i)
+      std::swap_ranges(input.bytes.begin() + static_cast<std::ptrdiff_t>(i * size),
+                       input.bytes.begin() + static_cast<std::ptrdiff_t>((i + 1) * size),
+                       input.bytes.begin() + static_cast<std::ptrdiff_t>((count - 1 - i) * size));
+  }
+  return inputs;
+}
+
+// A run behind a gate.
+struct GatedRun {
+  GatedRun(ReadyCase& ready, const std::vector<TensorData>& inputs, const Gate& gate)
+      : run(std::make_unique<AsyncRun>(ready, inputs)), wait(gate.fence()) {
+    run->run->args.wait = &wait;
+    run->run->args.wait_count = 1;
+  }
+  std::unique_ptr<AsyncRun> run;
+  etb_fence wait;
+};
+
+// Writes the inputs of a run, as the work that it waits for would.
+void write_inputs(PreparedRun& run, const std::vector<TensorData>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].bytes.empty())
+      std::memcpy(run.slots[i].data, inputs[i].bytes.data(), inputs[i].bytes.size());
+}
+
+// Contexts beside the session's own.
+class Contexts {
+ public:
+  Contexts(CheckContext& context, ReadyCase& ready, size_t count) : ready_(ready) {
+    etb_error error = ETB_ERROR_INIT;
+    for (size_t i = 0; i < count; ++i) {
+      etb_context* made = nullptr;
+      if (ready.subject.table().delegate->context_create(ready.session.delegate(), nullptr, 0, &made,
+                                                         &error) == ETB_OK)
+        all_.push_back(made);
+      else
+        context.fail(ready.name() + ": context_create fails: " + error.text);
+    }
+  }
+  ~Contexts() {
+    for (etb_context* each : all_) (void)ready_.subject.table().delegate->context_destroy(each, nullptr);
+  }
+  Contexts(const Contexts&) = delete;
+  Contexts& operator=(const Contexts&) = delete;
+
+  const std::vector<etb_context*>& all() const { return all_; }
+  // They stay: a call on them has not ended.
+  void abandon() { all_.clear(); }
+
+ private:
+  ReadyCase& ready_;
+  std::vector<etb_context*> all_;
+};
+
+}  // namespace
+
+// The inputs are written while the run waits.
+void wait_fences(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  context.each_session(*subject, context.claimed(*subject, 4), [&](ReadyCase& ready) {
+    const RunResult known = ready.run();
+    if (known.status != ETB_OK) return;
+    for (int i = 0; i < context.repeats(4); ++i) {
+      Gate gate;
+      GatedRun gated(ready, reversed(ready.inputs()), gate);
+      context.progress().at("execute_async with a fence to wait for");
+      gated.run->start(ready);
+      if (!expect_started(context, ready, *gated.run)) return;
+      if (gated.run->signals[0].wait(kMoment))
+        return context.fail(ready.name() + ": a run ends before the fence that it waits for is reached");
+      write_inputs(*gated.run->run, ready.inputs());
+      gate.open();
+      if (!expect_outputs(context, ready, gated.run, known.outputs)) return;
+    }
+  });
+}
+
+// A fence whose kind the plugin cannot know.
+void unknown_fences(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  context.each_session(*subject, context.claimed(*subject, 2), [&](ReadyCase& ready) {
+    for (const bool is_wait : {true, false}) {
+      Gate gate;
+      auto run = std::make_unique<AsyncRun>(ready, ready.inputs());
+      etb_fence unknown = gate.fence();
+      unknown.kind = "com.example.unknown";
+      if (is_wait) {
+        run->run->args.wait = &unknown;
+        run->run->args.wait_count = 1;
+      } else {
+        run->run->args.signal = &unknown;
+        run->run->args.signal_count = 1;
+      }
+      context.progress().at("execute_async with a fence of an unknown kind");
+      run->start(ready);
+      if (run->started == ETB_OK) {
+        context.fail(fmt::format("{}: execute_async takes a fence to {} of a kind that no plugin knows",
+                                 ready.name(), is_wait ? "wait for" : "signal"));
+        (void)run.release();
+        return ready.session.abandon();
+      }
+      if (run->signals[0].wait(kMoment))
+        return context.fail(ready.name() + ": execute_async returned an error, and signalled a fence");
+    }
+    if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
+      context.fail(ready.name() + ": after a rejected asynchronous run execute fails");
+  });
+}
+
+// Each context has other inputs than its neighbour, and all are started before the first is over.
+void contexts_in_flight(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  context.each_session(*subject, context.claimed(*subject, 6), [&](ReadyCase& ready) {
+    const std::vector<TensorData> inputs[] = {ready.inputs(), reversed(ready.inputs())};
+    RunResult known[2];
+    for (size_t k = 0; k < 2; ++k) known[k] = ready.session.run(inputs[k]);
+    if (known[0].status != ETB_OK || known[1].status != ETB_OK) return;
+    const size_t count = std::min<size_t>(3, ready.session.info().max_contexts);
+    Contexts contexts(context, ready, count);
+    if (contexts.all().size() != count) return;
+    for (int i = 0; i < context.repeats(10, 6); ++i) {
+      std::vector<std::unique_ptr<AsyncRun>> runs;
+      context.progress().at("execute_async on several contexts");
+      for (size_t k = 0; k < count; ++k) {
+        runs.push_back(
+            std::make_unique<AsyncRun>(ready, inputs[k % 2], RunOptions{.fill = static_cast<uint8_t>(k)}));
+        runs.back()->start(ready, contexts.all()[k]);
+      }
+      bool is_right = true;
+      for (size_t k = 0; k < count; ++k)
+        is_right = expect_started(context, ready, *runs[k]) &&
+                   expect_outputs(context, ready, runs[k], known[k % 2].outputs) && is_right;
+      if (is_right) continue;
+      for (auto& run : runs) (void)run.release();
+      ready.session.abandon();
+      return contexts.abandon();
+    }
+  });
+}
+
+void cancelled_in_flight(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  const etb_delegate_table& table = *subject->table().delegate;
+  if ((table.caps & ETB_DELEGATE_CAP_CANCEL) == 0) return context.skip("the plugin has no cancel");
+  context.each_session(*subject, context.claimed(*subject, 4), [&](ReadyCase& ready) {
+    for (int i = 0; i < context.repeats(20, 3); ++i) {
+      // Every other run waits for a fence that is never reached: nothing but cancel ends it.
+      Gate gate;
+      GatedRun gated(ready, ready.inputs(), gate);
+      bool is_gated = i % 2 == 0;
+      context.progress().at("execute_async, then cancel");
+      if (is_gated) gated.run->start(ready);
+      if (!is_gated || gated.run->started == ETB_NOT_SUPPORTED) {
+        is_gated = false;
+        gated.run->run->args.wait_count = 0;
+        gated.run->start(ready);
+      }
+      if (!expect_started(context, ready, *gated.run)) return;
+      if (i % 4 >= 2) std::this_thread::sleep_for(std::chrono::microseconds(50 * i));
+      if (table.cancel(ready.session.context(), nullptr) != ETB_OK)
+        context.fail(ready.name() + ": cancel of an asynchronous run fails");
+      if (!expect_signalled(context, ready, gated.run)) return;
+      const etb_status status = gated.run->signals[0].status();
+      if (status != ETB_CANCELLED && (status != ETB_OK || is_gated))
+        return context.fail(fmt::format("{}: an asynchronous run that was cancelled ends with {}",
+                                        ready.name(), status));
+      if (status == ETB_OK &&
+          !context.is_right(ready.item, {.outputs = gated.run->signals[0].outputs()}))
+        return context.fail(ready.name() + ": an asynchronous run that was cancelled too late is wrong");
+    }
+    if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
+      context.fail(ready.name() + ": after a cancelled asynchronous run execute fails");
+  });
+}
+
+// A context in flight does not end (ABI-LIFE-01), and one whose run was signalled ends at once.
+void destroyed_in_flight(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  const etb_delegate_table& table = *subject->table().delegate;
+  context.each_session(*subject, context.claimed(*subject, 3), [&](ReadyCase& ready) {
+    const RunResult known = ready.run();
+    if (known.status != ETB_OK) return;
+    for (int i = 0; i < context.repeats(10, 3); ++i) {
+      Contexts contexts(context, ready, 1);
+      if (contexts.all().empty()) return;
+      Gate gate;
+      GatedRun gated(ready, ready.inputs(), gate);
+      gated.run->start(ready, contexts.all()[0]);
+      if (gated.run->started == ETB_NOT_SUPPORTED) {
+        gated.run->run->args.wait_count = 0;
+        gated.run->start(ready, contexts.all()[0]);
+      } else if (gated.run->started == ETB_OK) {
+        context.progress().at("context_destroy while a run is in flight");
+        const etb_status status = table.context_destroy(contexts.all()[0], nullptr);
+        if (status != ETB_BUSY) {
+          context.fail(fmt::format("{}: context_destroy returns {} while an asynchronous run is in flight, "
+                                   "expected ETB_BUSY",
+                                   ready.name(), status));
+          (void)gated.run.release();
+          contexts.abandon();
+          return ready.session.abandon();
+        }
+        gate.open();
+      }
+      if (!expect_started(context, ready, *gated.run)) return;
+      context.progress().at("context_destroy after a run");
+      if (!expect_outputs(context, ready, gated.run, known.outputs)) return contexts.abandon();
+    }
+  });
+}
+
+// Events come while the run is in flight.
+void profiled_in_flight(CheckContext& context) {
+  struct Seen {
+    Signals* signals;
+    std::atomic<int> count{0}, late_count{0};
+  };
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  context.each_session(*subject, context.claimed(*subject, 4), [&](ReadyCase& ready) {
+    const RunResult known = ready.run();
+    if (known.status != ETB_OK) return;
+    for (int i = 0; i < context.repeats(4); ++i) {
+      Seen seen;
+      const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &seen,
+                                   [](void* ctx, const etb_event*) -> etb_status {
+                                     auto& to = *static_cast<Seen*>(ctx);
+                                     ++to.count;
+                                     if (to.signals->count() != 0) ++to.late_count;
+                                     return ETB_OK;
+                                   }};
+      auto run = std::make_unique<AsyncRun>(ready, ready.inputs(), RunOptions{.events = &sink});
+      seen.signals = &run->signals[0];
+      context.progress().at("execute_async with an event sink");
+      run->start(ready);
+      if (!expect_started(context, ready, *run) || !expect_outputs(context, ready, run, known.outputs)) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (seen.late_count != 0)
+        return context.fail(ready.name() + ": an event comes after the fence of its run");
+    }
+  });
+}
+
+}  // namespace etb::conformance
