@@ -33,11 +33,11 @@ __attribute__((format(printf, 2, 3))) Texts format(size_t capacity, const char* 
   return out;
 }
 
-#define EXPECT_EQUAL_TEXTS(...)                          \
-  do {                                                   \
+#define EXPECT_EQUAL_TEXTS(...)                                 \
+  do {                                                          \
     const Texts texts = format(sizeof(char[400]), __VA_ARGS__); \
-    EXPECT_EQ(texts.ours, texts.expected);               \
-    EXPECT_EQ(texts.length, texts.expected_length);      \
+    EXPECT_EQ(texts.ours, texts.expected);                      \
+    EXPECT_EQ(texts.length, texts.expected_length);             \
   } while (0)
 
 TEST(TextFormat, WritesWhatMessagesContain) {
@@ -51,9 +51,9 @@ TEST(TextFormat, WritesWhatMessagesContain) {
 }
 
 TEST(TextFormat, WritesSixDigitsOfNumbers) {
-  for (const double number : {0.0, 1.0, -1.0, 0.25, 100000.0, 123456.0, 1234567.0, 0.0001, 0.00001, -3.14159265, 2.5e-9,
-                              1e100, 0.1, 65504.0, std::numeric_limits<double>::infinity(),
-                              -std::numeric_limits<double>::infinity()})
+  for (const double number :
+       {0.0, 1.0, -1.0, 0.25, 100000.0, 123456.0, 1234567.0, 0.0001, 0.00001, -3.14159265, 2.5e-9, 1e100, 0.1,
+        65504.0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()})
     EXPECT_EQUAL_TEXTS("%g", number);
 }
 

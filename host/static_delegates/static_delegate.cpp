@@ -60,7 +60,8 @@ etb_status StaticDelegate::set_up(etb_plugin& plugin, const DelegateRequest& req
   view.alignment = 16;
   view.fd = -1;
   if (reinterpret_cast<uintptr_t>(view.data) % 16 != 0)
-    return fail(error, ETB_NOT_SUPPORTED, "its payload is not on a 16-byte boundary, as the program's start must be");
+    return fail(error, ETB_NOT_SUPPORTED,
+                "its payload is not on a 16-byte boundary, as the program's start must be");
   etb_delegate_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
   args.backend_id = names;
@@ -80,7 +81,8 @@ etb_status StaticDelegate::set_up(etb_plugin& plugin, const DelegateRequest& req
                 info.output_count, kMaxArguments);
   const size_t count = size_t{info.input_count} + info.output_count;
   if (!request.arguments.empty() && request.arguments.size() != count)
-    return fail(error, ETB_INCOMPATIBLE, "the program passes %zu arguments, the plugin expects %u inputs and %u outputs",
+    return fail(error, ETB_INCOMPATIBLE,
+                "the program passes %zu arguments, the plugin expects %u inputs and %u outputs",
                 request.arguments.size(), info.input_count, info.output_count);
   arguments_ = make_array<Argument>(count);
   tensors_ = make_array<etb_tensor>(count);
@@ -152,18 +154,21 @@ etb_status StaticDelegate::bind(const EValue& value, uint32_t index, etb_error* 
     return ETB_OK;
   }
   if (!value.is_tensor())
-    return fail(error, ETB_INVALID_TYPE, "delegate argument %u: %s, expected a tensor", index, to_text(value.tag()));
+    return fail(error, ETB_INVALID_TYPE, "delegate argument %u: %s, expected a tensor", index,
+                to_text(value.tag()));
   const Tensor& from = value.tensor();
   if (index >= input_count_ && from.is_read_only())
-    return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: a constant, which an output cannot be", index);
+    return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: a constant, which an output cannot be",
+                index);
   if (from.data() == nullptr && from.nbytes() != 0)
     return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: the tensor has no memory", index);
   if (!is_abi_dtype(from.dtype()))
     return fail(error, ETB_NOT_SUPPORTED, "delegate argument %u is %s, a dtype that the C ABI lacks", index,
                 to_text(from.dtype()));
   if (argument.alignment > 1 && reinterpret_cast<uintptr_t>(from.data()) % argument.alignment != 0)
-    return fail(error, ETB_NOT_SUPPORTED, "delegate argument %u: not on a boundary of %llu bytes, as the plugin requires",
-                index, static_cast<unsigned long long>(argument.alignment));
+    return fail(error, ETB_NOT_SUPPORTED,
+                "delegate argument %u: not on a boundary of %llu bytes, as the plugin requires", index,
+                static_cast<unsigned long long>(argument.alignment));
   tensor.dtype = static_cast<etb_dtype>(from.dtype());
   tensor.rank = static_cast<uint32_t>(from.rank());
   std::copy(from.sizes().begin(), from.sizes().end(), argument.sizes);
@@ -180,7 +185,8 @@ etb_status StaticDelegate::bind(const EValue& value, uint32_t index, etb_error* 
 etb_status StaticDelegate::execute(const DelegateRun& run) noexcept {
   const uint32_t count = input_count_ + output_count_;
   if (run.arguments.size() != count)
-    return fail(run.error, ETB_INVALID_PROGRAM, "delegate call with %zu arguments, its payload has %u inputs and %u outputs",
+    return fail(run.error, ETB_INVALID_PROGRAM,
+                "delegate call with %zu arguments, its payload has %u inputs and %u outputs",
                 run.arguments.size(), input_count_, output_count_);
   for (uint32_t i = 0; i < count; ++i) ETB_CHECK(bind(*run.arguments[i], i, run.error));
   etb_exec_args args{};
@@ -199,7 +205,8 @@ etb_status StaticDelegate::execute(const DelegateRun& run) noexcept {
     Tensor& output = run.arguments[i]->tensor();
     if (const etb_status status = output.resize({arguments_[i].sizes, static_cast<size_t>(output.rank())});
         status != ETB_OK)
-      return fail(run.error, status, "delegate output %u: the plugin returned sizes that do not fit", i - input_count_);
+      return fail(run.error, status, "delegate output %u: the plugin returned sizes that do not fit",
+                  i - input_count_);
   }
   return ETB_OK;
 }

@@ -47,8 +47,16 @@ StaticDelegates::StaticDelegates(std::span<const etb_static_plugin> plugins, Bum
       alloc_{ETB_INIT_SIZE(etb_alloc_service), 0, this, &allocate, &release},
       log_{ETB_INIT_SIZE(etb_log_service), 0, this, ETB_LOG_WARNING, 0, &write_log},
       clock_{ETB_INIT_SIZE(etb_clock_service), 0, this, &now_ns},
-      host_{ETB_INIT_SIZE(etb_host), 0,    ETB_ABI_VERSION, 0, "etbackend", "0.1.0", "", this,
-            &get_service,            nullptr} {}
+      host_{ETB_INIT_SIZE(etb_host),
+            0,
+            ETB_ABI_VERSION,
+            0,
+            "etbackend",
+            "0.1.0",
+            "",
+            this,
+            &get_service,
+            nullptr} {}
 
 StaticDelegates::~StaticDelegates() {
   for (const OpenPlugin& opened : opened_)
@@ -83,7 +91,8 @@ etb_status StaticDelegates::open_plugin(const etb_static_plugin& plugin, OpenPlu
                                         etb_error* error) noexcept {
   const etb_plugin_table* table = plugin.query(&host_, ETB_ABI_MAKE(ETB_ABI_MAJOR, 0), ETB_ABI_VERSION);
   if (table == nullptr)
-    return fail(error, ETB_INCOMPATIBLE, "plugin of '%s': it has no ABI version of this host", plugin.provides);
+    return fail(error, ETB_INCOMPATIBLE, "plugin of '%s': it has no ABI version of this host",
+                plugin.provides);
   if (const char* const missing = missing_function(*table))
     return fail(error, ETB_INCOMPATIBLE, "plugin of '%s': no %s", plugin.provides, missing);
   etb_plugin* made = nullptr;
@@ -113,7 +122,8 @@ etb_status StaticDelegates::create(const DelegateRequest& request, MethodDelegat
   etb_plugin* plugin = nullptr;
   const etb_plugin_table* const table = open(request.id, &plugin, error);
   if (table == nullptr) return error->code;
-  auto* const delegate = static_cast<StaticDelegate*>(memory_.allocate(sizeof(StaticDelegate), alignof(StaticDelegate)));
+  auto* const delegate =
+      static_cast<StaticDelegate*>(memory_.allocate(sizeof(StaticDelegate), alignof(StaticDelegate)));
   if (delegate == nullptr) return fail(error, ETB_OUT_OF_MEMORY, "no memory for a delegate");
   new (delegate) StaticDelegate(*table->delegate, memory_);
   const etb_status status = delegate->set_up(*plugin, request, error);

@@ -87,5 +87,19 @@ void reset(void) {
 static void tick(void) { ++rounds; }
 static void fault(void) { etb_platform_abort("a fault of the processor"); }
 
-__attribute__((section(".vectors"), used)) static void (*const vectors[])(void) = {
-    (void (*)(void))stack_top, reset, fault, fault, fault, fault, fault, fault, 0, 0, 0, fault, fault, 0, fault, tick};
+__attribute__((section(".vectors"), used)) static void (*const vectors[])(void) = {(void (*)(void))stack_top,
+                                                                                   reset,
+                                                                                   fault,
+                                                                                   fault,
+                                                                                   fault,
+                                                                                   fault,
+                                                                                   fault,
+                                                                                   fault,
+                                                                                   0,
+                                                                                   0,
+                                                                                   0,
+                                                                                   fault,
+                                                                                   fault,
+                                                                                   0,
+                                                                                   fault,
+                                                                                   tick};

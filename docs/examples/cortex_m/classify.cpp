@@ -27,7 +27,8 @@ std::span<std::byte> rest_of(BumpAllocator& allocator) {
 etb_status make_arenas(const MethodMeta& meta, BumpAllocator& allocator,
                        std::span<std::byte> (&arenas)[kMaxArenas], etb_error* error) {
   if (meta.arena_count() > kMaxArenas)
-    return etb::fail(error, ETB_OUT_OF_RESOURCES, "%u arenas, expected at most %u", meta.arena_count(), kMaxArenas);
+    return etb::fail(error, ETB_OUT_OF_RESOURCES, "%u arenas, expected at most %u", meta.arena_count(),
+                     kMaxArenas);
   for (uint32_t i = 0; i < meta.arena_count(); ++i) {
     auto* const begin = static_cast<std::byte*>(allocator.allocate(meta.arena_nbytes(i), 16));
     if (begin == nullptr)
@@ -41,7 +42,8 @@ etb_status make_arenas(const MethodMeta& meta, BumpAllocator& allocator,
 etb_status run(Method& method, const float* input, uint64_t (*now)(), Result& out, etb_error* error) {
   int64_t sizes[] = {1, 1, 49, 10}, strides[] = {490, 490, 10, 1};
   const uint8_t dim_order[] = {0, 1, 2, 3};
-  Tensor tensor(Dtype::FLOAT32, 4, sizes, dim_order, strides, const_cast<float*>(input), kInputCount * sizeof(float));
+  Tensor tensor(Dtype::FLOAT32, 4, sizes, dim_order, strides, const_cast<float*>(input),
+                kInputCount * sizeof(float));
   if (method.input_count() != 1 || method.output_count() != 1)
     return etb::fail(error, ETB_INCOMPATIBLE, "a model of %u inputs and %u outputs, expected 1 and 1",
                      method.input_count(), method.output_count());
@@ -50,7 +52,8 @@ etb_status run(Method& method, const float* input, uint64_t (*now)(), Result& ou
   ETB_CHECK(method.execute(error));
   out.ticks = now() - begin;
   const EValue& output = method.output(0);
-  if (!output.is_tensor() || output.tensor().dtype() != Dtype::FLOAT32 || output.tensor().numel() != kClassCount)
+  if (!output.is_tensor() || output.tensor().dtype() != Dtype::FLOAT32 ||
+      output.tensor().numel() != kClassCount)
     return etb::fail(error, ETB_INCOMPATIBLE, "the output is no float32 tensor of %d elements", kClassCount);
   out.best = 0;
   for (int i = 0; i < kClassCount; ++i) {
@@ -63,8 +66,8 @@ etb_status run(Method& method, const float* input, uint64_t (*now)(), Result& ou
 
 }  // namespace
 
-etb_status classify(std::span<const std::byte> model, const float* input, bool runs, uint64_t (*now)(), Result& out,
-                    etb_error* error) noexcept {
+etb_status classify(std::span<const std::byte> model, const float* input, bool runs, uint64_t (*now)(),
+                    Result& out, etb_error* error) noexcept {
   BumpAllocator allocator(memory);
   BufferLoader loader(model);
   Program program;

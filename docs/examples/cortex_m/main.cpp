@@ -25,11 +25,13 @@ void print_result(const Result& result) {
   print("\nclass %d\n%s: %llu ticks\n", result.best, BOARD, static_cast<unsigned long long>(result.ticks));
   const unsigned variables = address(data_end) - address(data_begin), stack = board_stack_bytes();
   print("RAM %u: model %u, scratch %u, variables %u, stack %u\n",
-        result.model_bytes + result.scratch_bytes + variables + stack, static_cast<unsigned>(result.model_bytes),
-        static_cast<unsigned>(result.scratch_bytes), variables, stack);
+        result.model_bytes + result.scratch_bytes + variables + stack,
+        static_cast<unsigned>(result.model_bytes), static_cast<unsigned>(result.scratch_bytes), variables,
+        stack);
   const unsigned all = address(flash_end), code = address(flash_code_end),
                  model = address(model_section_end) - address(model_section_begin);
-  print("flash %u: code and constants %u, model and input %u, other %u\n", all, code, model, all - code - model);
+  print("flash %u: code and constants %u, model and input %u, other %u\n", all, code, model,
+        all - code - model);
 }
 
 }  // namespace
@@ -37,8 +39,8 @@ void print_result(const Result& result) {
 int main() {
   etb_error error = ETB_ERROR_INIT;
   Result result{};
-  const etb_status status =
-      classify({model_begin, model_end}, reinterpret_cast<const float*>(input_begin), true, board_ticks, result, &error);
+  const etb_status status = classify({model_begin, model_end}, reinterpret_cast<const float*>(input_begin),
+                                     true, board_ticks, result, &error);
   if (status == ETB_OK) {
     print_result(result);
     return 0;

@@ -54,5 +54,6 @@ for program in portable dsp; do
     timeout 300 qemu-system-arm -machine "$board" -nographic -monitor none -serial none -icount shift=0 \
       -semihosting-config enable=on,target=native -kernel "$elf" 2>&1 | tee "$build/$program.txt"
   fi
+  if [ "$board" != host ]; then awk -f "$here/text_of_parts.awk" "$build/$program.map"; fi
   grep -q '^class 7$' "$build/$program.txt" || { echo "FAILED: expected class 7"; exit 1; }
 done

@@ -58,7 +58,8 @@ int flip(std::span<std::byte> model, const float* input, uint32_t count) {
     }
     if (refused % 1000 == 1) std::printf("byte %zu: %s\n", place, error.text);
   }
-  std::printf("%u flips: %u refused with a code and a place, %u load, %u of these ran\n", count, refused, loaded, ran);
+  std::printf("%u flips: %u refused with a code and a place, %u load, %u of these ran\n", count, refused,
+              loaded, ran);
   return 0;
 }
 

@@ -8,7 +8,8 @@
 #include "etb/plugin.h"
 #include "plugins/dsp_stub/driver/driver_payload.h"
 
-ETB_DEFINE_PLUGIN_NOTE(note, "org.etbackend.dsp-stub", "etbackend", "0.1.0", "driver", ETB_PROFILE_RUNTIME, 0);
+ETB_DEFINE_PLUGIN_NOTE(note, "org.etbackend.dsp-stub", "etbackend", "0.1.0", "driver", ETB_PROFILE_RUNTIME,
+                       0);
 
 #define TIMEBASE "org.etbackend.dsp-stub.cycles"
 
@@ -49,13 +50,16 @@ static void* allocate(const etb_plugin* plugin, uint64_t nbytes, uint64_t alignm
   return plugin->memory->allocate(plugin->memory->ctx, nbytes, alignment, tag);
 }
 
-static void release(const etb_plugin* plugin, void* memory) { plugin->memory->free(plugin->memory->ctx, memory); }
+static void release(const etb_plugin* plugin, void* memory) {
+  plugin->memory->free(plugin->memory->ctx, memory);
+}
 
 /* Rejects all options: those of the plugin are for its compiler. */
 static etb_status check_options(const etb_option* options, uint64_t count, etb_error* error) {
   for (uint64_t i = 0; i < count; ++i) {
     const etb_option* option = ETB_AT(etb_option, options, i);
-    if (!ETB_HAS_FIELD(etb_option, option, items) || option->key == NULL || strncmp(option->key, "x-", 2) != 0)
+    if (!ETB_HAS_FIELD(etb_option, option, items) || option->key == NULL ||
+        strncmp(option->key, "x-", 2) != 0)
       return fail(error, ETB_INVALID_ARGUMENT, "an option, the driver has none");
   }
   return ETB_OK;
@@ -88,10 +92,22 @@ static etb_status ETB_CALL deinit(etb_plugin* plugin, etb_error* error) {
 
 /* ---- The device ---- */
 
-static const etb_device_info device_info = {ETB_INIT_SIZE(etb_device_info), 0, {'d', 's', 'p'}, {'d', 's', 'p'},
-    DSP_TCM_BYTES, DSP_TCM_BYTES, 0, 0, "dsp", "simulated fixed-point DSP", "", NULL, 0};
+static const etb_device_info device_info = {ETB_INIT_SIZE(etb_device_info),
+                                            0,
+                                            {'d', 's', 'p'},
+                                            {'d', 's', 'p'},
+                                            DSP_TCM_BYTES,
+                                            DSP_TCM_BYTES,
+                                            0,
+                                            0,
+                                            "dsp",
+                                            "simulated fixed-point DSP",
+                                            "",
+                                            NULL,
+                                            0};
 
-static etb_status ETB_CALL device_enumerate(etb_plugin* plugin, const etb_device_sink* sink, etb_error* error) {
+static etb_status ETB_CALL device_enumerate(etb_plugin* plugin, const etb_device_sink* sink,
+                                            etb_error* error) {
   (void)plugin, (void)error;
   return sink->put(sink->ctx, &device_info);
 }
@@ -123,13 +139,13 @@ static etb_status ETB_CALL device_query(etb_device* device, const etb_device_sin
   return sink->put(sink->ctx, &device_info);
 }
 
-static const etb_device_table device_table = {ETB_INIT_SIZE(etb_device_table), 0, device_enumerate, device_open,
-                                              device_close, device_query};
+static const etb_device_table device_table = {
+    ETB_INIT_SIZE(etb_device_table), 0, device_enumerate, device_open, device_close, device_query};
 
 /* ---- Delegates ---- */
 
-static etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_check* check, etb_verdict* verdict,
-                                         etb_error* error) {
+static etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_check* check,
+                                         etb_verdict* verdict, etb_error* error) {
   static const uint8_t magic[4] = {'E', 'T', 'B', 'D'};
   const uint8_t* prefix = check->prefix.data;
   (void)plugin, (void)error;
@@ -201,8 +217,8 @@ static etb_status ETB_CALL query_io(etb_delegate* delegate, const etb_io_req_sin
   return ETB_OK;
 }
 
-static etb_status ETB_CALL context_create(etb_delegate* delegate, const etb_option* options, uint64_t option_count,
-                                          etb_context** out, etb_error* error) {
+static etb_status ETB_CALL context_create(etb_delegate* delegate, const etb_option* options,
+                                          uint64_t option_count, etb_context** out, etb_error* error) {
   const dsp_layout* layout = &delegate->payload.layout;
   const etb_status status = check_options(options, option_count, error);
   etb_context* context;
@@ -245,8 +261,16 @@ typedef struct run {
 } run;
 
 static etb_status put_event(const run* self, int64_t id, const char* name, uint64_t begin, uint64_t end) {
-  const etb_event event = {ETB_INIT_SIZE(etb_event), 0, name, id, self->first_cycle + begin, self->first_cycle + end,
-                           TIMEBASE, 1000000000u / (DSP_CLOCK_HZ / 4), 4, {NULL, 0}};
+  const etb_event event = {ETB_INIT_SIZE(etb_event),
+                           0,
+                           name,
+                           id,
+                           self->first_cycle + begin,
+                           self->first_cycle + end,
+                           TIMEBASE,
+                           1000000000u / (DSP_CLOCK_HZ / 4),
+                           4,
+                           {NULL, 0}};
   if (self->args->events == NULL) return ETB_OK;
   return self->args->events->put(self->args->events->ctx, &event);
 }
@@ -255,7 +279,8 @@ static int end_layer(void* ctx, uint32_t index, uint64_t begin, uint64_t end) {
   run* self = ctx;
   const etb_cancel_token* cancel = self->args->cancel;
   self->status = put_event(self, index, NULL, begin, end);
-  if (self->status == ETB_OK && cancel != NULL && cancel->is_cancelled(cancel->ctx) != 0) self->status = ETB_CANCELLED;
+  if (self->status == ETB_OK && cancel != NULL && cancel->is_cancelled(cancel->ctx) != 0)
+    self->status = ETB_CANCELLED;
   return self->status != ETB_OK;
 }
 
@@ -305,20 +330,23 @@ static etb_status bind(const driver_payload* payload, const etb_exec_args* args,
 
 static etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb_error* error) {
   const driver_payload* payload = &context->delegate->payload;
-  dsp_memories memories = {context->tcm, context->arena, payload->constants, {NULL}, {NULL}, payload->layout.input_count};
+  dsp_memories memories = {context->tcm, context->arena, payload->constants,
+                           {NULL},       {NULL},         payload->layout.input_count};
   run self = {args, context->cycles, ETB_OK};
   const dsp_observer observer = {end_layer, &self};
   dsp_clock clock;
   uint64_t end;
   etb_status status = check_options(args->options, args->option_count, error);
-  if (status == ETB_OK && args->wait_count != 0) status = fail(error, ETB_NOT_SUPPORTED, "fences, expected none");
+  if (status == ETB_OK && args->wait_count != 0)
+    status = fail(error, ETB_NOT_SUPPORTED, "fences, expected none");
   if (status == ETB_OK && args->cancel != NULL && args->cancel->is_cancelled(args->cancel->ctx) != 0)
     status = fail(error, ETB_CANCELLED, "the host cancelled the run");
   if (status == ETB_OK) status = bind(payload, args, &memories, error);
   if (status != ETB_OK) return status;
   if (dsp_run(&payload->stream, &memories, &observer, &clock) != 0) {
     context->cycles += dsp_clock_end(&clock);
-    return self.status == ETB_CANCELLED ? fail(error, ETB_CANCELLED, "the host cancelled the run") : self.status;
+    return self.status == ETB_CANCELLED ? fail(error, ETB_CANCELLED, "the host cancelled the run")
+                                        : self.status;
   }
   end = dsp_clock_end(&clock);
   status = payload->layout.layer_count == 0 ? put_event(&self, -1, "dsp_stub.run", 0, end) : ETB_OK;
@@ -326,11 +354,36 @@ static etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* ar
   return status;
 }
 
-static const etb_delegate_table delegate_table = {ETB_INIT_SIZE(etb_delegate_table), 0, 0, 0, check_payload, create,
-    destroy, query, query_io, context_create, context_destroy, NULL, execute, NULL, NULL};
+static const etb_delegate_table delegate_table = {ETB_INIT_SIZE(etb_delegate_table),
+                                                  0,
+                                                  0,
+                                                  0,
+                                                  check_payload,
+                                                  create,
+                                                  destroy,
+                                                  query,
+                                                  query_io,
+                                                  context_create,
+                                                  context_destroy,
+                                                  NULL,
+                                                  execute,
+                                                  NULL,
+                                                  NULL};
 
-static const etb_plugin_table plugin_table = {ETB_INIT_SIZE(etb_plugin_table), 0, ETB_ABI_MAKE(1, 0), 0, &note.ident, init,
-    deinit, NULL, NULL, NULL, NULL, &device_table, &delegate_table, NULL};
+static const etb_plugin_table plugin_table = {ETB_INIT_SIZE(etb_plugin_table),
+                                              0,
+                                              ETB_ABI_MAKE(1, 0),
+                                              0,
+                                              &note.ident,
+                                              init,
+                                              deinit,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              &device_table,
+                                              &delegate_table,
+                                              NULL};
 
 const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* host, uint32_t abi_min, uint32_t abi_max) {
   (void)host;

@@ -77,7 +77,8 @@ static etb_status read_header(reader* in, driver_payload* out, etb_error* error)
   if (take_word(in) != MAGIC) return bad(error, "not of dsp_stub", 0);
   out->version = take_word(in);
   if (out->version < 1 || out->version > 2)
-    return driver_fail(error, ETB_INCOMPATIBLE, "payload: the driver reads versions 1 and 2, found", out->version);
+    return driver_fail(error, ETB_INCOMPATIBLE, "payload: the driver reads versions 1 and 2, found",
+                       out->version);
   out->layout.tcm_bytes = take_word(in);
   out->layout.arena_bytes = take_word(in);
   out->layout.constant_bytes = take_word(in);
@@ -98,15 +99,18 @@ etb_status driver_read_payload(const uint8_t* bytes, uint64_t nbytes, driver_pay
   etb_status status;
   memset(out, 0, sizeof *out);
   status = read_header(&in, out, error);
-  for (uint32_t i = 0; status == ETB_OK && i < out->layout.io_count; ++i) status = read_sizes(&in, out, i, error);
+  for (uint32_t i = 0; status == ETB_OK && i < out->layout.io_count; ++i)
+    status = read_sizes(&in, out, i, error);
   if (status != ETB_OK) return status;
   align(&in);
   out->constants = take(&in, out->layout.constant_bytes);
   align(&in);
   first_command = in.position;
   out->stream.bytes = take(&in, out->stream.nbytes);
-  if (in.is_short || in.position != in.nbytes) return bad(error, "wrong length, expected the end", in.position);
+  if (in.is_short || in.position != in.nbytes)
+    return bad(error, "wrong length, expected the end", in.position);
   if (dsp_verify(&out->stream, &out->layout, &defect) != 0)
-    return bad(error, defect.reason != NULL ? defect.reason : "command stream", first_command + defect.offset);
+    return bad(error, defect.reason != NULL ? defect.reason : "command stream",
+               first_command + defect.offset);
   return ETB_OK;
 }

@@ -73,7 +73,8 @@ int main(int argc, char** argv) {
   int64_t sizes[] = {2, 3}, strides[] = {3, 1};
   float x[] = {1, 2, 3, 4, 5, 6}, y[] = {10, 20, 30, 40, 50, 60}, sum[6];
   Tensor first = make(Dtype::FLOAT32, x, sizes, strides), second = make(Dtype::FLOAT32, y, sizes, strides);
-  if (method.set_input(0, EValue(&first), &error) != ETB_OK || method.set_input(1, EValue(&second), &error) != ETB_OK ||
+  if (method.set_input(0, EValue(&first), &error) != ETB_OK ||
+      method.set_input(1, EValue(&second), &error) != ETB_OK ||
       (method.output(0).tensor().data() == nullptr &&
        method.set_output_memory(0, std::as_writable_bytes(std::span(sum)), &error) != ETB_OK) ||
       method.execute(&error) != ETB_OK)
