@@ -80,7 +80,12 @@ class StaticDelegatesTest : public testing::Test {
     Method method;
     ETB_CHECK(method.load(program, "forward", {&allocator, {arenas, meta.arena_count()}, scratch}, options,
                           &error_));
+    if (method.input_count() != inputs.size() && !inputs.empty())
+      return fail(&error_, ETB_INCOMPATIBLE, "another number of inputs");
+    if (method.output_count() != 1 || !method.output(0).is_tensor())
+      return fail(&error_, ETB_INCOMPATIBLE, "the output is no tensor");
     for (uint32_t i = 0; i < inputs.size(); ++i) {
+      if (!method.input(i).is_tensor()) return fail(&error_, ETB_INCOMPATIBLE, "an input is no tensor");
       const Tensor& like = method.input(i).tensor();
       std::vector<int64_t> sizes(like.sizes().begin(), like.sizes().end()),
           strides(like.strides().begin(), like.strides().end());
@@ -95,6 +100,8 @@ class StaticDelegatesTest : public testing::Test {
     const int before = count_heap_calls();
     ETB_CHECK(method.execute(&error_));
     run_heap_calls_ = count_heap_calls() - before;
+    if (method.output(0).tensor().nbytes() != output_.size() * sizeof(float))
+      return fail(&error_, ETB_INCOMPATIBLE, "the output has another dtype");
     const auto* const data = method.output(0).tensor().data_as<const float>();
     output_.assign(data, data + output_.size());
     return ETB_OK;

@@ -17,8 +17,8 @@ need flatc flatbuffers-compiler
 need "$etbackend" "this repository's own"
 arguments=(-DCMAKE_BUILD_TYPE=MinSizeRel)
 if [ "$board" = host ]; then
-  arguments=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=all"
-    "-DCMAKE_C_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=all")
+  arguments=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all"
+    "-DCMAKE_C_FLAGS=-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all")
 else
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib"
   need qemu-system-arm qemu-system-arm
