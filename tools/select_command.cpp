@@ -92,7 +92,8 @@ std::string to_yaml(const Selection& selection) {
   for (const auto& [op, dtypes] : selection.operators) out += "  " + op + ": [" + join(dtypes) + "]\n";
   out += "dtypes: [" + join(dtypes_of(selection)) + "]\n";
   if (!selection.others.empty())
-    out += "# Operators of the core, or without a portable kernel:\nothers: [" + join(selection.others) + "]\n";
+    out +=
+        "# Operators of the core, or without a portable kernel:\nothers: [" + join(selection.others) + "]\n";
   if (!selection.delegates.empty()) out += "delegates: [" + join(selection.delegates) + "]\n";
   return out;
 }

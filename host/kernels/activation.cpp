@@ -61,8 +61,7 @@ etb_status clamp_tensor_out(KernelContext& context, ops::clamp_Tensor_out<Kernel
     const ElementLoop* loops = vector_table(context).loops(TernaryOp::clamp);
     return run_elements(context, {loops, common, common, {}}, given, args.out());
   }
-  const ElementLoop* pair =
-      vector_table(context).loops(has_min ? BinaryOp::maximum : BinaryOp::minimum);
+  const ElementLoop* pair = vector_table(context).loops(has_min ? BinaryOp::maximum : BinaryOp::minimum);
   return run_elements(context, {pair, common, common, {}}, {given, 2}, args.out());
 }
 

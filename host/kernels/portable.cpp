@@ -24,9 +24,10 @@ constexpr const KernelRows* kPortableKernels[] = {
 namespace {
 etb_status check_dtype(KernelContext& context, size_t index, const EValue& value) noexcept {
   if (!value.is_tensor() || is_selected(value.tensor().dtype())) return ETB_OK;
-  return context.fail(ETB_NOT_SUPPORTED,
-                      "argument %zu is %s, which this run time was built without: add it to DTYPES of etb_add_runtime",
-                      index, to_text(value.tensor().dtype()));
+  return context.fail(
+      ETB_NOT_SUPPORTED,
+      "argument %zu is %s, which this run time was built without: add it to DTYPES of etb_add_runtime", index,
+      to_text(value.tensor().dtype()));
 }
 }  // namespace
 
@@ -50,7 +51,8 @@ etb_status check_selected_dtypes(KernelContext& context, const char* signature,
 #endif
 
 etb_status add_portable_kernels(KernelRegistry& registry, CpuFeatures features) noexcept {
-  const etb_status status = registry.add(std::span(kPortableKernels).first<std::size(kPortableKernels) - 1>());
+  const etb_status status =
+      registry.add(std::span(kPortableKernels).first<std::size(kPortableKernels) - 1>());
   if (status == ETB_OK) registry.set_vector_table(&select_vector_table(features));
   return status;
 }

@@ -114,27 +114,27 @@ constexpr ConvertLoop store_of() {
 }  // namespace
 
 // Rows in the order of dtype codes.
-#define ETB_LOADS(dtype, type)                                                                    \
-  {                                                                                               \
-    load_of<Dtype::dtype, float, type>(), load_of<Dtype::dtype, double, type>(),                  \
-        load_of<Dtype::dtype, int64_t, type>()                                                    \
+#define ETB_LOADS(dtype, type)                                                   \
+  {                                                                              \
+    load_of<Dtype::dtype, float, type>(), load_of<Dtype::dtype, double, type>(), \
+        load_of<Dtype::dtype, int64_t, type>()                                   \
   }
-#define ETB_STORES(dtype, type)                                                                   \
-  {                                                                                               \
-    store_of<Dtype::dtype, type, float>(), store_of<Dtype::dtype, type, double>(),                \
-        store_of<Dtype::dtype, type, int64_t>()                                                   \
+#define ETB_STORES(dtype, type)                                                    \
+  {                                                                                \
+    store_of<Dtype::dtype, type, float>(), store_of<Dtype::dtype, type, double>(), \
+        store_of<Dtype::dtype, type, int64_t>()                                    \
   }
 #define ETB_NONE \
   { nullptr, nullptr, nullptr }
-#define ETB_CONVERSIONS(row)                                                                          \
-  {                                                                                                   \
-    row(UINT8, uint8_t), row(INT8, int8_t), row(INT16, int16_t), row(INT32, int32_t),                 \
-        row(INT64, int64_t), row(FLOAT16, Half), row(FLOAT32, float), row(FLOAT64, double), ETB_NONE, \
-        ETB_NONE, ETB_NONE, row(BOOL, Bool), row(QINT8, int8_t), row(QUINT8, uint8_t),                \
-        row(QINT32, int32_t), row(BFLOAT16, BFloat16), ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE,        \
-        ETB_NONE, ETB_NONE, ETB_NONE, row(FLOAT8E5M2, Float8E5M2), row(FLOAT8E4M3FN, Float8E4M3Fn),   \
-        row(FLOAT8E5M2FNUZ, Float8E5M2Fnuz), row(FLOAT8E4M3FNUZ, Float8E4M3Fnuz),                     \
-        row(UINT16, uint16_t), row(UINT32, uint32_t), row(UINT64, int64_t),                           \
+#define ETB_CONVERSIONS(row)                                                                               \
+  {                                                                                                        \
+    row(UINT8, uint8_t), row(INT8, int8_t), row(INT16, int16_t), row(INT32, int32_t), row(INT64, int64_t), \
+        row(FLOAT16, Half), row(FLOAT32, float), row(FLOAT64, double), ETB_NONE, ETB_NONE, ETB_NONE,       \
+        row(BOOL, Bool), row(QINT8, int8_t), row(QUINT8, uint8_t), row(QINT32, int32_t),                   \
+        row(BFLOAT16, BFloat16), ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE,     \
+        row(FLOAT8E5M2, Float8E5M2), row(FLOAT8E4M3FN, Float8E4M3Fn), row(FLOAT8E5M2FNUZ, Float8E5M2Fnuz), \
+        row(FLOAT8E4M3FNUZ, Float8E4M3Fnuz), row(UINT16, uint16_t), row(UINT32, uint32_t),                 \
+        row(UINT64, int64_t),                                                                              \
   }
 extern const ConvertLoops kConvertLoops;
 const ConvertLoops kConvertLoops = {ETB_CONVERSIONS(ETB_LOADS), ETB_CONVERSIONS(ETB_STORES)};

@@ -67,8 +67,9 @@ struct Params {
 }  // namespace
 
 #if defined(ETB_SELECTED_KERNELS)
-#define ETB_ROW(kind, op) \
-  const ElementLoop kind##_loops_##op[kComputeCount] = {kind##_##op<float>, kHasFloat64 ? kind##_##op<double> : nullptr, kind##_##op<int64_t>};
+#define ETB_ROW(kind, op)                                \
+  const ElementLoop kind##_loops_##op[kComputeCount] = { \
+      kind##_##op<float>, kHasFloat64 ? kind##_##op<double> : nullptr, kind##_##op<int64_t>};
 #define ETB_UNARY_SAME(op, real, integer) ETB_ROW(unary, op)
 #define ETB_UNARY_REAL(op, real) ETB_ROW(unary, op)
 #define ETB_UNARY_SPECIAL(op, real) ETB_ROW(unary, op)

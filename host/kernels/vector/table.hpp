@@ -222,18 +222,18 @@ struct AttentionLoops {
 };
 
 // ETB_LOOP_TABLE(type, member of VectorTable, object of each variant)
-#define ETB_LOOP_TABLES(ETB_LOOP_TABLE)                                           \
-  ETB_LOOP_TABLE(ConvertLoops, conversions, kConvertLoops)                        \
-  ETB_LOOP_TABLE(MatrixLoops, matrices, kMatrixLoops)                             \
-  ETB_LOOP_TABLE(RowLoops<float>, float_rows, kFloatRows)                         \
-  ETB_LOOP_TABLE(RowLoops<double>, double_rows, kDoubleRows)                      \
-  ETB_LOOP_TABLE(RowLoops<int64_t>, integer_rows, kIntegerRows)                   \
-  ETB_LOOP_TABLE(LinearLoops<float>, float_linear, kFloatLinear)                  \
-  ETB_LOOP_TABLE(LinearLoops<double>, double_linear, kDoubleLinear)               \
+#define ETB_LOOP_TABLES(ETB_LOOP_TABLE)                                                    \
+  ETB_LOOP_TABLE(ConvertLoops, conversions, kConvertLoops)                                 \
+  ETB_LOOP_TABLE(MatrixLoops, matrices, kMatrixLoops)                                      \
+  ETB_LOOP_TABLE(RowLoops<float>, float_rows, kFloatRows)                                  \
+  ETB_LOOP_TABLE(RowLoops<double>, double_rows, kDoubleRows)                               \
+  ETB_LOOP_TABLE(RowLoops<int64_t>, integer_rows, kIntegerRows)                            \
+  ETB_LOOP_TABLE(LinearLoops<float>, float_linear, kFloatLinear)                           \
+  ETB_LOOP_TABLE(LinearLoops<double>, double_linear, kDoubleLinear)                        \
   ETB_LOOP_TABLE(LinearLoops<ComplexNumber<float>>, complex64_linear, kComplex64Linear)    \
   ETB_LOOP_TABLE(LinearLoops<ComplexNumber<double>>, complex128_linear, kComplex128Linear) \
-  ETB_LOOP_TABLE(FourierLoops<float>, float_fourier, kFloatFourier)               \
-  ETB_LOOP_TABLE(FourierLoops<double>, double_fourier, kDoubleFourier)            \
+  ETB_LOOP_TABLE(FourierLoops<float>, float_fourier, kFloatFourier)                        \
+  ETB_LOOP_TABLE(FourierLoops<double>, double_fourier, kDoubleFourier)                     \
   ETB_LOOP_TABLE(AttentionLoops, attention, kAttentionLoops)
 
 #if defined(ETB_SELECTED_KERNELS)
