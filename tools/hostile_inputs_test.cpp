@@ -151,6 +151,10 @@ constexpr Command kCommands[] = {
      [](const std::string& file, const std::string&) -> Args {
        return {"size", file};
      }},
+    {"SelectProgram", ".pte",
+     [](const std::string& file, const std::string&) -> Args {
+       return {"select", file};
+     }},
     {"SizeArchive", ".pt2",
      [](const std::string& file, const std::string&) -> Args {
        return {"size", file, "--json"};

@@ -46,6 +46,7 @@ std::vector<Row> rows(const host::ScratchDir& dir) {
       {{"graph", kArchive}, {"text"}},
       {{"graph", kArchive, "-o", dir.path("a.etg"), "--after", "image"}, {"output", "nbytes"}},
       {{"exit-codes"}, {"exit_codes"}},
+      {{"select", kProgram}, {"operators", "dtypes", "others", "delegates"}},
       {{"size", kProgram}, {"parts", "modules", "operators", "tensor_data", "overview"}},
       {{"diff-program", kProgram, kProgram}, {"is_equal"}},
       {{"bench", kProgram, "--list"}, {"variants"}},
@@ -76,7 +77,7 @@ TEST(JsonOutput, NoCommandIsMissingAbove) {
   const std::string help = cli({"--help"}).out;
   for (const std::string& name : tested) EXPECT_NE(help.find(name), std::string::npos) << name;
   for (const char* name : {"bench", "compile", "diff", "diff-program", "exit-codes", "explain", "graph",
-                           "info", "inspect", "list", "new", "run", "size", "verify"})
+                           "info", "inspect", "list", "new", "run", "select", "size", "verify"})
     EXPECT_EQ(tested.count(name), 1u) << name;
 }
 

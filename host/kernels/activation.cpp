@@ -18,7 +18,7 @@ namespace {
 etb_status run_formula(KernelContext& context, UnaryOp op, Dtype dtype, const LoopParams& params,
                        const Tensor& self, Tensor& out) {
   const Operand input(self);
-  const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(op)];
+  const ElementLoop* loops = vector_table(context).loops(op);
   return run_elements(context, {loops, dtype, dtype, params}, {&input, 1}, out);
 }
 
@@ -58,12 +58,10 @@ etb_status clamp_tensor_out(KernelContext& context, ops::clamp_Tensor_out<Kernel
   if (has_max) given[count++] = Operand(*args.max());
   const Dtype common = result_dtype({given, count});
   if (has_min && has_max) {
-    const ElementLoop* loops = vector_table(context).elements->ternary[static_cast<int>(TernaryOp::clamp)];
+    const ElementLoop* loops = vector_table(context).loops(TernaryOp::clamp);
     return run_elements(context, {loops, common, common, {}}, given, args.out());
   }
-  const ElementLoop* pair =
-      vector_table(context)
-          .elements->binary[static_cast<int>(has_min ? BinaryOp::maximum : BinaryOp::minimum)];
+  const ElementLoop* pair = vector_table(context).loops(has_min ? BinaryOp::maximum : BinaryOp::minimum);
   return run_elements(context, {pair, common, common, {}}, {given, 2}, args.out());
 }
 
@@ -130,7 +128,7 @@ etb_status glu_out(KernelContext& context, ops::glu_out<KernelArguments> args) {
   const std::span<const int64_t> half(sizes, static_cast<size_t>(self.rank()));
   const Operand inputs[2] = {Operand::view(self.data(), self.dtype(), half, self.strides()),
                              Operand::view(second, self.dtype(), half, self.strides())};
-  const ElementLoop* loops = vector_table(context).elements->binary[static_cast<int>(BinaryOp::mul_sigmoid)];
+  const ElementLoop* loops = vector_table(context).loops(BinaryOp::mul_sigmoid);
   return run_elements(context, {loops, self.dtype(), self.dtype(), {}}, inputs, args.out());
 }
 

@@ -139,7 +139,7 @@ etb_status expect_float(KernelContext& context, const Tensor& self) {
 // Calls f(T{}) with the computing type of a float dtype.
 template <class F>
 etb_status with_real(Dtype dtype, F f) {
-  return dtype == Dtype::FLOAT64 ? f(0.0) : f(0.0F);
+  return is_float64(dtype) ? f(0.0) : f(0.0F);
 }
 
 template <int rank>

@@ -64,7 +64,7 @@ etb_status run_binary(KernelContext& context, BinaryOp op, Rule rule, const EVal
     return context.fail(ETB_INVALID_TYPE, "the inputs promote to %s, expected integers or bool",
                         to_text(common));
   }
-  const ElementLoop* loops = vector_table(context).elements->binary[static_cast<int>(op)];
+  const ElementLoop* loops = vector_table(context).loops(op);
   return run_elements(context, {loops, common, rule == Rule::kBool ? Dtype::BOOL : common, params, work},
                       inputs, out);
 }

@@ -81,7 +81,7 @@ etb_status convert(KernelContext& context, const Tensor& from, Tensor& out) {
   if (has_equal_sizes && (is_complex(from.dtype()) || is_complex(out.dtype())))
     return ComplexConversion(*vector_table(context).conversions, from, out).run(context);
   const Operand input(from);
-  const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::copy)];
+  const ElementLoop* loops = vector_table(context).loops(UnaryOp::copy);
   return run_elements(context, {loops, from.dtype(), out.dtype(), {}}, {&input, 1}, out);
 }
 
@@ -116,7 +116,7 @@ etb_status expand_into(KernelContext& context, const Tensor& self, const Tensor&
     return context.fail(ETB_INVALID_ARGUMENT, "sizes %s do not broadcast to %s",
                         SizesText(source.sizes()).text, SizesText(out.sizes()).text);
   }
-  const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::copy)];
+  const ElementLoop* loops = vector_table(context).loops(UnaryOp::copy);
   return run_elements(context, {loops, source.dtype(), out.dtype(), {}}, inputs, out);
 }
 

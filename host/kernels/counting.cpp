@@ -235,7 +235,7 @@ etb_status histc_out(KernelContext& context, ops::histc_out<KernelArguments> arg
     ETB_CHECK(count_bins(context, self, nullptr, counts, bin_count, [&](T x) { return bins.find(x); }));
     return store_all(context, counts, out);
   };
-  return self.dtype() == Dtype::FLOAT64 ? run(double{}) : run(float{});
+  return is_float64(self.dtype()) ? run(double{}) : run(float{});
 }
 
 // Outputs of a histogram, and what becomes of the counts.
@@ -291,7 +291,7 @@ etb_status histogram_of_count(KernelContext& context, ops::histogram_bin_ct_out<
                           static_cast<double>(first), static_cast<double>(last));
     return out.run<T>(context, EqualBins<T>(first, last, bin_count));
   };
-  return out.self.dtype() == Dtype::FLOAT64 ? run(double{}) : run(float{});
+  return is_float64(out.self.dtype()) ? run(double{}) : run(float{});
 }
 
 // histogram(self, bins, weight, density, hist, bin_edges)
@@ -317,7 +317,7 @@ etb_status histogram_of_edges(KernelContext& context, ops::histogram_bins_tensor
     }));
     return out.run<T>(context, GivenBins<T>(edges, given.numel() - 1));
   };
-  return out.self.dtype() == Dtype::FLOAT64 ? run(double{}) : run(float{});
+  return is_float64(out.self.dtype()) ? run(double{}) : run(float{});
 }
 
 constexpr Kernel kRows[] = {

@@ -193,7 +193,7 @@ etb_status cdist_out(KernelContext& context, ops::_cdist_forward_out<KernelArgum
   sizes[rank - 2] = a.size(a.rank() - 2);
   sizes[rank - 1] = b.size(b.rank() - 2);
   ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(rank)}));
-  if (a.dtype() == Dtype::FLOAT64) return cdist<double>(context, a, b, p, out);
+  if (is_float64(a.dtype())) return cdist<double>(context, a, b, p, out);
   return cdist<float>(context, a, b, p, out);
 }
 
@@ -214,7 +214,7 @@ etb_status pdist_out(KernelContext& context, ops::_pdist_forward_out<KernelArgum
   count /= 2;
   ETB_CHECK(resize_output(context, out, {&count, 1}));
   if (count == 0) return ETB_OK;
-  if (self.dtype() == Dtype::FLOAT64) return pdist<double>(context, self, p, out);
+  if (is_float64(self.dtype())) return pdist<double>(context, self, p, out);
   return pdist<float>(context, self, p, out);
 }
 

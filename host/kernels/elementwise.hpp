@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "host/kernels/selection.hpp"
 #include "host/kernels/vector/table.hpp"
 #include "host/runtime/evalue.hpp"
 #include "host/runtime/kernel_context.hpp"
@@ -66,7 +67,7 @@ class LoopParams {
 
 // The computing type for a dtype.
 constexpr Compute compute_of(Dtype dtype) noexcept {
-  if (dtype == Dtype::FLOAT64) return Compute::kDouble;
+  if (is_float64(dtype)) return Compute::kDouble;
   return is_floating(dtype) || is_float8(dtype) ? Compute::kFloat : Compute::kInt64;
 }
 

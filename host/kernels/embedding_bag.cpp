@@ -31,7 +31,7 @@ class EmbeddingBag {
   etb_status run() {
     ETB_CHECK(check());
     ETB_CHECK(resize());
-    return weight_.dtype() == Dtype::FLOAT64 ? add_bags(0.0) : add_bags(0.0F);
+    return is_float64(weight_.dtype()) ? add_bags(0.0) : add_bags(0.0F);
   }
 
  private:

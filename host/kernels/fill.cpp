@@ -267,14 +267,14 @@ etb_status native_dropout_out(KernelContext& context, ops::native_dropout_out<Ke
   // out = mask * input / (1 - p), as where(mask, input * scale, 0)
   const EValue zero(0.0);
   const Operand inputs[] = {Operand(mask), Operand(input), Operand(zero)};
-  const ElementLoop* choose = vector_table(context).elements->ternary[static_cast<int>(TernaryOp::where)];
+  const ElementLoop* choose = vector_table(context).loops(TernaryOp::where);
   const ElementOp op = {choose, input.dtype(), input.dtype(), {}};
   if (const etb_status status = run_elements(context, op, inputs, out);
       status != ETB_OK || !is_training || p == 1.0)
     return status;
   const EValue scale(1.0 / (1.0 - p));
   const Operand scaled[] = {Operand(out), Operand(scale)};
-  const ElementLoop* multiply = vector_table(context).elements->binary[static_cast<int>(BinaryOp::mul)];
+  const ElementLoop* multiply = vector_table(context).loops(BinaryOp::mul);
   return run_elements(context, {multiply, input.dtype(), input.dtype(), {}}, scaled, out);
 }
 

@@ -183,7 +183,7 @@ etb_status fractional_max_pool_out(KernelContext& context,
   ETB_CHECK(g.resize(context, self, out));
   ETB_CHECK(g.resize(context, self, indices));
   if (out.numel() == 0) return ETB_OK;
-  return self.dtype() == Dtype::FLOAT64 ? pool_all<double>(context, g, self, samples, out, indices)
+  return is_float64(self.dtype()) ? pool_all<double>(context, g, self, samples, out, indices)
                                         : pool_all<float>(context, g, self, samples, out, indices);
 }
 

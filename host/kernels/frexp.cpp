@@ -42,7 +42,7 @@ etb_status frexp_out(KernelContext& context, ops::frexp_Tensor_out<KernelArgumen
                         to_text(self.dtype()), to_text(mantissa.dtype()), to_text(exponent.dtype()));
   ETB_CHECK(resize_output(context, mantissa, self.sizes()));
   ETB_CHECK(resize_output(context, exponent, self.sizes()));
-  if (self.dtype() == Dtype::FLOAT64) return split_elements<double>(context, self, mantissa, exponent);
+  if (is_float64(self.dtype())) return split_elements<double>(context, self, mantissa, exponent);
   return split_elements<float>(context, self, mantissa, exponent);
 }
 

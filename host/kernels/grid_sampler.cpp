@@ -283,7 +283,7 @@ etb_status grid_sampler_out(KernelContext& context, ops::grid_sampler_2d_out<Ker
   int64_t sizes[kAxes + 2] = {input.size(0), input.size(1)};
   for (int i = 0; i < kAxes; ++i) sizes[2 + i] = grid.size(1 + i);
   ETB_CHECK(resize_output(context, out, sizes));
-  if (input.dtype() == Dtype::FLOAT64)
+  if (is_float64(input.dtype()))
     return GridSampler<double, kAxes>(context, input, grid, options, out).run();
   return GridSampler<float, kAxes>(context, input, grid, options, out).run();
 }

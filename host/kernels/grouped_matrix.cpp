@@ -51,7 +51,7 @@ etb_status int_mm_out(KernelContext& context, ops::_int_mm_out<KernelArguments> 
   // Sums of products of int8 are exact in float64, whose products are faster than those of int64. Longer sums may exceed int32,
   // and wrap as PyTorch's do.
   constexpr int64_t kExactDepth = 1 << 16;
-  return run_gemm(context, task, task.k <= kExactDepth ? Compute::kDouble : Compute::kInt64);
+  return run_gemm(context, task, kHasFloat64 && task.k <= kExactDepth ? Compute::kDouble : Compute::kInt64);
 }
 
 etb_status check_groups(KernelContext& context, const Tensor& input, const Tensor& weight, const Tensor& ends,

@@ -10,6 +10,13 @@
 
 // ETB_PUBLISH_KERNELS(relu, kRows) at the end of relu.cpp, inside namespace etb::host: makes the rows known to the table that
 // etb_add_kernels() generates. Constant data, no initialiser runs.
+#if defined(ETB_SELECTED_KERNELS)
+#include "host/kernels/selected_rows.hpp"
+#define ETB_PUBLISH_KERNELS(file, rows)   \
+  extern const KernelRows kernels_##file; \
+  constinit const KernelRows kernels_##file = SelectedRows<rows>::kRows
+#else
 #define ETB_PUBLISH_KERNELS(file, rows)   \
   extern const KernelRows kernels_##file; \
   constinit const KernelRows kernels_##file(rows)
+#endif

@@ -132,7 +132,7 @@ etb_status layer_norm_out(KernelContext& context, ops::native_layer_norm_out<Ker
   }
   if (input.numel() == 0 && count == 0) return ETB_OK;
   const double eps = args.eps();
-  if (input.dtype() == Dtype::FLOAT64) {
+  if (is_float64(input.dtype())) {
     return layer_norm_rows<double>(context, input, dims, weight, bias, eps, out, args.out1(), args.out2());
   }
   return layer_norm_rows<float>(context, input, dims, weight, bias, eps, out, args.out1(), args.out2());
@@ -325,7 +325,7 @@ etb_status batch_norm_no_training_out(KernelContext& context,
   }
   if (input.numel() == 0) return ETB_OK;
   const double eps = args.eps();
-  if (input.dtype() == Dtype::FLOAT64)
+  if (is_float64(input.dtype()))
     return batch_norm_eval<double>(context, input, weight, bias, mean, var, eps, out);
   return batch_norm_eval<float>(context, input, weight, bias, mean, var, eps, out);
 }
@@ -352,7 +352,7 @@ etb_status batch_norm_legit(KernelContext& context, const BatchNorm& norm) {
     ETB_CHECK(resize_output(context, *stat, {&stat_size, 1}));
   }
   if (input.numel() == 0) return ETB_OK;
-  const bool is_double = input.dtype() == Dtype::FLOAT64;
+  const bool is_double = is_float64(input.dtype());
   if (!is_training) {
     return is_double
                ? batch_norm_eval<double>(context, input, weight, bias, *running_mean, *running_var, eps, out)
@@ -467,7 +467,7 @@ etb_status group_norm_out(KernelContext& context, ops::native_group_norm_out<Ker
   }
   if (input.numel() == 0) return ETB_OK;
   const double eps = args.eps();
-  if (input.dtype() == Dtype::FLOAT64) {
+  if (is_float64(input.dtype())) {
     return group_norm<double>(context, input, weight, bias, groups, eps, out, args.out1(), args.out2());
   }
   return group_norm<float>(context, input, weight, bias, groups, eps, out, args.out1(), args.out2());

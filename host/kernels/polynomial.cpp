@@ -34,7 +34,7 @@ template <BinaryOp op>
 etb_status run_polynomial(KernelContext& context, PolynomialArguments args) {
   const Operand inputs[] = {to_operand(args.x()), to_operand(args.n())};
   const Dtype dtype = real_dtype(result_dtype(inputs));
-  const ElementLoop* loops = vector_table(context).elements->binary[static_cast<int>(op)];
+  const ElementLoop* loops = vector_table(context).loops(op);
   return run_elements(context, {loops, dtype, dtype, {}, 8 * kSpecialWork}, inputs, args.out());
 }
 

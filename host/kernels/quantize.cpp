@@ -26,7 +26,7 @@ template <class T, class Parameters>
 etb_status map_rows(KernelContext& context, UnaryOp op, const Tensor& input, const DimSet& dims, Tensor& out,
                     Parameters parameters) {
   const VectorTable& table = vector_table(context);
-  const ElementLoop loop = table.elements->unary[static_cast<int>(op)][static_cast<int>(kComputeOf<T>)];
+  const ElementLoop loop = table.loops(op)[static_cast<int>(kComputeOf<T>)];
   constexpr int64_t kChunk = 1024;
   alignas(64) T values[kChunk];
   if (out.numel() == 0) return ETB_OK;
@@ -80,7 +80,7 @@ etb_status quantize_per_tensor(KernelContext& context, const Tensor& input, doub
   params.set(2, range.smallest);
   params.set(3, range.largest);
   const Operand operand(input);
-  const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::quantize)];
+  const ElementLoop* loops = vector_table(context).loops(UnaryOp::quantize);
   return run_elements(context, {loops, Dtype::FLOAT32, out.dtype(), params}, {&operand, 1}, out);
 }
 
@@ -123,8 +123,8 @@ etb_status dequantize_per_tensor(KernelContext& context, const Tensor& input, do
   params.set(0, scale);
   params.set(1, zero_point);
   const Operand operand(input);
-  const Dtype computed = out.dtype() == Dtype::FLOAT64 ? Dtype::FLOAT64 : Dtype::FLOAT32;
-  const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::dequantize)];
+  const Dtype computed = is_float64(out.dtype()) ? Dtype::FLOAT64 : Dtype::FLOAT32;
+  const ElementLoop* loops = vector_table(context).loops(UnaryOp::dequantize);
   return run_elements(context, {loops, computed, out.dtype(), params}, {&operand, 1}, out);
 }
 
@@ -164,7 +164,7 @@ struct ScaleReader {
   double zero_point(int64_t index) const {
     return zero_points == nullptr ? 0.0 : load_element<double>(loops, *zero_points, index);
   }
-  bool is_double() const { return scales.dtype() == Dtype::FLOAT64; }
+  bool is_double() const { return is_float64(scales.dtype()); }
 };
 
 // Rows are what follows the axis; the row's channel is its index along the axis.
@@ -378,7 +378,7 @@ etb_status add_out(KernelContext& context, ops::quantized_decomposed::add_out<Ke
   const float out_params[4] = {
       1.0f / static_cast<float>(args.out_scale()), static_cast<float>(args.out_zero_point()),
       static_cast<float>(args.out_quant_min()), static_cast<float>(args.out_quant_max())};
-  const ElementLoop dequantize = table.elements->unary[static_cast<int>(UnaryOp::dequantize)][kFloat];
+  const ElementLoop dequantize = table.loops(UnaryOp::dequantize)[kFloat];
   RowWalk from_a(a, all_dims(a)), from_b(b, all_dims(b)), to(out, all_dims(out));
   for (int64_t begin = 0; begin < a.numel(); begin += kChunk) {
     if (context.should_stop(kChunk)) return context.stopped();
@@ -388,8 +388,8 @@ etb_status add_out(KernelContext& context, ops::quantized_decomposed::add_out<Ke
     from_b.load(*table.conversions, Compute::kFloat, y, begin, count);
     dequantize(x, in_x, count, x_params);
     dequantize(y, in_y, count, y_params);
-    table.elements->binary[static_cast<int>(BinaryOp::add)][kFloat](x, both, count, out_params);
-    table.elements->unary[static_cast<int>(UnaryOp::quantize)][kFloat](x, in_x, count, out_params);
+    table.loops(BinaryOp::add)[kFloat](x, both, count, out_params);
+    table.loops(UnaryOp::quantize)[kFloat](x, in_x, count, out_params);
     to.store(*table.conversions, Compute::kFloat, x, begin, count);
   }
   return ETB_OK;

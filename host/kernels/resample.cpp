@@ -137,7 +137,7 @@ etb_status bilinear_out(KernelContext& context, ops::upsample_bilinear2d_vec_out
   ETB_CHECK(expect_image(context, self, out));
   ETB_CHECK(target.read(context, self, args.output_size(), args.scale_factors()));
   ETB_CHECK(target.resize(context, self, out));
-  if (self.dtype() == Dtype::FLOAT64)
+  if (is_float64(self.dtype()))
     return bilinear<double>(context, self, target, args.align_corners(), out);
   return bilinear<float>(context, self, target, args.align_corners(), out);
 }
@@ -207,7 +207,7 @@ etb_status bilinear_aa_out(KernelContext& context, ops::_upsample_bilinear2d_aa_
   target.scale[0] = args.scales_h().value_or(0.0);
   target.scale[1] = args.scales_w().value_or(0.0);
   ETB_CHECK(target.resize(context, self, out));
-  if (self.dtype() == Dtype::FLOAT64)
+  if (is_float64(self.dtype()))
     return bilinear_aa<double>(context, self, target, args.align_corners(), out);
   return bilinear_aa<float>(context, self, target, args.align_corners(), out);
 }

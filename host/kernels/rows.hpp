@@ -80,7 +80,8 @@ auto with_compute(Dtype dtype, F f) {
     case Compute::kFloat:
       return f(float{});
     case Compute::kDouble:
-      return f(double{});
+      if constexpr (kHasFloat64) return f(double{});
+      [[fallthrough]];
     default:
       return f(int64_t{});
   }

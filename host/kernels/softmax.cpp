@@ -45,7 +45,7 @@ etb_status softmax_out(KernelContext& context, ops::_softmax_out<KernelArguments
   ETB_CHECK(resize_output(context, out, self.sizes()));
   if (out.numel() == 0) return ETB_OK;
   const DimSet dims = one_dim(self, dim);
-  if (self.dtype() == Dtype::FLOAT64) return run_rows<double>(context, self, dims, is_log, out);
+  if (is_float64(self.dtype())) return run_rows<double>(context, self, dims, is_log, out);
   return run_rows<float>(context, self, dims, is_log, out);
 }
 

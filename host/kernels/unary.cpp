@@ -69,7 +69,7 @@ using UnaryArguments = ops::bitwise_not_out<KernelArguments>;
 etb_status run_unary(KernelContext& context, UnaryOp op, Dtype common, Dtype result, const Tensor& self,
                      Tensor& out, int64_t work = 1, const LoopParams& params = {}) {
   const Operand input(self);
-  const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(op)];
+  const ElementLoop* loops = vector_table(context).loops(op);
   return run_elements(context, {loops, common, result, params, work}, {&input, 1}, out);
 }
 

@@ -8,7 +8,7 @@ namespace etb::host {
 namespace {
 
 etb_status choose(KernelContext& context, Dtype dtype, std::span<const Operand> inputs, Tensor& out) {
-  const ElementLoop* loops = vector_table(context).elements->ternary[static_cast<int>(TernaryOp::where)];
+  const ElementLoop* loops = vector_table(context).loops(TernaryOp::where);
   return run_elements(context, {loops, dtype, dtype, {}}, inputs, out);
 }
 

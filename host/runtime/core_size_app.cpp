@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest firmware: reaches everything that the core offers, so that the linker keeps it and drops the
-// rest.
+// rest. With ETB_WITH_KERNELS also the kernels of a run time (tests/select/sizes.sh).
+#if defined(ETB_WITH_KERNELS)
+#include "host/kernels/portable.hpp"
+#endif
 #include "host/loaders/buffer_loader.hpp"
 #include "host/runtime/method.hpp"
 
@@ -22,6 +25,9 @@ int main(int argc, char** argv) {
   BumpAllocator state(memory);
   const std::span<std::byte> arenas[] = {memory};
   KernelRegistry kernels;
+#if defined(ETB_WITH_KERNELS)
+  if (add_portable_kernels(kernels) != ETB_OK) return 1;
+#endif
   MethodOptions options;
   options.kernels = &kernels;
   options.data_files = files;

@@ -7,6 +7,13 @@
 #include "etb/cpp/fail.hpp"
 #include "host/runtime/method_state.hpp"
 
+// Ends the error for missing kernels in a run time that etb_add_runtime() made.
+#if defined(ETB_SELECTED_KERNELS)
+#define ETB_KERNEL_HINT "; etbackend select MODEL -o ops.yaml adds them to the list of etb_add_runtime"
+#else
+#define ETB_KERNEL_HINT ""
+#endif
+
 namespace etb::host {
 
 namespace {
@@ -77,7 +84,7 @@ etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, e
     }
   }
   if (missing_count == 0) return ETB_OK;
-  return fail(error, ETB_OPERATOR_MISSING, "no kernel for %u of %u operators: %s", missing_count,
+  return fail(error, ETB_OPERATOR_MISSING, "no kernel for %u of %u operators: %s" ETB_KERNEL_HINT, missing_count,
               state.view().operator_count(), missing);
 }
 

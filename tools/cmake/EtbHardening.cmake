@@ -14,7 +14,11 @@ include_guard(GLOBAL)
 include(CheckCompilerFlag)
 include(CheckLinkerFlag)
 include(CheckSourceCompiles)
-option(ETB_HARDENING "Compile and link with the protections of tools/cmake/EtbHardening.cmake" ON)
+set(etb_hardening_default ON)
+if(CMAKE_SYSTEM_NAME STREQUAL "Generic")   # no operating system: nothing maps pages, and the C library has no stack guard
+  set(etb_hardening_default OFF)
+endif()
+option(ETB_HARDENING "Compile and link with the protections of tools/cmake/EtbHardening.cmake" ${etb_hardening_default})
 
 function(etb_harden target)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)

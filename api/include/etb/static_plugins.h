@@ -9,6 +9,8 @@
 //   ETB_DECLARE_STATIC_PLUGIN(my_npu);
 //   static const etb_static_plugin plugins[] = {ETB_STATIC_PLUGIN(my_npu, "MyNpuBackend")};
 //
+// In CMake, etb_link_static_plugins() writes this array from the manifests.
+//
 // A static plugin has no manifest: its identity comes from the table that query returns, and `provides` lists
 // its delegate ids.
 #ifndef ETB_STATIC_PLUGINS_H_

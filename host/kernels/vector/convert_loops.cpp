@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading and writing every dtype as a computing type.
+#include "host/kernels/selection.hpp"
 #include "host/kernels/vector/math.hpp"
 #include "host/kernels/vector/table.hpp"
 #include "host/runtime/float16.hpp"
@@ -93,22 +94,47 @@ void store(void* to_data, const void* from_data, int64_t stride, int64_t count) 
   }
 }
 
+// Numbers among the arguments of an op are float64, int64 and bool. Kernels take part in a conversion with float32.
+constexpr bool is_converted(Dtype dtype) {
+  return is_selected(dtype) || dtype == Dtype::FLOAT32 || dtype == Dtype::FLOAT64 || dtype == Dtype::INT64 ||
+         dtype == Dtype::BOOL;
+}
+
+template <Dtype kDtype, class To, class From>
+constexpr ConvertLoop load_of() {
+  if constexpr (is_converted(kDtype)) return load<To, From>;
+  return nullptr;
+}
+template <Dtype kDtype, class To, class From>
+constexpr ConvertLoop store_of() {
+  if constexpr (is_converted(kDtype)) return store<To, From>;
+  return nullptr;
+}
+
 }  // namespace
 
 // Rows in the order of dtype codes.
-#define ETB_LOADS(type) \
-  { load<float, type>, load<double, type>, load<int64_t, type> }
-#define ETB_STORES(type) \
-  { store<type, float>, store<type, double>, store<type, int64_t> }
+#define ETB_LOADS(dtype, type)                                                   \
+  {                                                                              \
+    load_of<Dtype::dtype, float, type>(), load_of<Dtype::dtype, double, type>(), \
+        load_of<Dtype::dtype, int64_t, type>()                                   \
+  }
+#define ETB_STORES(dtype, type)                                                    \
+  {                                                                                \
+    store_of<Dtype::dtype, type, float>(), store_of<Dtype::dtype, type, double>(), \
+        store_of<Dtype::dtype, type, int64_t>()                                    \
+  }
 #define ETB_NONE \
   { nullptr, nullptr, nullptr }
-#define ETB_CONVERSIONS(row)                                                                                 \
-  {                                                                                                          \
-    row(uint8_t), row(int8_t), row(int16_t), row(int32_t), row(int64_t), row(Half), row(float), row(double), \
-        ETB_NONE, ETB_NONE, ETB_NONE, row(Bool), row(int8_t), row(uint8_t), row(int32_t), row(BFloat16),     \
-        ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, row(Float8E5M2),               \
-        row(Float8E4M3Fn), row(Float8E5M2Fnuz), row(Float8E4M3Fnuz), row(uint16_t), row(uint32_t),           \
-        row(int64_t),                                                                                        \
+#define ETB_CONVERSIONS(row)                                                                               \
+  {                                                                                                        \
+    row(UINT8, uint8_t), row(INT8, int8_t), row(INT16, int16_t), row(INT32, int32_t), row(INT64, int64_t), \
+        row(FLOAT16, Half), row(FLOAT32, float), row(FLOAT64, double), ETB_NONE, ETB_NONE, ETB_NONE,       \
+        row(BOOL, Bool), row(QINT8, int8_t), row(QUINT8, uint8_t), row(QINT32, int32_t),                   \
+        row(BFLOAT16, BFloat16), ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE,     \
+        row(FLOAT8E5M2, Float8E5M2), row(FLOAT8E4M3FN, Float8E4M3Fn), row(FLOAT8E5M2FNUZ, Float8E5M2Fnuz), \
+        row(FLOAT8E4M3FNUZ, Float8E4M3Fnuz), row(UINT16, uint16_t), row(UINT32, uint32_t),                 \
+        row(UINT64, int64_t),                                                                              \
   }
 extern const ConvertLoops kConvertLoops;
 const ConvertLoops kConvertLoops = {ETB_CONVERSIONS(ETB_LOADS), ETB_CONVERSIONS(ETB_STORES)};

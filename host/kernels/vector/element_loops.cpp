@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formulas of unary.def, binary.def and ternary.def as loops.
+#include "host/kernels/selection.hpp"
 #include "host/kernels/vector/special_math.hpp"
 #include "host/kernels/vector/table.hpp"
 
@@ -65,6 +66,21 @@ struct Params {
 
 }  // namespace
 
+#if defined(ETB_SELECTED_KERNELS)
+#define ETB_ROW(kind, op)                                \
+  const ElementLoop kind##_loops_##op[kComputeCount] = { \
+      kind##_##op<float>, kHasFloat64 ? kind##_##op<double> : nullptr, kind##_##op<int64_t>};
+#define ETB_UNARY_SAME(op, real, integer) ETB_ROW(unary, op)
+#define ETB_UNARY_REAL(op, real) ETB_ROW(unary, op)
+#define ETB_UNARY_SPECIAL(op, real) ETB_ROW(unary, op)
+#define ETB_UNARY_BOOL(op, real, integer) ETB_ROW(unary, op)
+#define ETB_UNARY_LOOP(op, real, integer) ETB_ROW(unary, op)
+#include "host/kernels/vector/unary.def"
+#define ETB_BINARY(op, real, integer) ETB_ROW(binary, op)
+#include "host/kernels/vector/binary.def"
+#define ETB_TERNARY(op, real, integer) ETB_ROW(ternary, op)
+#include "host/kernels/vector/ternary.def"
+#else
 #define ETB_ROW(kind, op) {kind##_##op<float>, kind##_##op<double>, kind##_##op<int64_t>},
 extern const ElementLoops kElementLoops;
 const ElementLoops kElementLoops = {
@@ -85,5 +101,6 @@ const ElementLoops kElementLoops = {
 #include "host/kernels/vector/ternary.def"
     },
 };
+#endif
 
 }  // namespace etb::host::ETB_VARIANT

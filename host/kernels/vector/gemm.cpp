@@ -2,6 +2,7 @@
 // Matrix multiplication in blocks: B is packed into panels of a few vector registers' width, A is read where it lies (or packed when
 // its rows are not dense or of another dtype), and a tile of C stays in registers over the whole of k. Splitting k would save cache
 // misses for k in the thousands and cost a pass over C; at these sizes a panel still fits into the L2 cache.
+#include "host/kernels/selection.hpp"
 #include "host/kernels/vector/math.hpp"
 #include "host/kernels/vector/table.hpp"
 
@@ -370,7 +371,7 @@ uint64_t gemm(const GemmTask& task) {
 }  // namespace
 
 extern const MatrixLoops kMatrixLoops;
-const MatrixLoops kMatrixLoops = {{gemm<float>, gemm<double>, gemm<int64_t>},
-                                  {filter<float>, filter<double>, filter<int64_t>}};
+const MatrixLoops kMatrixLoops = {{gemm<float>, kHasFloat64 ? gemm<double> : nullptr, gemm<int64_t>},
+                                  {filter<float>, kHasFloat64 ? filter<double> : nullptr, filter<int64_t>}};
 
 }  // namespace etb::host::ETB_VARIANT

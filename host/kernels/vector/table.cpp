@@ -6,26 +6,20 @@
 
 namespace etb::host {
 namespace ETB_VARIANT {
-extern const ElementLoops kElementLoops;
-extern const ConvertLoops kConvertLoops;
-extern const MatrixLoops kMatrixLoops;
-extern const RowLoops<float> kFloatRows;
-extern const RowLoops<double> kDoubleRows;
-extern const RowLoops<int64_t> kIntegerRows;
-extern const LinearLoops<float> kFloatLinear;
-extern const LinearLoops<double> kDoubleLinear;
-extern const LinearLoops<ComplexNumber<float>> kComplex64Linear;
-extern const LinearLoops<ComplexNumber<double>> kComplex128Linear;
-extern const FourierLoops<float> kFloatFourier;
-extern const FourierLoops<double> kDoubleFourier;
-extern const AttentionLoops kAttentionLoops;
+#define ETB_LOOP_TABLE(type, member, object) extern const type object;
+ETB_LOOP_TABLES(ETB_LOOP_TABLE)
+#undef ETB_LOOP_TABLE
 extern const VectorTable kTable;
 
 #define ETB_TEXT_(name) #name
 #define ETB_TEXT(name) ETB_TEXT_(name)
-const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops,    &kConvertLoops,     &kMatrixLoops,
-                            &kFloatRows,           &kDoubleRows,      &kIntegerRows,      &kFloatLinear,
-                            &kDoubleLinear,        &kComplex64Linear, &kComplex128Linear, &kFloatFourier,
-                            &kDoubleFourier,       &kAttentionLoops};
+#if defined(ETB_SELECTED_KERNELS)
+const VectorTable kTable = {ETB_TEXT(ETB_VARIANT)};
+#else
+extern const ElementLoops kElementLoops;
+#define ETB_LOOP_TABLE(type, member, object) &object,
+const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, ETB_LOOP_TABLES(ETB_LOOP_TABLE)};
+#undef ETB_LOOP_TABLE
+#endif
 }  // namespace ETB_VARIANT
 }  // namespace etb::host

@@ -14,6 +14,15 @@ namespace etb::host {
 enum class Compute : uint8_t { kFloat, kDouble, kInt64 };
 inline constexpr int kComputeCount = 3;
 
+// Computes `count` dense elements of the computing type. `out` may be one of the inputs. `params` points to four values of the
+// computing type.
+using ElementLoop = void (*)(void* out, const void* const* in, int64_t count, const void* params);
+
+#if defined(ETB_SELECTED_KERNELS)
+}  // namespace etb::host
+#include "host/kernels/vector/selected_loops.hpp"
+namespace etb::host {
+#else
 enum class UnaryOp : uint8_t {
 #define ETB_UNARY_SAME(op, real, integer) op,
 #define ETB_UNARY_REAL(op, real) op,
@@ -42,10 +51,7 @@ enum class TernaryOp : uint8_t {
 #undef ETB_TERNARY
   kCount,
 };
-
-// Computes `count` dense elements of the computing type. `out` may be one of the inputs. `params` points to four values of the
-// computing type.
-using ElementLoop = void (*)(void* out, const void* const* in, int64_t count, const void* params);
+#endif
 
 // Reads `count` elements of a dtype, `stride` elements apart, into dense elements of a computing type (load), or the other way
 // round (store). Floats too large for an integer dtype give what x86 gives: the smallest int64, cut to the dtype.
@@ -58,11 +64,13 @@ struct StopHook {
   bool (*should_stop)(void* self, int64_t work);
 };
 
+#if !defined(ETB_SELECTED_KERNELS)
 struct ElementLoops {
   ElementLoop unary[static_cast<int>(UnaryOp::kCount)][kComputeCount];
   ElementLoop binary[static_cast<int>(BinaryOp::kCount)][kComputeCount];
   ElementLoop ternary[static_cast<int>(TernaryOp::kCount)][kComputeCount];
 };
+#endif
 
 struct ConvertLoops {
   ConvertLoop load[kDtypeCount][kComputeCount];  // null for dtypes without arithmetic
@@ -213,21 +221,50 @@ struct AttentionLoops {
   double (*exponentials)(float* x, int64_t count, float largest);
 };
 
+// ETB_LOOP_TABLE(type, member of VectorTable, object of each variant)
+#define ETB_LOOP_TABLES(ETB_LOOP_TABLE)                                                    \
+  ETB_LOOP_TABLE(ConvertLoops, conversions, kConvertLoops)                                 \
+  ETB_LOOP_TABLE(MatrixLoops, matrices, kMatrixLoops)                                      \
+  ETB_LOOP_TABLE(RowLoops<float>, float_rows, kFloatRows)                                  \
+  ETB_LOOP_TABLE(RowLoops<double>, double_rows, kDoubleRows)                               \
+  ETB_LOOP_TABLE(RowLoops<int64_t>, integer_rows, kIntegerRows)                            \
+  ETB_LOOP_TABLE(LinearLoops<float>, float_linear, kFloatLinear)                           \
+  ETB_LOOP_TABLE(LinearLoops<double>, double_linear, kDoubleLinear)                        \
+  ETB_LOOP_TABLE(LinearLoops<ComplexNumber<float>>, complex64_linear, kComplex64Linear)    \
+  ETB_LOOP_TABLE(LinearLoops<ComplexNumber<double>>, complex128_linear, kComplex128Linear) \
+  ETB_LOOP_TABLE(FourierLoops<float>, float_fourier, kFloatFourier)                        \
+  ETB_LOOP_TABLE(FourierLoops<double>, double_fourier, kDoubleFourier)                     \
+  ETB_LOOP_TABLE(AttentionLoops, attention, kAttentionLoops)
+
+#if defined(ETB_SELECTED_KERNELS)
+namespace baseline {
+#define ETB_LOOP_TABLE(type, member, object) extern const type object;
+ETB_LOOP_TABLES(ETB_LOOP_TABLE)
+#undef ETB_LOOP_TABLE
+}  // namespace baseline
+#endif
+
 struct VectorTable {
   const char* name;
+#if defined(ETB_SELECTED_KERNELS)
+#define ETB_LOOP_TABLE(type, member, object) static constexpr const type* member = &baseline::object;
+#else
   const ElementLoops* elements;
-  const ConvertLoops* conversions;
-  const MatrixLoops* matrices;
-  const RowLoops<float>* float_rows;
-  const RowLoops<double>* double_rows;
-  const RowLoops<int64_t>* integer_rows;
-  const LinearLoops<float>* float_linear;
-  const LinearLoops<double>* double_linear;
-  const LinearLoops<ComplexNumber<float>>* complex64_linear;
-  const LinearLoops<ComplexNumber<double>>* complex128_linear;
-  const FourierLoops<float>* float_fourier;
-  const FourierLoops<double>* double_fourier;
-  const AttentionLoops* attention;
+#define ETB_LOOP_TABLE(type, member, object) const type* member;
+#endif
+  ETB_LOOP_TABLES(ETB_LOOP_TABLE)
+#undef ETB_LOOP_TABLE
+
+  // The loops of an elementwise op, one for each computing type.
+#if defined(ETB_SELECTED_KERNELS)
+  static constexpr const ElementLoop* loops(UnaryOp op) noexcept { return op.loops; }
+  static constexpr const ElementLoop* loops(BinaryOp op) noexcept { return op.loops; }
+  static constexpr const ElementLoop* loops(TernaryOp op) noexcept { return op.loops; }
+#else
+  const ElementLoop* loops(UnaryOp op) const noexcept { return elements->unary[static_cast<int>(op)]; }
+  const ElementLoop* loops(BinaryOp op) const noexcept { return elements->binary[static_cast<int>(op)]; }
+  const ElementLoop* loops(TernaryOp op) const noexcept { return elements->ternary[static_cast<int>(op)]; }
+#endif
 
   template <class T>
   const LinearLoops<T>& linear() const noexcept {

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Toolchain file for Cortex-M with Debian's gcc-arm-none-eabi. BOARD: a machine of qemu-system-arm.
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR arm)
+set(CMAKE_C_COMPILER arm-none-eabi-gcc)
+set(CMAKE_CXX_COMPILER arm-none-eabi-g++)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES BOARD)
+
+set(BOARD mps2-an385 CACHE STRING "mps2-an385 (Cortex-M3), mps2-an386 (Cortex-M4) or mps3-an547 (Cortex-M55)")
+if(BOARD STREQUAL "mps2-an385")
+  set(cpu "-mcpu=cortex-m3")
+elseif(BOARD STREQUAL "mps2-an386")
+  set(cpu "-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16")
+elseif(BOARD STREQUAL "mps3-an547")
+  set(cpu "-mcpu=cortex-m55 -mfloat-abi=hard")
+else()
+  message(FATAL_ERROR "BOARD '${BOARD}', expected mps2-an385, mps2-an386 or mps3-an547")
+endif()
+set(CMAKE_C_FLAGS_INIT "${cpu} -mthumb")
+set(CMAKE_CXX_FLAGS_INIT "${cpu} -mthumb")
+set(CMAKE_ASM_FLAGS_INIT "${cpu} -mthumb")
