@@ -36,7 +36,7 @@ struct SubjectOptions {
   uint64_t memory_cap_bytes = host::AccountedAllocator::kUnbounded;
   std::vector<etb_option> init_options = {};
   const etb_host* application = nullptr;  // asked for services first; outlives the subject
-  const etb_host* bare_host = nullptr;  // passed to the plugin unchanged: no layers, no other services
+  const etb_host* bare_host = nullptr;    // passed to the plugin unchanged: no layers, no other services
 };
 
 class Subject {

@@ -40,7 +40,8 @@ SharedServices to_services(const RegistryOptions& options, const LoadOptions& lo
   if (out.cache != nullptr || load.secure) return out;
   const std::string folder =
       options.plugin_cache ? *options.plugin_cache : plugin_cache_folder(options.environment);
-  if (!folder.empty()) out.cache = std::make_shared<DiskCache>(DiskCacheOptions{.folder = folder, .trust = load.trust});
+  if (!folder.empty())
+    out.cache = std::make_shared<DiskCache>(DiskCacheOptions{.folder = folder, .trust = load.trust});
   return out;
 }
 

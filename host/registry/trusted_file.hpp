@@ -63,8 +63,7 @@ struct TrustPolicy {
 
 // The folder for files that can be made again: "etbackend" beneath XDG_CACHE_HOME or ~/.cache; "" when neither is an absolute
 // path. `environment` reads a variable.
-std::string user_cache_folder(
-    const std::function<std::optional<std::string>(const char* name)>& environment);
+std::string user_cache_folder(const std::function<std::optional<std::string>(const char* name)>& environment);
 
 // Opens a regular file beneath a trusted folder, by a path without "..". Follows no symbolic link.
 [[nodiscard]] Result<FileDescriptor> open_trusted_file(int directory, std::string_view relative_path,

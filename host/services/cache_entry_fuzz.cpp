@@ -18,8 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::byte> file(header.begin(), header.end());
   file.insert(file.end(), bytes.begin(), bytes.end());
   const auto value = read_cache_entry(name, file);
-  if (!value || value->size() != size || (size != 0 && std::memcmp(value->data(), data, size) != 0)) std::abort();
-  if (read_cache_entry(other, file) || read_cache_entry(name, std::span(file).first(file.size() - 1))) std::abort();
+  if (!value || value->size() != size || (size != 0 && std::memcmp(value->data(), data, size) != 0))
+    std::abort();
+  if (read_cache_entry(other, file) || read_cache_entry(name, std::span(file).first(file.size() - 1)))
+    std::abort();
   size_t at = 0;
   for (size_t i = 0; i < size && i < 4; ++i) at = at * 256 + data[i];
   file[at % file.size()] ^= std::byte{1} << (size & 7);

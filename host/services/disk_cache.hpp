@@ -20,7 +20,8 @@ namespace etb::host {
 class CacheValue {
  public:
   explicit CacheValue(size_t file_nbytes)
-      : memory_(static_cast<std::byte*>(::operator new(file_nbytes, kAlignment))), file_nbytes_(file_nbytes) {}
+      : memory_(static_cast<std::byte*>(::operator new(file_nbytes, kAlignment))),
+        file_nbytes_(file_nbytes) {}
   std::span<std::byte> file() const { return {memory_.get(), file_nbytes_}; }
   std::span<const std::byte> bytes() const { return file().subspan(kCacheHeaderNbytes); }
 
@@ -35,9 +36,9 @@ class CacheValue {
 };
 
 struct DiskCacheOptions {
-  std::string folder;                         // an absolute path; made when the first value is written
-  uint64_t max_nbytes = uint64_t{1} << 30;    // of all files
-  TrustPolicy trust = {};                     // of the folder, those above it, and the files
+  std::string folder;                       // an absolute path; made when the first value is written
+  uint64_t max_nbytes = uint64_t{1} << 30;  // of all files
+  TrustPolicy trust = {};                   // of the folder, those above it, and the files
 };
 
 // [any]

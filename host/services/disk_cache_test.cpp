@@ -116,7 +116,8 @@ TEST_F(DiskCacheTest, TheLeastRecentlyUsedGoWhenThereIsNoRoom) {
   const DiskCache small = cache(3 * (kCacheHeaderNbytes + 1000));
   const auto put_and_age = [&](uint8_t name) {
     ASSERT_TRUE(small.put({name}, bytes_of(value)));
-    for (const fs::path& file : files()) fs::last_write_time(file, fs::last_write_time(file) - std::chrono::seconds(10));
+    for (const fs::path& file : files())
+      fs::last_write_time(file, fs::last_write_time(file) - std::chrono::seconds(10));
   };
   for (const uint8_t name : {1, 2, 3}) put_and_age(name);
   EXPECT_EQ(read(small, 1), value);  // so that 2 is older
@@ -180,7 +181,8 @@ TEST_F(DiskCacheTest, ProcessesThatWriteAtOnceLeaveWholeValues) {
         const auto found = shared.get({static_cast<uint8_t>((round + 1) % 4)});
         if (!found) continue;
         const auto first = static_cast<char>(found->bytes()[0]);
-        const std::string_view text(reinterpret_cast<const char*>(found->bytes().data()), found->bytes().size());
+        const std::string_view text(reinterpret_cast<const char*>(found->bytes().data()),
+                                    found->bytes().size());
         if (text != value_of(first - 'a')) ::_exit(2);
       }
       ::_exit(0);
@@ -288,9 +290,10 @@ bool has_cache(RegistryOptions options) {
     found = host->get_service(host, ETB_SERVICE_CACHE);
     return init(host, given, count, out, error);
   };
-  const etb_static_plugin row{ETB_INIT_SIZE(etb_static_plugin), 0,
-                              [](const etb_host*, uint32_t, uint32_t) -> const etb_plugin_table* { return &toy.plugin; },
-                              kToyBackend};
+  const etb_static_plugin row{
+      ETB_INIT_SIZE(etb_static_plugin), 0,
+      [](const etb_host*, uint32_t, uint32_t) -> const etb_plugin_table* { return &toy.plugin; },
+      kToyBackend};
   options.admin_path = "/nonexistent";
   options.static_plugins = {&row, 1};
   Registry registry(options);

@@ -67,9 +67,9 @@ Result<bool> Device::wait(const OwnedEvent& event, bool may_block) const {
   cl_int state = CL_COMPLETE;
   Status known = may_block ? from_cl(functions().WaitForEvents(1, &handle), "clWaitForEvents") : Status();
   if (known)
-    known = from_cl(functions().GetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state,
-                                             nullptr),
-                    "clGetEventInfo");
+    known = from_cl(
+        functions().GetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr),
+        "clGetEventInfo");
   if (known && state < 0) known = from_cl(state, "commands of an asynchronous run");
   if (!known) {
     is_lost_ = true;

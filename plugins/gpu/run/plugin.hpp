@@ -37,7 +37,8 @@ class GpuPlugin {
   using Device = typename Api::Device;
   using Facts = typename Api::DeviceFacts;
 
-  static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;  // drivers have threads, and each device one here
+  static constexpr uint32_t kFlags =
+      ETB_PLUGIN_OWN_THREADS;  // drivers have threads, and each device one here
   // Tables built on first use, not when the library is loaded.
   struct Rows {
     operator std::span<const OpRow>() const { return op_rows(); }
