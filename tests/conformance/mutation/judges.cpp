@@ -102,7 +102,8 @@ std::string write_list(const JudgeInputs& inputs) {
 }  // namespace
 
 Notice ask_oracle(const Target& target, const JudgeInputs& inputs) {
-  const RunLimits limits = {.seconds = inputs.seconds, .cpu_seconds = 120, .folder = inputs.folder};
+  const RunLimits limits = {
+      .seconds = inputs.seconds, .cpu_seconds = inputs.oracle_cpu_seconds, .folder = inputs.folder};
   if (!inputs.kernel_program.empty()) {
     const RunResult run =
         run_limited({inputs.kernel_program, inputs.root + "/tests/opinfo/cases", "--fail-fast", "--best-cpu",

@@ -22,6 +22,7 @@ struct JudgeInputs {
   std::set<std::string> cases_before;       // of cert, that failed for mutants of the same file
   std::string folder;                       // private, for temporary files
   uint32_t seconds = 900;                   // limit of one program
+  uint32_t oracle_cpu_seconds = 120;        // limit of one program of the oracle, in seconds of a processor
 };
 
 struct Notice {

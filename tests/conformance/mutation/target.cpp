@@ -36,6 +36,13 @@ const std::vector<Target>& all_targets() {
        {"/etb_plugin_my_npu_c.dir/"},
        "add",
        false},
+      {"dsp_stub",
+       "etb_plugin_dsp_stub",
+       "plugins.d/dsp_stub",
+       "EtbDspStubBackend",
+       {"/etb_dsp_core.dir/", "/etb_dsp_plugin.dir/", "/etb_plugin_dsp_stub.dir/"},
+       "",
+       false},
   };
   return targets;
 }

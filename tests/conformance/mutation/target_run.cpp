@@ -92,8 +92,14 @@ Status TargetRun::prepare() {
   inputs_.kernel_program = target_.has_kernels ? options_.programs + "/kernel_cases" : "";
   inputs_.folder = scratch();
   ETB_ASSIGN(inputs_.samples, list_samples(target_, inputs_, options_.samples, options_.work));
-  if (const Notice notice = ask_oracle(target_, inputs_); notice.is_noticed)
-    return make_error(Code::INVALID_DATA, "the oracle rejects the unchanged plugin: " + notice.by);
+  double seconds = 0;
+  {
+    const Meter meter(seconds);
+    if (const Notice notice = ask_oracle(target_, inputs_); notice.is_noticed)
+      return make_error(Code::INVALID_DATA, "the oracle rejects the unchanged plugin: " + notice.by);
+  }
+  // A mutant that loops without end costs this limit; one that is only slow stays below it.
+  inputs_.oracle_cpu_seconds = static_cast<uint32_t>(20 + 5 * seconds);
   if (options_.all_cert)
     if (const Notice notice = ask_cert(target_, inputs_); notice.is_noticed)
       return make_error(Code::INVALID_DATA, "cert fails the unchanged plugin: " + notice.by);
