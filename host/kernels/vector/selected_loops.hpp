@@ -25,34 +25,37 @@ namespace baseline {
 #undef ETB_LOOPS
 }  // namespace baseline
 
-#define ETB_LOOPS(op) static const UnaryOp op;
-struct UnaryOp {
+#define ETB_LOOPS(op) static const SelectedUnaryOp op;
+struct SelectedUnaryOp {
   const ElementLoop* loops;
-  constexpr bool operator==(const UnaryOp&) const = default;
+  constexpr bool operator==(const SelectedUnaryOp&) const = default;
 #include "host/kernels/vector/unary.def"
 };
 #undef ETB_LOOPS
+using UnaryOp = SelectedUnaryOp;
 #define ETB_LOOPS(op) inline constexpr UnaryOp UnaryOp::op{baseline::unary_loops_##op};
 #include "host/kernels/vector/unary.def"
 #undef ETB_LOOPS
 
-#define ETB_LOOPS(op) static const BinaryOp op;
-struct BinaryOp {
+#define ETB_LOOPS(op) static const SelectedBinaryOp op;
+struct SelectedBinaryOp {
   const ElementLoop* loops;
-  constexpr bool operator==(const BinaryOp&) const = default;
+  constexpr bool operator==(const SelectedBinaryOp&) const = default;
 #include "host/kernels/vector/binary.def"
 };
 #undef ETB_LOOPS
+using BinaryOp = SelectedBinaryOp;
 #define ETB_LOOPS(op) inline constexpr BinaryOp BinaryOp::op{baseline::binary_loops_##op};
 #include "host/kernels/vector/binary.def"
 #undef ETB_LOOPS
 
-#define ETB_LOOPS(op) static const TernaryOp op;
-struct TernaryOp {
+#define ETB_LOOPS(op) static const SelectedTernaryOp op;
+struct SelectedTernaryOp {
   const ElementLoop* loops;
 #include "host/kernels/vector/ternary.def"
 };
 #undef ETB_LOOPS
+using TernaryOp = SelectedTernaryOp;
 #define ETB_LOOPS(op) inline constexpr TernaryOp TernaryOp::op{baseline::ternary_loops_##op};
 #include "host/kernels/vector/ternary.def"
 #undef ETB_LOOPS
