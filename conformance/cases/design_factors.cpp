@@ -186,6 +186,37 @@ void add_symmetric_factors(CaseList& out) {
   }
 }
 
+// Matrices with columns whose magnitudes add up to `norm` at most: the kernels halve large ones and square the results.
+struct Exponent {
+  etb_dtype dtype = ETB_DTYPE_FLOAT32;
+  Numbers batch;
+  int64_t rows = 3;
+  double norm = 1;
+};
+
+void add_exponentials(CaseList& out) {
+  DesignOf<Exponent> design;
+  design.add(&Exponent::dtype, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64});
+  design.add(&Exponent::batch, {{}, {2}, {2, 3}});
+  design.add(&Exponent::rows, {2, 1, 3, 5, 9, 17});
+  design.add(&Exponent::norm, {0.75, 0.05, 3, 9});
+  for (const Exponent& e : design.rows("exponentials")) {
+    const Numbers sizes = with_batch(e.batch, {e.rows, e.rows});
+    const double largest = e.norm / static_cast<double>(e.rows);
+    OpForm form{"aten.linalg_matrix_exp.default",
+                {{{e.dtype, sizes, {}}, Values::kStatistical, {-largest, largest}}},
+                {value_arg(0, "self")},
+                {{e.dtype, sizes, {}}}};
+    // Each of a dozen products, and each squaring, adds the roundings of sums of `rows` terms.
+    const double products = 12 + 2 * std::max(std::log2(e.norm), 0.0);
+    form.error_model = rounded_model(4, products * (std::sqrt(static_cast<double>(e.rows)) + 2),
+                                     fixed_magnitude(std::exp(e.norm)));
+    form.word = "norm_" + real_text(e.norm);
+    add_form(out, e.dtype, form);
+    add_dynamic_batch(out, e.dtype, form, e.batch);
+  }
+}
+
 // Orders of a norm. Numbers are powers that kernels compute without pow, or with it.
 const std::vector<double>& orders() {
   static const std::vector<double> list = {2, 0, 1, HUGE_VAL, 3, 0.5};
@@ -331,6 +362,7 @@ void add_factor_designs(CaseList& out) {
   add_reflections(out);
   add_symmetric_factors(out);
   add_symmetric_solutions(out);
+  add_exponentials(out);
   add_distances(out);
   add_counts(out);
 }
