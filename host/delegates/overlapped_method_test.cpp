@@ -14,6 +14,7 @@
 
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
+#include "host/testing/delegate_program.hpp"
 #include "host/testing/heap_calls.hpp"
 #include "host/testing/method_fixture.hpp"
 #include "host/testing/toy_plugin.hpp"
@@ -94,30 +95,9 @@ RegistryOptions linked_only() {
   return options;
 }
 
-constexpr int kDelegateCall = 2;  // alternative of an instruction
-constexpr int32_t kAlpha = 3;     // value 1
-
-// Values: 0 x, 1 y, 2 sum, 3 alpha, then more vectors. Each delegate adds one to its input.
-struct Branches {
-  Branches() : program(format::add_program(4)) {
-    method().delegates = {{"BackendA", 1, 0, {}}, {"BackendB", 1, 0, {}}};
-    program.segments = {kToyPayload};
-    method().instructions.clear();
-    method().inputs = {0};
-  }
-  format::MethodSpec& method() { return program.methods[0]; }
-  int32_t add_vector(uint64_t offset) {
-    method().values.emplace_back(vector_spec(4, offset));
-    method().arena_sizes[1] = std::max<int64_t>(method().arena_sizes[1], static_cast<int64_t>(offset) + 16);
-    return static_cast<int32_t>(method().values.size()) - 1;
-  }
-  void call(int32_t delegate, int32_t from, int32_t to) {
-    method().instructions.push_back({kDelegateCall, delegate, 0, {from, to}});
-  }
-  void sum(int32_t x, int32_t y, int32_t to) {
-    method().instructions.push_back({1, 0, 0, {x, y, kAlpha, to, to}});
-  }
-  format::ProgramSpec program;
+// Each delegate adds one to its input.
+struct Branches : DelegateProgram {
+  Branches() : DelegateProgram({{"BackendA", 1, 0, {}}, {"BackendB", 1, 0, {}}}) {}
 };
 
 // A clock that goes on at each reading: so long do runs seem to take.

@@ -78,16 +78,22 @@ TEST_F(DspStubAsync, EachContextHasACore) {
   }
 }
 
+// A fence to wait for: it is reached when the descriptor becomes readable.
+etb_fence fence_of(int fd) {
+  etb_fence fence{};
+  fence.struct_size = ETB_INIT_SIZE(etb_fence);
+  fence.kind = "sync-fd";
+  fence.fd = fd;
+  return fence;
+}
+
 // Also: what a context in flight answers.
 TEST_F(DspStubAsync, ARunWaitsForItsFences) {
   int fds[2];
   ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
   CallOfRun call(known_, 1);
   FenceSignal signal(call.args);
-  etb_fence wait{};
-  wait.struct_size = ETB_INIT_SIZE(etb_fence);
-  wait.kind = "sync-fd";
-  wait.fd = fds[0];
+  etb_fence wait = fence_of(fds[0]);
   call.args.wait = &wait;
   call.args.wait_count = 1;
   ASSERT_EQ(start(context_, call), ETB_OK) << error_.text;
@@ -125,10 +131,7 @@ TEST_F(DspStubAsync, ErrorsReachTheFence) {
   ::close(fds[1]);
   CallOfRun call(known_, 1);
   FenceSignal signal(call.args);
-  etb_fence wait{};
-  wait.struct_size = ETB_INIT_SIZE(etb_fence);
-  wait.kind = "sync-fd";
-  wait.fd = fds[0];
+  etb_fence wait = fence_of(fds[0]);
   call.args.wait = &wait;
   call.args.wait_count = 1;
   ASSERT_EQ(start(context_, call), ETB_OK) << error_.text;
@@ -145,10 +148,7 @@ TEST_F(DspStubAsync, CancelEndsARunThatWaitsAndOneThatRuns) {
   ASSERT_NE(table_->delegate->caps & ETB_DELEGATE_CAP_CANCEL, 0u);
   int fds[2], cancelled_count = 0;
   ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
-  etb_fence wait{};
-  wait.struct_size = ETB_INIT_SIZE(etb_fence);
-  wait.kind = "sync-fd";
-  wait.fd = fds[0];
+  etb_fence wait = fence_of(fds[0]);
   for (int i = 0; i < 20; ++i) {
     CallOfRun call(known_, 1);
     FenceSignal signal(call.args);

@@ -59,7 +59,7 @@ class OwnThread {
 
  private:
   pthread_t thread_{};
-  pid_t process_ = -1;  // that started it
+  pid_t process_ = -1;  // the process that started the thread
 };
 
 // Runs what a context starts, on a thread that exists as long as the context. No run uses the heap.

@@ -21,7 +21,7 @@ extern "C" {
 
 // The cache. The host chooses the folder, keeps entries apart by the plugin's id, version and build, verifies the bytes
 // it reads, writes atomically and enforces a quota. A plugin whose entries are code, or may be wrong for another driver, puts
-// that into its keys, and verifies them too.
+// the driver's version into its keys, and verifies the entries too.
 typedef struct etb_cache_service {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
