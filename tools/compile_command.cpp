@@ -62,6 +62,7 @@ struct Options {
   std::vector<std::string> layers;
   bool ignores_missing_kernels = false;
   bool leaves_inputs = false, leaves_outputs = false;  // to the caller
+  bool keeps_branches_apart = false;
   bool times = false;
   bool json = false;
 };
@@ -216,6 +217,7 @@ Result<emit::Program> emit_program(const Options& options, Parts& parts) {
   emit_options.has_external_data = !options.external_data.empty();
   emit_options.plans_inputs = !options.leaves_inputs;
   emit_options.plans_outputs = !options.leaves_outputs;
+  emit_options.keeps_branches_apart = options.keeps_branches_apart;
   return emit::emit(parts.modules, emit_options);
 }
 
@@ -395,9 +397,8 @@ Result<ExitCode> compile_program(const Options& options, const SessionLayers& la
   const WrittenFiles files{output, options.external_data,
                            options.record.is_set() ? options.record.path : std::string()};
   if (options.json) {
-    session.out
-        << summary_json(*program, files, job).dump(2, ' ', true, Json::error_handler_t::replace)
-        << '\n';
+    session.out << summary_json(*program, files, job).dump(2, ' ', true, Json::error_handler_t::replace)
+                << '\n';
   } else {
     print_summary(*program, files, job.out);
     if (options.times) job.watch.print(job.out);
@@ -453,6 +454,8 @@ void register_compile(CLI::App& app, Session& session) {
                     "Plan no memory for inputs; the application passes its own");
   command->add_flag("--unplanned-outputs", options->leaves_outputs,
                     "Plan no memory for outputs; the application passes its own");
+  command->add_flag("--concurrent-branches", options->keeps_branches_apart,
+                    "Plan memory that independent branches do not share, so that asynchronous runs overlap");
   command->add_flag("--times", options->times, "Print the time of each step");
   command->add_flag("--json", options->json,
                     "Print a summary as one JSON object; other text goes to standard error");

@@ -250,6 +250,16 @@ TEST_F(CompileCommand, TheApplicationMayBringInputsAndOutputs) {
   }
 }
 
+// Kernels run one after another, so without delegates the plan stays that of the least memory.
+TEST_F(CompileCommand, ConcurrentBranchesCostMemoryOnlyBesideDelegates) {
+  const CliRun run =
+      cli({"compile", archive("lenet.pt2"), "-o", dir_ / "m.pte", "--concurrent-branches", "--json"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const nlohmann::json method = nlohmann::json::parse(run.out)["methods"][0];
+  EXPECT_GT(method["arena_nbytes"], 0);
+  EXPECT_EQ(method["arena_nbytes"], method["least_arena_nbytes"]);
+}
+
 TEST_F(CompileCommand, TheUserSaysHowAnOpIsTakenApart) {
   const CliRun run = cli({"compile", archive("mlp.pt2"), "-o", dir_ / "m.pte", "--decompose",
                           "aten.relu.default=clamp.default(self, 0)", "--dump-after", "decompose"});

@@ -267,6 +267,13 @@ std::vector<std::pair<uintptr_t, uintptr_t>> merged(std::vector<Range> ranges) {
 
 }  // namespace
 
+std::vector<std::vector<uint32_t>> find_dependencies(const MethodState& state) {
+  Dependencies dependencies(state);
+  for (uint32_t i = 0; i < state.instructions.size(); ++i)
+    if (!dependencies.add(i)) return {};
+  return dependencies.take();
+}
+
 InstructionOrder find_order(const MethodState& state, const std::vector<bool>& can_start) {
   if (std::find(can_start.begin(), can_start.end(), true) == can_start.end()) return {};
   Dependencies dependencies(state);

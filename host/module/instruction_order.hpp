@@ -27,6 +27,9 @@ struct InstructionOrder {
   std::vector<std::pair<uintptr_t, uintptr_t>> planned;
 };
 
+// Returns the instructions that each one depends on, sorted; nothing if the method's order depends on its values.
+std::vector<std::vector<uint32_t>> find_dependencies(const MethodState& state);
+
 // Finds the order of a loaded method. `can_start` has one entry for each of its delegates.
 InstructionOrder find_order(const MethodState& state, const std::vector<bool>& can_start);
 

@@ -38,6 +38,10 @@ std::unique_ptr<OverlappedMethod> OverlappedMethod::make(Method& method) {
   return std::unique_ptr<OverlappedMethod>(new OverlappedMethod(method, std::move(order)));
 }
 
+std::vector<std::vector<uint32_t>> OverlappedMethod::dependencies_of(const Method& method) {
+  return find_dependencies(*method.state_);
+}
+
 OverlappedMethod::OverlappedMethod(Method& method, InstructionOrder order)
     : method_(method), planned_(std::move(order.planned)) {
   std::vector<uint32_t> slots(state().instructions.size(), kNone);

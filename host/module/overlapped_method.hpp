@@ -15,6 +15,8 @@ class OverlappedMethod {
   // Returns NULL if nothing of the method can overlap, or it has a tracer: a recorded run has one event after another.
   // `method` is loaded and outlives the result.
   static std::unique_ptr<OverlappedMethod> make(Method& method);
+  // As find_dependencies, for tests of memory plans.
+  static std::vector<std::vector<uint32_t>> dependencies_of(const Method& method);
   OverlappedMethod(const OverlappedMethod&) = delete;
   OverlappedMethod& operator=(const OverlappedMethod&) = delete;
 

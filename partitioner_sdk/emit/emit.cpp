@@ -37,6 +37,7 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
   data.is_external = options.has_external_data;
   data.plans_inputs = options.plans_inputs;
   data.plans_outputs = options.plans_outputs;
+  data.keeps_branches_apart = options.keeps_branches_apart;
   if (data.is_external)
     for (const NamedBytes& item : options.named_data) data.external.reserve(item.key);
   data.delegates = options.delegates;
@@ -47,7 +48,8 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
     if (!method)
       return tl::make_unexpected(with_context(std::move(method).error(), "method '" + module.name + "'"));
     program.methods.push_back({module.name, emitter.memory_plan().arena_nbytes,
-                               emitter.memory_plan().lower_bound_nbytes, method->instructions.size(),
+                               emitter.memory_plan().lower_bound_nbytes, emitter.least_arena_nbytes(),
+                               method->instructions.size(),
                                emitter.delegate_calls(), emitter.debug_handles(), emitter.own_kernels()});
     program.parts.methods.push_back(*std::move(method));
   }

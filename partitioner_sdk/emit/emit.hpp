@@ -14,6 +14,7 @@ struct MethodReport {
   std::string name;
   uint64_t arena_nbytes = 0;
   uint64_t arena_lower_bound_nbytes = 0;  // lower bound for any plan
+  uint64_t least_arena_nbytes = 0;        // arena_nbytes without EmitOptions::keeps_branches_apart
   size_t instruction_count = 0;
   std::vector<MethodEmitter::DelegateCall> delegate_calls;
   std::vector<uint32_t> debug_handles;  // by instruction; 0 for those added by the emitter
@@ -52,6 +53,8 @@ struct EmitOptions {
   // If false, the method's caller provides that memory, and the arena does not include it.
   bool plans_inputs = true;
   bool plans_outputs = true;
+  // Independent branches with delegates share no memory, so that asynchronous runs do not wait for each other.
+  bool keeps_branches_apart = false;
 };
 
 // Emits one method per module, under the module's name.

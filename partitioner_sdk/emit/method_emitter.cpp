@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "partitioner_sdk/emit/branch_memory.hpp"
+
 namespace etb::emit {
 
 namespace {
@@ -135,8 +137,7 @@ Result<format::MethodSpec> MethodEmitter::run() {
   emit_state_updates(frame);
   emit_outputs(frame);
   if (!faults_.empty()) return make_error(Code::NOT_SUPPORTED, faults_);
-  place_tensors();
-  ETB_TRY(plan::verify_plan(blocks_, plan_, kArenaAlignment));
+  ETB_TRY(place_tensors());
   return std::move(method_);
 }
 
@@ -411,7 +412,7 @@ void MethodEmitter::leave_to_caller(const std::vector<ValueIndex>& values) {
   }
 }
 
-void MethodEmitter::place_tensors() {
+Status MethodEmitter::place_tensors() {
   if (!data_.plans_inputs) leave_to_caller(method_.inputs);
   if (!data_.plans_outputs) leave_to_caller(method_.outputs);
   // State must not be overwritten between runs, nor before its first use.
@@ -420,6 +421,17 @@ void MethodEmitter::place_tensors() {
     if (tensor.data_index != 0) blocks_[block].last = static_cast<uint32_t>(method_.instructions.size());
   }
   plan_ = plan::make_plan(blocks_, kArenaAlignment);
+  least_arena_nbytes_ = plan_.arena_nbytes;
+  std::vector<plan::Apart> apart;
+  if (data_.keeps_branches_apart) {
+    std::vector<WrittenArguments> written;
+    for (const DelegateCall& call : delegate_calls_)
+      written.push_back({call.instruction_index, call.output_count});
+    apart = find_concurrent_tensors(method_, written, block_values_);
+  }
+  if (!apart.empty()) plan_ = plan::make_plan(blocks_, kArenaAlignment, apart);
+  least_arena_nbytes_ = std::min(least_arena_nbytes_, plan_.arena_nbytes);
+  ETB_TRY(plan::verify_plan(blocks_, plan_, kArenaAlignment, apart));
   for (size_t i = 0; i < blocks_.size(); ++i) {
     std::get<format::TensorSpec>(method_.values[static_cast<size_t>(block_values_[i])]).memory_offset =
         plan_.offsets[i];
@@ -428,6 +440,7 @@ void MethodEmitter::place_tensors() {
   if (has_shared_state_) {
     method_.arena_sizes.push_back(static_cast<int64_t>(data_.shared_state.nbytes()));
   }
+  return {};
 }
 
 }  // namespace etb::emit

@@ -48,6 +48,7 @@ struct ProgramData {
   ExternalData external;
   bool is_external = false;  // constants go to the external file
   bool plans_inputs = true, plans_outputs = true;
+  bool keeps_branches_apart = false;
   std::span<const Delegate> delegates = {};
 };
 
@@ -60,6 +61,8 @@ class MethodEmitter {
   // Errors list every node that cannot be written, with its source.
   [[nodiscard]] Result<format::MethodSpec> run();
   const plan::Plan& memory_plan() const { return plan_; }
+  // Size of the arena without ProgramData::keeps_branches_apart.
+  uint64_t least_arena_nbytes() const { return least_arena_nbytes_; }
   // The delegates that the method calls, in the order of its table. The caller sets the location of their
   // payloads.
   struct DelegateCall {
@@ -132,7 +135,7 @@ class MethodEmitter {
   void call(std::string_view name, std::string_view overload, std::vector<ValueIndex> args);
   void add_instruction(uint8_t kind, int32_t a, int32_t b, std::vector<ValueIndex> args);
   void leave_to_caller(const std::vector<ValueIndex>& values);
-  void place_tensors();
+  Status place_tensors();
 
   ir::Module& module_;
   ProgramData& data_;
@@ -141,6 +144,7 @@ class MethodEmitter {
   std::set<std::string> own_kernels_;
   format::MethodSpec method_;
   plan::Plan plan_;
+  uint64_t least_arena_nbytes_ = 0;
   std::string faults_;
   bool has_shared_state_ = false;
   std::set<const ir::Node*> in_place_;

@@ -2,6 +2,7 @@
 #include "partitioner_sdk/memory_plan/memory_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -34,24 +35,50 @@ uint64_t most_live(std::span<const Block> blocks, uint64_t alignment) {
   return static_cast<uint64_t>(most);
 }
 
-// Finds the placed blocks that live at the same time as another: those alive in its first step, and those
-// that begin later in it. The cost depends on the live blocks only, not on the whole arena.
+// By block: others that it must not overlap.
+using ApartLists = std::vector<std::vector<uint32_t>>;
+
+ApartLists list_by_block(std::span<const Apart> apart, size_t block_count) {
+  ApartLists lists(apart.empty() ? 0 : block_count);
+  for (const auto& [a, b] : apart) {
+    lists[a].push_back(b);
+    lists[b].push_back(a);
+  }
+  return lists;
+}
+
+// Finds the placed blocks that another must not overlap: those alive in its first step, those that begin later in it, and
+// those that are kept apart. The cost depends on the found blocks only, not on the whole arena.
 class Neighbours {
  public:
-  explicit Neighbours(uint32_t steps) : live_(steps), starts_(steps) {}
-  void add(const Block& block, uint32_t index) {
+  Neighbours(std::span<const Block> blocks, const ApartLists& apart)
+      : blocks_(blocks),
+        apart_(apart),
+        live_(step_count(blocks)),
+        starts_(live_.size()),
+        is_placed_(apart.size()) {}
+  void add(uint32_t index) {
+    const Block& block = blocks_[index];
     for (uint32_t step = block.first; step <= block.last; ++step) live_[step].push_back(index);
     starts_[block.first].push_back(index);
+    if (!apart_.empty()) is_placed_[index] = true;
   }
-  void collect(const Block& block, std::vector<uint32_t>& out) const {
+  void collect(uint32_t index, std::vector<uint32_t>& out) const {
+    const Block& block = blocks_[index];
     out = live_[block.first];
     for (uint32_t step = block.first + 1; step <= block.last; ++step) {
       out.insert(out.end(), starts_[step].begin(), starts_[step].end());
     }
+    if (apart_.empty()) return;
+    std::copy_if(apart_[index].begin(), apart_[index].end(), std::back_inserter(out),
+                 [&](uint32_t other) { return is_placed_[other]; });
   }
 
  private:
+  std::span<const Block> blocks_;
+  const ApartLists& apart_;
   std::vector<std::vector<uint32_t>> live_, starts_;
+  std::vector<bool> is_placed_;
 };
 
 enum class Fit { kSmallest, kFirst };
@@ -72,22 +99,22 @@ uint64_t find_gap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t nb
 }
 
 // Places blocks in the given order, each in a gap. Adds the neighbours that it looked at to `work`.
-std::vector<uint64_t> place(std::span<const Block> blocks, const std::vector<uint32_t>& order,
-                            uint64_t alignment, Fit fit, uint64_t& work) {
-  Neighbours neighbours(step_count(blocks));
+std::vector<uint64_t> place(std::span<const Block> blocks, const ApartLists& apart,
+                            const std::vector<uint32_t>& order, uint64_t alignment, Fit fit, uint64_t& work) {
+  Neighbours neighbours(blocks, apart);
   std::vector<uint64_t> offsets(blocks.size(), 0);
   std::vector<uint32_t> near;
   std::vector<std::pair<uint64_t, uint64_t>> taken;
   for (const uint32_t index : order) {
     if (blocks[index].nbytes == 0) continue;
-    neighbours.collect(blocks[index], near);
+    neighbours.collect(index, near);
     work += near.size();
     taken.clear();
     for (const uint32_t other : near) {
       taken.emplace_back(offsets[other], offsets[other] + align_up(blocks[other].nbytes, alignment));
     }
     offsets[index] = find_gap(taken, align_up(blocks[index].nbytes, alignment), fit);
-    neighbours.add(blocks[index], index);
+    neighbours.add(index);
   }
   return offsets;
 }
@@ -102,7 +129,8 @@ uint64_t arena_of(std::span<const Block> blocks, const std::vector<uint64_t>& of
 // Tries orders for placing the blocks and keeps the best plan.
 class Search {
  public:
-  Search(std::span<const Block> blocks, uint64_t alignment) : blocks_(blocks), alignment_(alignment) {
+  Search(std::span<const Block> blocks, uint64_t alignment, std::span<const Apart> apart)
+      : blocks_(blocks), apart_(list_by_block(apart, blocks.size())), alignment_(alignment) {
     best_.lower_bound_nbytes = most_live(blocks, alignment);
     best_.arena_nbytes = UINT64_MAX;
   }
@@ -113,7 +141,7 @@ class Search {
 
   // Returns the resulting offsets.
   std::vector<uint64_t> attempt(const std::vector<uint32_t>& order, Fit fit = Fit::kSmallest) {
-    std::vector<uint64_t> offsets = place(blocks_, order, alignment_, fit, work_);
+    std::vector<uint64_t> offsets = place(blocks_, apart_, order, alignment_, fit, work_);
     const uint64_t nbytes = arena_of(blocks_, offsets, alignment_);
     if (nbytes < best_.arena_nbytes) {
       best_.arena_nbytes = nbytes;
@@ -179,6 +207,7 @@ class Search {
   }
 
   std::span<const Block> blocks_;
+  ApartLists apart_;
   uint64_t alignment_;
   Plan best_;
   uint64_t work_ = 0;
@@ -193,7 +222,7 @@ constexpr uint32_t kWalks = 8;
 
 }  // namespace
 
-Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
+Plan make_plan(std::span<const Block> blocks, uint64_t alignment, std::span<const Apart> apart) {
   std::vector<uint32_t> by_size(blocks.size());
   std::iota(by_size.begin(), by_size.end(), 0u);
   std::vector<uint32_t> by_time = by_size, by_life = by_size;
@@ -203,7 +232,7 @@ Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
   std::stable_sort(by_time.begin(), by_time.end(),
                    [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
   std::stable_sort(by_life.begin(), by_life.end(), [&](uint32_t a, uint32_t b) { return life(a) > life(b); });
-  Search search(blocks, alignment);
+  Search search(blocks, alignment, apart);
   // Large blocks first is nearly always best. The others win on chains of growing blocks or of very unequal
   // lives.
   size_t tried = 0;
@@ -221,7 +250,8 @@ Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
   return search.take();
 }
 
-Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t alignment) {
+Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t alignment,
+                   std::span<const Apart> apart) {
   const auto fail = [](const std::string& why) { return make_error(Code::INTERNAL, "memory plan: " + why); };
   if (plan.offsets.size() != blocks.size()) return fail("not one offset a block");
   const uint32_t steps = step_count(blocks);
@@ -235,6 +265,11 @@ Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t ali
     starts[blocks[i].first].push_back(i);
     ends[blocks[i].last].push_back(i);
   }
+  const auto end_of = [&](uint32_t block) { return plan.offsets[block] + blocks[block].nbytes; };
+  for (const auto& [a, b] : apart)
+    if (plan.offsets[a] < end_of(b) && plan.offsets[b] < end_of(a))
+      return fail("blocks " + std::to_string(a) + " and " + std::to_string(b) +
+                  " overlap, which are kept apart");
   // Live blocks by offset: a new one need only be compared with its two neighbours.
   std::map<uint64_t, uint32_t> live;
   for (uint32_t step = 0; step < steps; ++step) {

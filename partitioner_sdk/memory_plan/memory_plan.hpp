@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
@@ -25,11 +26,15 @@ struct Plan {
   uint64_t lower_bound_nbytes = 0;
 };
 
-// Steps count from 0; first <= last.
-Plan make_plan(std::span<const Block> blocks, uint64_t alignment);
+// Two blocks that must not overlap, although they are needed in different steps.
+using Apart = std::pair<uint32_t, uint32_t>;
 
-// Checks that no two blocks of a step overlap, that offsets are aligned and the arena holds all. The error
+// Steps count from 0; first <= last.
+Plan make_plan(std::span<const Block> blocks, uint64_t alignment, std::span<const Apart> apart = {});
+
+// Checks that no two blocks of a step or pair overlap, that offsets are aligned and the arena holds all. The error
 // names the first two blocks that conflict.
-[[nodiscard]] Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t alignment);
+[[nodiscard]] Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t alignment,
+                                 std::span<const Apart> apart = {});
 
 }  // namespace etb::plan

@@ -56,6 +56,39 @@ TEST(MemoryPlan, RandomBlocksNeverOverlapAndStayNearTheBound) {
   }
 }
 
+TEST(MemoryPlan, BlocksThatAreKeptApartDoNotOverlap) {
+  // Three steps, one after another: only the first and the last may share.
+  const std::vector<Block> blocks = {{32, 0, 0}, {32, 1, 1}, {32, 2, 2}};
+  const std::vector<Apart> apart = {{0, 1}, {2, 1}};
+  const Plan plan = make_plan(blocks, kAlignment, apart);
+  EXPECT_TRUE(verify_plan(blocks, plan, kAlignment, apart));
+  EXPECT_EQ(plan.arena_nbytes, 64u);
+  EXPECT_EQ(plan.offsets[0], plan.offsets[2]);
+  EXPECT_EQ(make_plan(blocks, kAlignment).arena_nbytes, 32u);
+  const Status shared = verify_plan(blocks, {{0, 0, 32}, 64, 0}, kAlignment, apart);
+  ASSERT_FALSE(shared);
+  EXPECT_THAT(shared.error().message, ::testing::HasSubstr("blocks 0 and 1 overlap, which are kept apart"));
+  const unsigned seed = 20261126;
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Block> many(2 + random() % 40);
+    for (Block& block : many) {
+      block.nbytes = random() % 3000;
+      block.first = static_cast<uint32_t>(random() % 20);
+      block.last = block.first + static_cast<uint32_t>(random() % 4);
+    }
+    std::vector<Apart> pairs(random() % 60);
+    for (Apart& pair : pairs) {
+      pair.first = static_cast<uint32_t>(random() % many.size());
+      pair.second = (pair.first + 1 + static_cast<uint32_t>(random() % (many.size() - 1))) %
+                    static_cast<uint32_t>(many.size());
+    }
+    const Status status = verify_plan(many, make_plan(many, kAlignment, pairs), kAlignment, pairs);
+    EXPECT_TRUE(status) << status.error().message;
+  }
+}
+
 TEST(MemoryPlan, AHundredThousandBlocksTakeLittleTime) {
   std::vector<Block> blocks;
   for (uint32_t i = 0; i < 100000; ++i) blocks.push_back({64 + i % 7 * 100, i, i + 1 + i % 5});

@@ -25,6 +25,13 @@ Json written_file(const std::string& path) {
   return {{"file", path}, {"nbytes", nbytes ? Json(*nbytes) : Json(nullptr)}};
 }
 
+std::string memory_note(const emit::MethodReport& method) {
+  if (method.arena_nbytes != method.least_arena_nbytes)
+    return fmt::format(" ({} if branches shared it)", nbytes_text(method.least_arena_nbytes));
+  if (method.arena_nbytes == method.arena_lower_bound_nbytes) return " (the least possible)";
+  return fmt::format(" (no plan needs less than {})", nbytes_text(method.arena_lower_bound_nbytes));
+}
+
 }  // namespace
 
 // A device or pipe has no size.
@@ -40,12 +47,10 @@ void print_summary(const emit::Program& program, const WrittenFiles& files, std:
     for (const std::string& kernel : method.own_kernels)
       out << fmt::format("{}: calls the custom kernel {}, which the application must register\n", name,
                          format::made_printable(kernel));
-    out << fmt::format(
-        "{}: {} with {}, {} working memory{}\n", name, count_of(method.instruction_count, "instruction"),
-        count_of(method.delegate_calls.size(), "delegate call"), nbytes_text(method.arena_nbytes),
-        method.arena_nbytes == method.arena_lower_bound_nbytes
-            ? " (the least possible)"
-            : fmt::format(" (no plan needs less than {})", nbytes_text(method.arena_lower_bound_nbytes)));
+    out << fmt::format("{}: {} with {}, {} working memory{}\n", name,
+                       count_of(method.instruction_count, "instruction"),
+                       count_of(method.delegate_calls.size(), "delegate call"),
+                       nbytes_text(method.arena_nbytes), memory_note(method));
   }
   if (files.program == kStandardFile)
     out << "wrote the program to standard output\n";
@@ -63,6 +68,7 @@ Json compilation_json(const emit::Program& program, const WrittenFiles& files) {
                        {"delegate_calls", method.delegate_calls.size()},
                        {"arena_nbytes", method.arena_nbytes},
                        {"arena_lower_bound_nbytes", method.arena_lower_bound_nbytes},
+                       {"least_arena_nbytes", method.least_arena_nbytes},
                        {"own_kernels", method.own_kernels}});
   Json report{{"program", written_file(files.program)}, {"methods", std::move(methods)}};
   if (!files.external_data.empty()) report["external_data"] = written_file(files.external_data);

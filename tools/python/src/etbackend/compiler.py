@@ -66,6 +66,7 @@ def compile(  # noqa: A001  (the name of the command)
     min_region: int = 1,
     plan_inputs: bool = True,
     plan_outputs: bool = True,
+    concurrent_branches: bool = False,
     allow_missing_kernels: bool = False,
     allow_faults: bool = False,
     strict: bool = False,
@@ -87,6 +88,7 @@ def compile(  # noqa: A001  (the name of the command)
         the weights of its graphs (etrecord_weights), which then run without the archive. Values are arrays,
         tensors of PyTorch, and numbers.
     plan_inputs, plan_outputs: False: the program has no memory of its own for them, and a run reads the caller's.
+    concurrent_branches: branches that are independent share no memory, so that asynchronous runs overlap.
     allow_faults: return the program although a plugin failed and was skipped; report.faults has its text.
     backend_options: options of plugins by name, as in {"xnnpack": {"key": "value"}}.
     target: a target file that `etbackend list --devices --target-dir` writes; the plugins compile for that device.
@@ -122,6 +124,7 @@ def compile(  # noqa: A001  (the name of the command)
     flags = {
         "--unplanned-inputs": not plan_inputs,
         "--unplanned-outputs": not plan_outputs,
+        "--concurrent-branches": concurrent_branches,
         "--allow-missing-kernels": allow_missing_kernels,
         "--strict": strict,
         "--isolate": isolate,

@@ -57,6 +57,7 @@ class MethodReport:
     delegate_calls: int
     arena_nbytes: int
     arena_lower_bound_nbytes: int
+    least_arena_nbytes: int
     own_kernels: tuple[str, ...]
 
 
