@@ -7,6 +7,13 @@
 
 namespace etb::host {
 
+// A mapped file, open as long as its loader lives.
+struct FileMapping {
+  std::span<const std::byte> bytes;
+  int descriptor = -1;  // -1: none
+  uint64_t offset = 0;  // of the first byte
+};
+
 // Does not use the heap. The file must not be truncated while it is mapped: access to a missing
 // page raises SIGBUS, which ends the process. FileLoader copies, for processes that run longer than
 // their files stay unchanged.
@@ -29,6 +36,7 @@ class MmapLoader final : public DataLoader {
 
   // All bytes of the file, valid during the loader's life.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  FileMapping file() const noexcept { return {bytes_, file_.get(), file_.offset()}; }
 
   etb_status size(uint64_t* out_nbytes, etb_error* error) noexcept override;
   etb_status load(uint64_t offset, uint64_t nbytes, uint64_t alignment, DataBlock* out,

@@ -23,4 +23,9 @@ Result<format::Sha256> SharedProgram::digest() const {
   return sum.finish();
 }
 
+FileMapping SharedProgram::mapped_file() const noexcept {
+  const auto* const mapped = dynamic_cast<const MmapLoader*>(loader_.get());
+  return mapped == nullptr ? FileMapping() : mapped->file();
+}
+
 }  // namespace etb::host

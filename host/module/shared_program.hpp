@@ -6,6 +6,7 @@
 
 #include "api/format/digest.hpp"
 #include "etb/cpp/result.hpp"
+#include "host/loaders/mmap_loader.hpp"
 #include "host/runtime/program.hpp"
 
 namespace etb::host {
@@ -19,6 +20,8 @@ class SharedProgram {
   [[nodiscard]] etb_status load(etb_error* error) noexcept { return program_.load(*loader_, error); }
   const Program& program() const noexcept { return program_; }
   void rest() const noexcept { loader_->rest(); }
+  // Without bytes if the program's file is not mapped. Valid as long as this object.
+  FileMapping mapped_file() const noexcept;
   // Reads the whole file.
   [[nodiscard]] Result<format::Sha256> digest() const;
 

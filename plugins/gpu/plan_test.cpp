@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 
 namespace etb::gpu {
@@ -19,6 +22,46 @@ GpuGraph chain(uint32_t length) {
   for (uint32_t i = 0; i < length; ++i) value = add_unary(graph, UnaryFunction::kAbs, value);
   graph.outputs.push_back(value);
   return graph;
+}
+
+// A constant of 80 kB is in memory and in a file, with other numbers, so that the test sees which ones are read.
+TEST(GpuConstants, LargeOnesComeFromTheFile) {
+  constexpr uint32_t kCount = 20000;
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({kCount})), w = add_constant(graph, shape_of({kCount}), "w");
+  graph.outputs.push_back(add_binary(graph, BinaryFunction::kAdd, x, w));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  struct Weights {
+    std::vector<float> in_memory = std::vector<float>(kCount, 1);
+    std::FILE* file = std::tmpfile();
+    bool has_file = true;
+  } weights;
+  const std::vector<float> in_file(kCount, 2);
+  ASSERT_NE(weights.file, nullptr);
+  std::fwrite("head", 1, 4, weights.file);
+  std::fwrite(in_file.data(), sizeof(float), kCount - 1, weights.file);  // the last one is missing
+  std::fflush(weights.file);
+  const etb_named_data raw = {ETB_INIT_SIZE(etb_named_data), 0, &weights,
+                              [](void* ctx, const char*, etb_payload_view* out, etb_error*) -> etb_status {
+                                auto& from = *static_cast<Weights*>(ctx);
+                                out->data = from.in_memory.data();
+                                out->nbytes = from.in_memory.size() * sizeof(float);
+                                out->fd = from.has_file ? fileno(from.file) : -1;
+                                out->fd_offset_bytes = 4;
+                                return ETB_OK;
+                              }};
+  std::vector<std::byte> written(plan->memory.constant_bytes);
+  const auto* const numbers =
+      reinterpret_cast<const float*>(written.data() + plan->memory.locations[w].offset);
+  ASSERT_TRUE(write_constants(*plan, NamedData(&raw), written.data()));
+  EXPECT_EQ(numbers[0], 2);
+  EXPECT_EQ(numbers[kCount - 2], 2);
+  EXPECT_EQ(numbers[kCount - 1], 1) << "a file that is too short";
+  weights.has_file = false;
+  ASSERT_TRUE(write_constants(*plan, NamedData(&raw), written.data()));
+  EXPECT_EQ(numbers[0], 1);
+  std::fclose(weights.file);
 }
 
 TEST(GpuMemoryPlan, ChainNeedsTwoBlocks) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/gpu/run/constants.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -53,6 +56,22 @@ Result<std::vector<float>> folded_numbers(const ExecutionPlan& plan, uint32_t va
   return std::vector<float>();
 }
 
+constexpr uint64_t kLeastFromFile = 64 << 10;  // less is not worth the calls
+
+// Copies the first bytes of a payload: large ones from its file, so that they are in the memory of the device and nowhere else.
+void copy_bytes(const Payload& from, std::byte* to, uint64_t nbytes) {
+  const Payload::File file = from.file();
+  uint64_t done = 0;
+  while (file.fd >= 0 && nbytes >= kLeastFromFile && done < nbytes) {
+    const ssize_t count =
+        ::pread(file.fd, to + done, nbytes - done, static_cast<off_t>(file.offset_bytes + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;  // the bytes are in memory, too
+    done += static_cast<uint64_t>(count);
+  }
+  if (done < nbytes) std::memcpy(to + done, from.bytes().data() + done, nbytes - done);
+}
+
 }  // namespace
 
 Status write_constants(const ExecutionPlan& plan, const NamedData& data, std::byte* to) {
@@ -70,7 +89,7 @@ Status write_constants(const ExecutionPlan& plan, const NamedData& data, std::by
     }
     ETB_ASSIGN(const Payload bytes, named_bytes(value, data));
     if (constant.packing == Packing::kPlain) {
-      std::memcpy(at, bytes.bytes().data(), value.shape.numel() * nbytes_of(value.type));
+      copy_bytes(bytes, at, value.shape.numel() * nbytes_of(value.type));
     } else {
       pack(constant, value.shape, bytes.bytes().data(), reinterpret_cast<float*>(at));
     }

@@ -39,6 +39,13 @@ class Payload {
   std::span<const std::byte> bytes() const {
     return {static_cast<const std::byte*>(view_.data), static_cast<size_t>(view_.nbytes)};
   }
+  // The file that holds the same bytes; fd -1: none. Reading them there instead of in memory leaves the pages of a file that is
+  // larger than memory out of this process. Valid until release().
+  struct File {
+    int32_t fd = -1;
+    uint64_t offset_bytes = 0;
+  };
+  File file() const { return view_.struct_size == 0 ? File() : File{view_.fd, view_.fd_offset_bytes}; }
   void release() {
     if (view_.release != nullptr) view_.release(view_.release_ctx);
     view_ = {};
