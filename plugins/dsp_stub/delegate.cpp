@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "plugins/dsp_stub/plugin.hpp"
+
 namespace etb::dsp_stub {
 
 namespace {
@@ -38,11 +40,19 @@ struct LayerObserver {
   }
 };
 
+etb_option fact(const char* key, int64_t value) {
+  return i64_option(key, value, value, value, ETB_OBJECT_DELEGATE, "").default_option();
+}
+
 }  // namespace
 
-Result<DspDelegate> DspDelegate::make(const DspPlugin&, CreateArgs& args) {
+Result<DspDelegate> DspDelegate::make(const DspPlugin& plugin, CreateArgs& args) {
   DspDelegate delegate;
   ETB_ASSIGN(delegate.view_, read_payload(args.payload.bytes()));
+  const etb_option facts[] = {fact("layers", delegate.view_.layout.layer_count),
+                              fact("tcm_bytes", delegate.view_.layout.tcm_bytes),
+                              fact("arena_bytes", delegate.view_.layout.arena_bytes)};
+  plugin.host().report("dsp_stub.delegate", facts);
   delegate.payload_ = std::move(args.payload);
   return delegate;
 }
@@ -61,7 +71,8 @@ DspContext::DspContext(const DspDelegate& delegate)
       tcm_(std::make_unique<uint8_t[]>(view_->layout.tcm_bytes)),
       arena_(std::make_unique<uint8_t[]>(view_->layout.arena_bytes)),
       second_core_(
-          this, [](void* self, const Run& run) { return static_cast<DspContext*>(self)->run_now(run); }, stop_) {}
+          this, [](void* self, const Run& run) { return static_cast<DspContext*>(self)->run_now(run); },
+          stop_) {}
 
 Status DspContext::bind(const Run& run, dsp_memories& memories) const {
   for (uint32_t i = 0; i < run.input_count(); ++i) {

@@ -74,6 +74,41 @@ TEST_F(DspStub, AWholeNetIsClaimedAndDependsOnItsInput) {
 }
 
 // Smaller memories mean more and smaller tiles, and more traffic, but the same codes.
+TEST_F(DspStub, ReportsTheMemoryOfADelegate) {
+  struct FactHost {
+    std::vector<std::string> facts;
+    etb_diag_service service = {ETB_INIT_SIZE(etb_diag_service), 0, &facts,
+                                [](void* ctx, const char* topic, const etb_option* fields, uint64_t count) {
+                                  std::string text = topic;
+                                  for (uint64_t i = 0; i < count; ++i)
+                                    text += std::string(" ") + fields[i].key + "=" +
+                                            std::to_string(fields[i].i64);
+                                  static_cast<std::vector<std::string>*>(ctx)->push_back(text);
+                                }};
+  } facts;
+  etb_host host{};
+  host.struct_size = ETB_INIT_SIZE(etb_host);
+  host.abi_version = ETB_ABI_VERSION;
+  host.ctx = &facts;
+  host.get_service = [](const etb_host* self, const char* id) -> const void* {
+    return std::string_view(id) == ETB_SERVICE_DIAG ? &static_cast<FactHost*>(self->ctx)->service : nullptr;
+  };
+  std::vector<std::byte> payload;
+  ASSERT_EQ(compile(small_net(2, 9, 12).image(), payload), ETB_OK) << error_.text;
+  etb_plugin* const other = std::exchange(plugin_, nullptr);
+  ASSERT_EQ(table_->init(&host, nullptr, 0, &plugin_, &error_), ETB_OK) << error_.text;
+  etb_delegate* delegate = nullptr;
+  EXPECT_EQ(create(payload, &delegate), ETB_OK) << error_.text;
+  const PayloadView known = read_payload(payload).value();
+  EXPECT_THAT(facts.facts,
+              testing::ElementsAre("dsp_stub.delegate layers=" + std::to_string(known.layout.layer_count) +
+                                   " tcm_bytes=" + std::to_string(known.layout.tcm_bytes) +
+                                   " arena_bytes=" + std::to_string(known.layout.arena_bytes)));
+  EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+  EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK);
+  plugin_ = other;
+}
+
 TEST_F(DspStub, TilesDoNotChangeResults) {
   const ImageBytes image = small_net(2, 24, 12).image();
   std::vector<int8_t> expected;

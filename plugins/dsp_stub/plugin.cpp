@@ -31,8 +31,9 @@ PayloadParts to_parts(const Network& network, Schedule&& made, const DspPlugin::
 
 }  // namespace
 
-Result<DspPlugin> DspPlugin::make(const Host&, const Options& options) {
+Result<DspPlugin> DspPlugin::make(const Host& host, const Options& options) {
   DspPlugin plugin;
+  plugin.host_ = host;
   ETB_ASSIGN(plugin.defaults_, plugin.read_subject({}, options));
   return plugin;
 }

@@ -38,6 +38,8 @@ class DspPlugin {
   Result<Artifact> compile(const Region& region) const;
   Result<Estimate> estimate(const Graph& region, const CompileRequest& request) const;
 
+  const Host& host() const { return host_; }
+
   // Device and format that payloads are for.
   struct Subject {
     uint32_t tcm_bytes;
@@ -49,6 +51,7 @@ class DspPlugin {
   // kind of device is an error.
   [[nodiscard]] Result<Subject> read_subject(const Target& target, const Options& options) const;
 
+  Host host_;
   Subject defaults_ = {DSP_TCM_BYTES, kPayloadVersion};
 };
 

@@ -223,6 +223,7 @@ Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
 void Device::load_pipelines(const gpu::KernelCache& cache) {
   const auto found = cache.find(pipeline_cache_key(facts_));
   const bool suits = found && is_pipeline_data_of(facts_.properties, found->bytes());
+  if (found && !suits) cache.report_dropped("pipelines of another driver or device");
   auto info = vk_struct<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
   info.initialDataSize = saved_nbytes_ = suits ? found->bytes().size() : 0;
   info.pInitialData = suits ? found->bytes().data() : nullptr;

@@ -61,10 +61,49 @@ struct Cache {
     self.entries[text_of(key)] = text_of(value);
     return ETB_OK;
   }
-  static const void* ETB_CALL find_service(const etb_host* host, const char* id) {
-    return std::string_view(id) == ETB_SERVICE_CACHE ? host->ctx : nullptr;
+};
+
+// A host with that cache and the service diag/1, which collects the field of each fact.
+struct CacheHost {
+  Cache cache;
+  std::vector<std::string> facts;  // "topic: why"
+  etb_cache_service cache_service = {ETB_INIT_SIZE(etb_cache_service), 0, &cache, Cache::get, Cache::put};
+  etb_diag_service diag_service = {ETB_INIT_SIZE(etb_diag_service), 0, &facts, take_fact};
+  etb_host raw{};
+
+  CacheHost() {
+    raw.struct_size = ETB_INIT_SIZE(etb_host);
+    raw.abi_version = ETB_ABI_VERSION;
+    raw.ctx = this;
+    raw.get_service = [](const etb_host* host, const char* id) -> const void* {
+      const auto& self = *static_cast<const CacheHost*>(host->ctx);
+      if (std::string_view(id) == ETB_SERVICE_DIAG) return &self.diag_service;
+      return std::string_view(id) == ETB_SERVICE_CACHE ? &self.cache_service : nullptr;
+    };
+  }
+  CacheHost(const CacheHost&) = delete;
+  CacheHost& operator=(const CacheHost&) = delete;
+
+  static void ETB_CALL take_fact(void* ctx, const char* topic, const etb_option* fields, uint64_t count) {
+    auto& facts = *static_cast<std::vector<std::string>*>(ctx);
+    facts.push_back(std::string(topic) + ": " + (count == 1 ? fields[0].text : "?"));
   }
 };
+
+const std::string kOtherBytes = "gpu.cache-entry-dropped: other bytes than were stored";
+const std::string kOtherDriver = "gpu.cache-entry-dropped: pipelines of another driver or device";
+
+TEST(VulkanPipelineData, AnEntryWithOtherBytesIsDroppedAndReported) {
+  CacheHost made;
+  const gpu::KernelCache cache{Host(&made.raw)};
+  const format::Sha256 key{};
+  cache.put(key, data_of({}, 100));
+  EXPECT_TRUE(cache.find(key).has_value());
+  EXPECT_TRUE(made.facts.empty());
+  made.cache.entries.begin()->second.back() ^= 1;
+  EXPECT_FALSE(cache.find(key).has_value());
+  EXPECT_EQ(made.facts, std::vector{kOtherBytes});
+}
 
 // Drivers ignore data of a right header and a wrong rest; ours must not pass on anything else.
 TEST(VulkanPipelineData, IsReadOnceAndNeverWrong) {
@@ -76,14 +115,9 @@ TEST(VulkanPipelineData, IsReadOnceAndNeverWrong) {
   const DeviceFacts& facts = devices->at(0);
   const auto plan = gpu::make_execution_plan(gpu::layer_graph());
   ASSERT_TRUE(plan) << plan.error().message;
-  Cache cache;
-  const etb_cache_service service = {ETB_INIT_SIZE(etb_cache_service), 0, &cache, Cache::get, Cache::put};
-  etb_host raw{};
-  raw.struct_size = ETB_INIT_SIZE(etb_host);
-  raw.abi_version = ETB_ABI_VERSION;
-  raw.ctx = const_cast<etb_cache_service*>(&service);
-  raw.get_service = Cache::find_service;
-  const Host host(&raw);
+  CacheHost made;
+  Cache& cache = made.cache;
+  const Host host(&made.raw);
   for (const bool has_header : {false, true, true}) {
     if (has_header) gpu::KernelCache(host).put(pipeline_cache_key(facts), data_of(facts.properties, 256));
     if (!has_header && !cache.entries.empty()) cache.entries.begin()->second = "damaged";
@@ -97,6 +131,14 @@ TEST(VulkanPipelineData, IsReadOnceAndNeverWrong) {
     EXPECT_EQ(cache.get_count, 1);
     for (const auto& [key, value] : cache.entries) EXPECT_GT(value.size(), 32 + kPipelineHeaderNbytes);
   }
+  EXPECT_TRUE(made.facts.empty());
+  VkPhysicalDeviceProperties other = facts.properties;
+  other.pipelineCacheUUID[0] ^= 1;
+  gpu::KernelCache(host).put(pipeline_cache_key(facts), data_of(other, 256));
+  const auto device = Device::open(*instance, facts);
+  ASSERT_TRUE(device) << device.error().message;
+  EXPECT_TRUE((*device)->prepare(*plan, host));
+  EXPECT_EQ(made.facts, std::vector{kOtherDriver});
 }
 
 }  // namespace

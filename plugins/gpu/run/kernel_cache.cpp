@@ -28,9 +28,17 @@ std::optional<KernelCache::Entry> KernelCache::find(const format::Sha256& key) c
   if (!made || made->bytes().size() <= key.size()) return std::nullopt;
   Entry entry(std::move(*made));
   const format::Sha256 digest = digest_of(key, entry.bytes());
-  if (std::memcmp(entry.bytes().data() - digest.size(), digest.data(), digest.size()) != 0)
+  if (std::memcmp(entry.bytes().data() - digest.size(), digest.data(), digest.size()) != 0) {
+    report_dropped("other bytes than were stored");
     return std::nullopt;
+  }
   return entry;
+}
+
+void KernelCache::report_dropped(const char* why) const {
+  const etb_option field = {
+      ETB_INIT_SIZE(etb_option), 0, "why", ETB_OPTION_TEXT, 0, 0, 0, why, {nullptr, 0}, nullptr, nullptr};
+  host_.report("gpu.cache-entry-dropped", {&field, 1});
 }
 
 void KernelCache::put(const format::Sha256& key, std::span<const std::byte> bytes) const {

@@ -14,7 +14,8 @@ namespace etb::gpu {
 
 class KernelCache {
  public:
-  explicit KernelCache(const Host& host) : cache_(host.service<etb_cache_service>(ETB_SERVICE_CACHE)) {}
+  explicit KernelCache(const Host& host)
+      : host_(host), cache_(host.service<etb_cache_service>(ETB_SERVICE_CACHE)) {}
 
   bool is_there() const { return cache_ != nullptr; }
 
@@ -30,10 +31,13 @@ class KernelCache {
   // Returns nothing if the cache has no such entry, or one with other bytes than were put. A driver may load them as code, so
   // the plugin does not rely on the host alone.
   std::optional<Entry> find(const format::Sha256& key) const;
+  // Reports the fact "gpu.cache-entry-dropped". `why` is the field.
+  void report_dropped(const char* why) const;
   // A cache that is full or read-only is no error.
   void put(const format::Sha256& key, std::span<const std::byte> bytes) const;
 
  private:
+  Host host_;
   const etb_cache_service* cache_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "etb/host.h"
@@ -34,6 +35,12 @@ class Host {
 
   void log(uint32_t level, const char* text) const {
     if (log_ != nullptr && level >= log_->min_level) log_->write(log_->ctx, level, text, nullptr, 0);
+  }
+
+  // Reports facts about the current call, for programs. `topic` is a stable id, such as "my_npu.device-lost".
+  void report(const char* topic, std::span<const etb_option> fields) const {
+    if (const auto* diag = service<etb_diag_service>(ETB_SERVICE_DIAG); diag != nullptr)
+      diag->report(diag->ctx, topic, fields.data(), fields.size());
   }
 
   // Returns nanoseconds on the clock of events and deadlines.
