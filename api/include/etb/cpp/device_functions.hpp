@@ -11,6 +11,20 @@
 
 #include "etb/cpp/plugin_objects.hpp"
 
+namespace etb {
+
+// The plugin of a device that the base opened, and the device's uuid: for functions of extensions.
+template <class P>
+const P& plugin_of(etb_device* device) {
+  return reinterpret_cast<detail::DeviceObject<P>*>(device)->plugin.impl;
+}
+template <class P>
+const uint8_t* uuid_of(etb_device* device) {
+  return reinterpret_cast<detail::DeviceObject<P>*>(device)->uuid.data();
+}
+
+}  // namespace etb
+
 namespace etb::detail {
 
 // Fills in the machine's memory, and what of it holds nothing at present; 0 where the system does not report it.
