@@ -59,6 +59,28 @@ TEST_F(BackendChoice, APinIsAnIdOrAnAlias) {
   EXPECT_EQ(run({"--backend-pin", "XnnpackBackend=org.nobody"}).exit, static_cast<int>(ExitCode::NOT_FOUND));
 }
 
+TEST_F(BackendChoice, TheMemoryOfADeviceIsShownAndLimited) {
+  const CliRun made = run({"--json", "--max-device-memory", "64MiB"});
+  ASSERT_EQ(made.exit, 0) << made.err;
+  const auto holding = nlohmann::json::parse(made.out)["delegate_memory"][0];
+  EXPECT_EQ(holding["id"], "XnnpackBackend");
+  EXPECT_EQ(holding["method"], "forward");
+  const uint64_t resident = holding["resident_bytes"];
+  EXPECT_GT(resident, 0U);
+  const CliRun refused = run({"--max-device-memory", "1"});
+  EXPECT_NE(refused.exit, 0);
+  EXPECT_THAT(refused.err,
+              HasSubstr("bytes, expected at most 1 (the limit max_device_bytes): 'XnnpackBackend' of method "
+                        "'forward' " +
+                        std::to_string(resident) + " resident and "));
+  const CliRun described = cli({"--plugin-path", ETB_PLUGIN_DIR, "info", kProgram, "--delegate-memory"});
+  ASSERT_EQ(described.exit, 0) << described.err;
+  EXPECT_THAT(described.out, HasSubstr("delegate XnnpackBackend of forward: "));
+  EXPECT_THAT(described.out, HasSubstr(" for runs, on the default device of org.etbackend.xnnpack\n"));
+  EXPECT_EQ(cli({"--plugin-path", ETB_PLUGIN_DIR, "info", "xnnpack", "--delegate-memory"}).exit,
+            static_cast<int>(ExitCode::USAGE));
+}
+
 TEST_F(BackendChoice, ADeviceIsFoundOrTheDevicesAreListed) {
   EXPECT_EQ(run({"--device", "this processor"}).exit, 0);
   EXPECT_EQ(run({"--device", "XnnpackBackend=this processor"}).exit, 0);
@@ -96,6 +118,33 @@ TEST_F(BackendChoice, OptionsReachDelegatesAndAreCheckedAgainstTheSchema) {
               HasSubstr("found 'lots', expected a value of type i64"));
   EXPECT_THAT(with("workspace_sharing_mode=all").err, HasSubstr("workspace_sharing_mode"));
   EXPECT_EQ(run({"--backend-option", "nope"}).exit, static_cast<int>(ExitCode::USAGE));
+}
+
+// The network of docs/dsp_stub.md.
+TEST(DspStubProgram, HasLimitsWhenCompiledAndFactsWhenLoaded) {
+  if (!fs::exists(fs::path(ETB_PLUGIN_DIR) / "dsp_stub.so"))
+    GTEST_SKIP() << "built without the dsp_stub plugin";
+  const std::string archive = std::string(ETB_SOURCE_DIR) + "/tests/fixtures/quantised_pairs/net_q8.pt2";
+  const std::string program = testing::TempDir() + "dsp_stub_program.pte";
+  const auto compile = [&](const std::string& limit) {
+    return cli({"--plugin-path", ETB_PLUGIN_DIR, "compile", archive, "-b", "dsp_stub", "-o", program,
+                "--max-device-memory", limit});
+  };
+  fs::remove(program);
+  const CliRun refused = compile("1KiB");
+  EXPECT_NE(refused.exit, 0);
+  EXPECT_THAT(refused.err,
+              testing::ContainsRegex("plugin 'dsp_stub': its delegates will hold [0-9]+ bytes on their "
+                                     "device, expected at most 1024 \\(--max-device-memory\\)"));
+  EXPECT_THAT(refused.err, testing::ContainsRegex("region 0 of method 'forward' \\([0-9]+ nodes\\): [0-9]+"));
+  EXPECT_FALSE(fs::exists(program)) << "no program is written";
+  ASSERT_EQ(compile("64MiB").exit, 0);
+  const CliRun ran = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", program, "--random", "1", "--json"});
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const auto report = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(report["facts"][0]["topic"], "dsp_stub.delegate");
+  EXPECT_EQ(report["facts"][0]["fields"]["tcm_bytes"].get<std::string>().empty(), false);
+  EXPECT_GT(report["delegate_memory"][0]["context_bytes"], 0);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "tools/program_info/graph_outputs.hpp"
 #include "tools/program_info/program_report.hpp"
 #include "tools/quantity.hpp"
+#include "tools/run/delegate_memory.hpp"
 #include "tools/standard_files.hpp"
 
 namespace etb::tools {
@@ -32,6 +33,7 @@ struct Options {
   std::string name;
   bool json = false;
   bool digests = false;
+  bool delegate_memory = false;
   GraphOutputs outputs;
   std::string model;
   std::vector<std::string> backends;
@@ -107,13 +109,18 @@ Result<ExitCode> show_program(const Options& options, const std::string& path, S
     report["bundle"] = report_bundle(bundle.view(), file.path);
     bundle_text = format_bundle(report["bundle"]) + "\n";
   }
+  if (options.delegate_memory) {
+    ETB_ASSIGN(report["delegate_memory"], measure_delegates(path, registry_options(session)));
+  }
   if (options.outputs.any())
     ETB_TRY(write_graph_outputs(options.outputs, program_page(file, report, page_facts(file.path, session)),
                                 file.path, session));
   if (options.json)
     print_json(report, session.out);
   else
-    (has_output ? session.err : session.out) << bundle_text << format_report(report, options.digests);
+    (has_output ? session.err : session.out)
+        << bundle_text << format_report(report, options.digests)
+        << (options.delegate_memory ? format_delegate_memory(report["delegate_memory"]) : "");
   return ExitCode::OK;
 }
 
@@ -203,6 +210,9 @@ bool is_path(const std::string& name, FileKind kind) {
 Result<ExitCode> run(const Options& options, Session& session) {
   ETB_ASSIGN(const std::string path, input_path(options.name, session));
   const FileKind kind = find_file_kind(path);
+  if (options.delegate_memory && kind != FileKind::kProgram)
+    return make_error(Code::INVALID_ARGUMENT, "--delegate-memory loads the delegates of a program (.pte), '" +
+                                                  options.name + "' is none");
   if (!is_path(path, kind) && options.backends.empty()) return show_plugin(options, false, session);
   if (kind == FileKind::kArchive) return show_archive(options, path, session);
   if (!options.backends.empty())
@@ -230,6 +240,9 @@ void register_info(CLI::App& app, Session& session) {
       ->required();
   command->add_flag("--json", options->json, "Print the manifest, or the report on a file, as JSON");
   command->add_flag("--digests", options->digests, "Also print the keys of a program's named data");
+  command->add_flag(
+      "--delegate-memory", options->delegate_memory,
+      "Load a program's delegates on this machine, and print the memory of each as its plugin states it");
   command->add_option("--model", options->model, "Name of the model in an archive with several")
       ->type_name("NAME");
   command

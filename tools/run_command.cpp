@@ -20,7 +20,9 @@
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_program.hpp"
 #include "tools/quantity.hpp"
+#include "host/module/shared_program.hpp"
 #include "tools/run/blame_files.hpp"
+#include "tools/run/delegate_memory.hpp"
 #include "tools/run/describe_value.hpp"
 #include "tools/run/input_options.hpp"
 #include "tools/run/limit_options.hpp"
@@ -119,6 +121,17 @@ Json to_json(const host::TransferCounts& counts) {
           {"device_arguments", counts.device_arguments.load()}};
 }
 
+// Facts that plugins reported for programs (diag/1).
+Json to_json(const std::vector<host::DiagRecord>& facts) {
+  Json list = Json::array();
+  for (const host::DiagRecord& fact : facts) {
+    Json fields = Json::object();
+    for (const host::Field& field : fact.fields) fields[field.key] = field.value;
+    list.push_back({{"topic", fact.topic}, {"fields", std::move(fields)}});
+  }
+  return list;
+}
+
 Json to_json(const Options& options, const Times& times, const SearchedDelegates& delegates,
              const std::vector<host::EValue>& outputs, const MethodInputs& inputs, const Session& session) {
   Json report{{"file", with_input_named(options.file, session)},
@@ -143,6 +156,8 @@ Json to_json(const Options& options, const Times& times, const SearchedDelegates
                     {"shape", std::vector<int64_t>(sizes.begin(), sizes.end())}});
   }
   report["outputs"] = std::move(list);
+  if (const auto holdings = delegates.holdings(); !holdings.empty())
+    report["delegate_memory"] = tools::to_json(std::span<const host::DelegateHolding>(holdings));
   if (delegates.transfers() != nullptr) report["transfers"] = to_json(*delegates.transfers());
   if (!inputs.notes().empty()) report["notes"] = inputs.notes();
   return report;
@@ -282,6 +297,8 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
   registry.services.pool = &pool;
+  host::DiagCollector facts;
+  registry.services.diag = &facts;
   SearchedDelegates delegates(std::move(registry), std::move(choices));
   module_options.delegates = &delegates;
   if (is_bundle) {
@@ -291,6 +308,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   }
   Times times;
   ETB_ASSIGN(host::Module module, open_module(options.file, module_options, times));
+  delegates.lend_file(module.program()->mapped_file());
   ETB_TRY(delegates.check_choices(module));
   if (options.method.empty()) options.method = choose_method(module);
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(options.method));
@@ -309,9 +327,9 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
   ETB_TRY(write_recording(options.profile, options.file, recording.get(), session));
   if (options.json) {
-    session.out << to_json(options, times, delegates, outputs, inputs, session)
-                       .dump(2, ' ', true, Json::error_handler_t::replace)
-                << '\n';
+    Json report = to_json(options, times, delegates, outputs, inputs, session);
+    if (const auto reported = facts.take(); !reported.empty()) report["facts"] = to_json(reported);
+    session.out << report.dump(2, ' ', true, Json::error_handler_t::replace) << '\n';
   } else {
     print_text(options, times, outputs, inputs, delegates.transfers(),
                options.profile.profile == kStandardFile ? session.err : session.out);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "host/delegates/device_memory.hpp"
 #include "host/layers/layer_kind.hpp"
 #include "host/registry/registry.hpp"
 #include "host/services/thread_pool.hpp"
@@ -30,6 +31,9 @@ class Engine {
 
   ThreadPool& pool() noexcept { return pool_; }
 
+  // Memory of the delegates of all modules.
+  const std::shared_ptr<DeviceMemory>& device_memory() const noexcept { return device_memory_; }
+
   // Choices for all modules, set before the engine is shared.
   BackendChoices choices;
 
@@ -42,6 +46,7 @@ class Engine {
   RegistryOptions options_;
   std::once_flag searched_;
   std::optional<Registry> registry_;
+  std::shared_ptr<DeviceMemory> device_memory_ = std::make_shared<DeviceMemory>();
 };
 
 // The engine of all modules that name no registry and ask for this number of threads. It lives as long as one

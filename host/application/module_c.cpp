@@ -59,6 +59,7 @@ etb_status open_module(const etb_module_options* given, etb_module** out, etb_er
     const etb::host::RecordingUse recording(parts.recording.get());
     ETB_TRY(recording.check());
     ETB_ASSIGN(Module opened, open(parts.options));
+    if (parts.delegates != nullptr) parts.delegates->file = opened.program()->mapped_file();
     auto made = std::make_unique<etb_module>(std::move(parts), std::move(opened), name());
     add_handle(made.get(), HandleKind::kModule);
     *out = made.release();

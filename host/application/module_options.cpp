@@ -54,6 +54,8 @@ etb_status EngineDelegates::create(const DelegateRequest& request, MethodDelegat
     if (delegates_) return {};
     delegates_.emplace(engine_->registry());
     if (choices.is_async) delegates_->allow_async_runs();
+    delegates_->lend_file(file);
+    delegates_->limit_device_memory(choices.max_device_bytes, engine_->device_memory());
     for (const BackendChoices* const each :
          std::initializer_list<const BackendChoices*>{&engine_->choices, &choices}) {
       for (const auto& [id, plugin] : each->pins) delegates_->pin(id, plugin);
@@ -129,6 +131,7 @@ Result<ModuleParts> read_module_options(const etb_module_options* given) {
     ETB_TRY(read_choices(options.choices, options.choice_count, parts.delegates->choices));
     ETB_TRY(read_settings(options.settings, options.setting_count, parts.delegates->choices.options));
     parts.delegates->choices.is_async = parts.options.async;
+    parts.delegates->choices.max_device_bytes = options.max_device_bytes;
     parts.options.delegates = parts.delegates.get();
   }
   if (options.trace != nullptr) {

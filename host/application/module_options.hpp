@@ -27,8 +27,10 @@ class EngineDelegates final : public DelegateResolver {
   struct Choices : BackendChoices {
     std::map<std::string, OptionTexts> options;
     bool is_async = false;
+    uint64_t max_device_bytes = 0;
   };
   Choices choices;
+  FileMapping file;  // of the program; set before the first method is loaded
 
  private:
   std::shared_ptr<Engine> engine_;

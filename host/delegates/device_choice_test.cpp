@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstring>
 #include <set>
 
@@ -22,6 +25,8 @@ std::multiset<const void*> open_devices;              // opened and not closed
 std::vector<const void*> used_devices;                // by each created delegate
 std::vector<std::vector<int64_t>> reserved;           // sizes of the first input
 std::vector<std::vector<int64_t>> sizes_before_runs;  // reserved sizes when a run began
+etb_payload_view payload{};                           // of the latest delegate
+uint64_t resident_bytes = 0;                          // that each delegate states
 
 etb_status ETB_CALL enumerate_two(etb_plugin*, const etb_device_sink* sink, etb_error*) {
   etb_device_info info{};
@@ -52,12 +57,28 @@ const etb_plugin_table* ETB_CALL query_two_devices(const etb_host*, uint32_t, ui
     open_devices.erase(open_devices.find(device));
     return ETB_OK;
   };
+  toy.device.query = [](etb_device* device, const etb_device_sink* sink, etb_error*) -> etb_status {
+    etb_device_info info{};
+    info.struct_size = sizeof info;
+    info.kind = "npu";
+    info.driver_version = "";
+    std::memcpy(info.uuid, device, sizeof info.uuid);
+    info.name = std::memcmp(device, kUuids[0], sizeof kUuids[0]) == 0 ? "Left core" : "Right core";
+    return sink->put(sink->ctx, &info);
+  };
   toy.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
                            etb_error* error) -> etb_status {
     used_devices.push_back(args->device);
+    payload = *args->payload;
     etb_delegate_args others = *args;
     others.device = nullptr;
     return toy_tables().delegate.create(plugin, &others, out, error);
+  };
+  toy.delegate.query = [](etb_delegate* delegate, etb_delegate_info* out, etb_error* error) -> etb_status {
+    const etb_status status = toy_tables().delegate.query(delegate, out, error);
+    out->resident_bytes = resident_bytes;
+    out->context_bytes = 200;
+    return status;
   };
   toy.delegate.caps |= ETB_DELEGATE_CAP_CONTEXT_RESERVE;
   toy.delegate.context_reserve = [](etb_context*, const etb_tensor* inputs, uint32_t count,
@@ -160,6 +181,31 @@ TEST_F(DeviceChoice, ErrorsListTheDevices) {
   }
 }
 
+// A file with the same bytes as the program in memory.
+TEST_F(DeviceChoice, APluginGetsTheDescriptorOfAMappedProgram) {
+  MethodFixture fixture(program(4));
+  std::FILE* const copy = std::tmpfile();
+  ASSERT_NE(copy, nullptr);
+  ASSERT_EQ(std::fwrite("lead", 1, 4, copy), 4U);
+  ASSERT_EQ(std::fwrite(fixture.file.data(), 1, fixture.file.size(), copy), fixture.file.size());
+  std::fflush(copy);
+  for (const bool is_mapped : {true, false}) {
+    PluginDelegates delegates(registry_);
+    if (is_mapped) delegates.lend_file({fixture.file, fileno(copy), 4});
+    MethodFixture loaded(program(4));
+    MethodFixture& used = is_mapped ? fixture : loaded;
+    used.options.delegates = &delegates;
+    ASSERT_EQ(used.load(), ETB_OK) << used.error.text;
+    EXPECT_EQ(payload.fd, is_mapped ? fileno(copy) : -1);
+    if (!is_mapped) continue;
+    std::string bytes(payload.nbytes, 0);
+    EXPECT_EQ(::pread(payload.fd, bytes.data(), bytes.size(), static_cast<off_t>(payload.fd_offset_bytes)),
+              static_cast<ssize_t>(bytes.size()));
+    EXPECT_EQ(bytes.substr(0, 4), kToyPayload);
+  }
+  std::fclose(copy);
+}
+
 TEST_F(DeviceChoice, ContextsReserveTheLargestSizesBeforeTheFirstRun) {
   PluginDelegates delegates(registry_);
   MethodFixture fixture(program(4));
@@ -179,6 +225,66 @@ TEST_F(DeviceChoice, AMethodThatCannotReserveDoesNotLoad) {
   fixture.options.delegates = &delegates;
   EXPECT_EQ(fixture.load(), ETB_OUT_OF_MEMORY);
   EXPECT_THAT(fixture.error.text, HasSubstr("too much for this device"));
+}
+
+// Delegates of the two devices hold 1000 bytes and need 200 for runs.
+class DeviceMemoryLimit : public DeviceChoice {
+ protected:
+  void SetUp() override { resident_bytes = 1000; }
+
+  // Loads a method with two delegates on a device.
+  etb_status load(MethodFixture& fixture, PluginDelegates& delegates, const char* device,
+                  uint64_t max_bytes) {
+    if (device != nullptr) delegates.set_device("", device);
+    delegates.limit_device_memory(max_bytes, shared_);
+    fixture.options.delegates = &delegates;
+    return fixture.load();
+  }
+
+  std::shared_ptr<DeviceMemory> shared_ = std::make_shared<DeviceMemory>();
+};
+
+TEST_F(DeviceMemoryLimit, RefusesALoadWithTheFiguresOfEachDelegate) {
+  PluginDelegates delegates(registry_);
+  MethodFixture fixture(program(4));
+  EXPECT_EQ(load(fixture, delegates, "left", 2399), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(
+      fixture.error.text,
+      HasSubstr(
+          "device 'Left core' of plugin 'org.etbackend.toy': its delegates need 2400 bytes, expected at most "
+          "2399 (the limit max_device_bytes): 'ToyBackend' of method 'forward' 1000 resident and 200 for "
+          "runs, 'ToyBackend' of method 'forward' 1000 resident and 200 for runs"));
+  EXPECT_TRUE(delegates.holdings().empty()) << "a method that is not loaded holds nothing";
+  EXPECT_TRUE(open_devices.empty());
+}
+
+TEST_F(DeviceMemoryLimit, CountsTheDelegatesOfADeviceWhileTheyLive) {
+  PluginDelegates left(registry_), right(registry_), more(registry_), again(registry_);
+  {
+    MethodFixture first(program(4)), second(program(4)), third(program(4));
+    ASSERT_EQ(load(first, left, "left", 2400), ETB_OK) << first.error.text;
+    ASSERT_EQ(load(second, right, "right", 2400), ETB_OK) << second.error.text;
+    EXPECT_EQ(load(third, more, "left", 4799), ETB_OUT_OF_RESOURCES) << "modules share the device";
+    EXPECT_THAT(third.error.text, HasSubstr("need 4800 bytes"));
+    const std::vector<DelegateHolding> holdings = shared_->holdings();
+    ASSERT_EQ(holdings.size(), 4u);
+    EXPECT_EQ(holdings[3].device_name, "Right core");
+    EXPECT_EQ(holdings[3].resident_bytes, 1000u);
+    EXPECT_EQ(holdings[3].context_bytes, 200u);
+  }
+  EXPECT_TRUE(shared_->holdings().empty());
+  MethodFixture fixture(program(4));
+  EXPECT_EQ(load(fixture, again, "left", 2400), ETB_OK) << fixture.error.text;
+}
+
+TEST_F(DeviceMemoryLimit, TheDefaultDeviceHasItsOwnSumAndAnyNumbersAreAdded) {
+  PluginDelegates delegates(registry_), others(registry_);
+  MethodFixture fixture(program(4)), second(program(4));
+  EXPECT_EQ(load(fixture, delegates, nullptr, 2000), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(fixture.error.text, HasSubstr("the default device of plugin 'org.etbackend.toy'"));
+  resident_bytes = UINT64_MAX - 100;
+  EXPECT_EQ(load(second, others, nullptr, UINT64_MAX - 1), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(second.error.text, HasSubstr("need 18446744073709551615 bytes"));
 }
 
 }  // namespace

@@ -51,10 +51,21 @@ etb_payload_view BorrowedData::payload_view() {
   view.data = payload_.bytes().data();
   view.nbytes = payload_.bytes().size();
   view.alignment = 16;
-  view.fd = -1;
+  put_file(view);
   view.release_ctx = this;
   view.release = &release_payload;
   return view;
+}
+
+// A copy of unaligned bytes is in no file.
+void BorrowedData::put_file(etb_payload_view& view) const {
+  view.fd = -1;
+  view.fd_offset_bytes = 0;
+  const auto begin = reinterpret_cast<uintptr_t>(view.data),
+             first = reinterpret_cast<uintptr_t>(file_.bytes.data());
+  if (file_.descriptor < 0 || begin < first || begin - first > file_.bytes.size()) return;
+  view.fd = file_.descriptor;
+  view.fd_offset_bytes = file_.offset + (begin - first);
 }
 
 etb_named_data BorrowedData::named_data() { return {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named}; }
@@ -79,8 +90,7 @@ etb_status BorrowedData::get_named(void* ctx, const char* key, etb_payload_view*
     out->data = block->bytes().data();
     out->nbytes = block->bytes().size();
     out->alignment = 16;
-    out->fd = -1;
-    out->fd_offset_bytes = 0;
+    self.put_file(*out);
     out->release_ctx = block.get();
     out->release = &release_named;
     const std::lock_guard lock(self.mutex_);
@@ -94,12 +104,12 @@ etb_status BorrowedData::get_named(void* ctx, const char* key, etb_payload_view*
 PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin,
                                std::shared_ptr<const Device> device, const DelegateRequest& request,
                                RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
-                               std::optional<AsyncSupport> async)
+                               std::optional<AsyncSupport> async, const FileMapping& file)
     : plugin_(std::move(plugin)),
       device_(std::move(device)),
       platform_(*request.platform),
       watchdog_(watchdog),
-      borrowed_(to_aligned(std::move(*request.payload)), request.named_data),
+      borrowed_(to_aligned(std::move(*request.payload)), request.named_data, file),
       named_data_(borrowed_.named_data()),
       copies_(std::move(copies)) {
   if (async) async_.emplace(*this, *std::move(async));
@@ -110,11 +120,11 @@ Result<PluginDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext
                                              const DelegateRequest& request, RunWatchdog& watchdog,
                                              std::shared_ptr<StagingMemory> copies,
                                              std::span<const etb_compile_spec> specs, DelegateOptions options,
-                                             std::optional<AsyncSupport> async) {
+                                             std::optional<AsyncSupport> async, const FileMapping& file) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
   std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(
       new PluginDelegate(std::move(plugin), std::move(device), request, watchdog, std::move(copies),
-                         std::move(async)),
+                         std::move(async), file),
       destroy);
   if (Status status = delegate->set_up(request, specs, std::move(options)); !status) {
     return tl::make_unexpected(

@@ -10,9 +10,11 @@
 
 #include "host/delegates/argument_staging.hpp"
 #include "host/delegates/delegate_options.hpp"
+#include "host/delegates/device_memory.hpp"
 #include "host/delegates/device_values.hpp"
 #include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
+#include "host/loaders/mmap_loader.hpp"
 #include "host/plugin/delegate.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -21,8 +23,9 @@ namespace etb::host {
 // Bytes that a delegate borrows until it is destroyed: its payload, and the named data that it requested.
 class BorrowedData {
  public:
-  BorrowedData(DataBlock payload, const NamedDataMap* named_data)
-      : payload_(std::move(payload)), named_data_(named_data) {}
+  // `file`: bytes of it are lent with its descriptor, too.
+  BorrowedData(DataBlock payload, const NamedDataMap* named_data, const FileMapping& file)
+      : payload_(std::move(payload)), named_data_(named_data), file_(file) {}
   BorrowedData(const BorrowedData&) = delete;
   BorrowedData& operator=(const BorrowedData&) = delete;
 
@@ -30,6 +33,7 @@ class BorrowedData {
   etb_named_data named_data();
 
  private:
+  void put_file(etb_payload_view& view) const;
   static void ETB_CALL release_payload(void* ctx);
   static void ETB_CALL release_named(void* ctx);
   static etb_status ETB_CALL get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
@@ -37,6 +41,7 @@ class BorrowedData {
   std::mutex mutex_;  // the plugin may release data on any thread
   DataBlock payload_;
   const NamedDataMap* named_data_;
+  FileMapping file_;
   std::vector<std::unique_ptr<DataBlock>> named_;  // every requested block; a released block is empty
 };
 
@@ -53,7 +58,7 @@ class PluginDelegate final : public MethodDelegate {
                                       std::shared_ptr<const Device> device, const DelegateRequest& request,
                                       RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
                                       std::span<const etb_compile_spec> specs, DelegateOptions options = {},
-                                      std::optional<AsyncSupport> async = {});
+                                      std::optional<AsyncSupport> async = {}, const FileMapping& file = {});
 
   // Plans for the arguments of a call, tensors at their largest sizes: memory for copies, and the plugin's own
   // reservation. make() has done this if the request had arguments. A host that sees the arguments only in its
@@ -72,6 +77,7 @@ class PluginDelegate final : public MethodDelegate {
   // Lets values stay on the delegate's device. Counts how arguments of runs are passed in `counts`.
   Status use_device_memory(std::shared_ptr<const Device> device);
   void count_transfers(std::shared_ptr<TransferCounts> counts) { transfers_ = std::move(counts); }
+  void count_memory(std::unique_ptr<DeviceMemory::Share> share) { share_ = std::move(share); }
   DelegateOperands operands() const noexcept override { return {input_count_, shared_inputs_}; }
   DelegateMemory memory() const noexcept override { return memory_; }
   void destroy() noexcept override { delete this; }
@@ -89,7 +95,7 @@ class PluginDelegate final : public MethodDelegate {
 
   PluginDelegate(std::shared_ptr<const PluginContext> plugin, std::shared_ptr<const Device> device,
                  const DelegateRequest& request, RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
-                 std::optional<AsyncSupport> async);
+                 std::optional<AsyncSupport> async, const FileMapping& file);
   ~PluginDelegate() = default;
 
   Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
@@ -129,6 +135,7 @@ class PluginDelegate final : public MethodDelegate {
   DelegateMemory memory_;
   bool accepts_device_memory_ = false;
   std::shared_ptr<TransferCounts> transfers_;
+  std::unique_ptr<DeviceMemory::Share> share_;
   std::optional<DeviceValues> values_;
   std::optional<OverlappedRun> async_;
 };

@@ -82,7 +82,16 @@ Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
   auto copies = is_async_ ? std::make_shared<StagingMemory>() : staging_memory_of(request.named_data);
   ETB_ASSIGN(PluginDelegate* const made,
              PluginDelegate::make(selection.plugin, device, request, watchdog_, std::move(copies), specs,
-                                  std::move(options), async_support_of(*selection.plugin)));
+                                  std::move(options), async_support_of(*selection.plugin), file_));
+  const DelegateMemory memory = made->memory();
+  auto share = device_memory_->add(
+      {std::string(request.id), std::string(request.method_name), {}, {}, memory.resident, memory.context},
+      *selection.plugin, device.get(), max_device_bytes_);
+  if (!share) {
+    made->destroy();
+    return tl::make_unexpected(std::move(share).error());
+  }
+  made->count_memory(*std::move(share));
   made->count_transfers(transfers_);
   if (made->accepts_device_memory() && !registry_.has_layers())
     use_device_memory(*made, *selection.plugin, std::move(device));

@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "host/delegates/delegate_options.hpp"
+#include "host/delegates/device_memory.hpp"
 #include "host/delegates/device_values.hpp"
 #include "host/delegates/open_devices.hpp"
 #include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/delegates/staging_memory.hpp"
+#include "host/loaders/mmap_loader.hpp"
 #include "host/registry/registry.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -57,6 +59,18 @@ class PluginDelegates final : public DelegateResolver {
   // loaded.
   void allow_async_runs() { is_async_ = true; }
 
+  // Sets how many bytes the delegates of one device may hold, as plugins state them (resident_bytes and context_bytes of
+  // etb_delegate_info); 0: no limit. Creation fails with the figures of each delegate if they need more. `shared` counts
+  // delegates of other objects, too. Call it before a method is loaded.
+  void limit_device_memory(uint64_t max_bytes, std::shared_ptr<DeviceMemory> shared = nullptr) {
+    max_device_bytes_ = max_bytes;
+    if (shared) device_memory_ = std::move(shared);
+  }
+
+  // Sets the file of the program, which lives as long as the methods: plugins then get its bytes with the descriptor, so that they
+  // can read them into the memory of a device. Call it before a method is loaded.
+  void lend_file(const FileMapping& file) { file_ = file; }
+
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
 
   // Creates a delegate for another runtime, whose compile specs and options are not in a program view. Ignores
@@ -70,6 +84,9 @@ class PluginDelegates final : public DelegateResolver {
 
   // How arguments of all runs were passed to plugins.
   const TransferCounts& transfers() const noexcept { return *transfers_; }
+
+  // Memory of the delegates that live now.
+  std::vector<DelegateHolding> holdings() const { return device_memory_->holdings(); }
 
   // The latest kMaxDecisions decisions, one for each requested delegate, in order, failed ones included.
   static constexpr size_t kMaxDecisions = 4096;
@@ -98,6 +115,9 @@ class PluginDelegates final : public DelegateResolver {
       threads_;  // for plugins without asynchronous runs
   OpenDevices devices_;
   std::shared_ptr<TransferCounts> transfers_ = std::make_shared<TransferCounts>();
+  std::shared_ptr<DeviceMemory> device_memory_ = std::make_shared<DeviceMemory>();
+  uint64_t max_device_bytes_ = 0;
+  FileMapping file_;
   RunWatchdog watchdog_;
 };
 

@@ -128,10 +128,13 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
           ->allow_extra_args(false);
   add_filter_options(command, options.partition);
   add_plugin_options(command, options.backends);
+  add_device_limit(
+      command, options.max_device_bytes,
+      "Write no program whose delegates of one plugin, as it states, will hold more on their device");
   // Without a plugin they would have no effect.
-  for (const char* option :
-       {"--only-op", "--skip-op", "--only-module", "--skip-module", "--only-node", "--skip-node",
-        "--min-region", "--isolate", "--plugin-timeout-ms", "--compile-spec", "--backend-option", "--target"})
+  for (const char* option : {"--only-op", "--skip-op", "--only-module", "--skip-module", "--only-node",
+                             "--skip-node", "--min-region", "--isolate", "--plugin-timeout-ms",
+                             "--compile-spec", "--backend-option", "--target", "--max-device-memory"})
     command.get_option(option)->needs(backend);
   command
       .add_flag("--strict", options.is_strict,
@@ -229,6 +232,30 @@ Status Delegation::assign(std::span<ir::Module> modules) {
   return {};
 }
 
+// The plugin states what a delegate will hold between runs; memory of runs is known when it is loaded.
+Status Delegation::check_device_memory(std::span<const ir::Module> modules) const {
+  if (options_->max_device_bytes == 0) return {};
+  for (uint32_t i = 0; i < partition_.compilers.size(); ++i) {
+    uint64_t total = 0;
+    std::string rows;
+    for (size_t r = 0; r < partition_.regions.size(); ++r) {
+      const partition::Region& region = partition_.regions[r];
+      if (region.compiler != i) continue;
+      const uint64_t nbytes = region.artifact.resident_bytes;
+      total = nbytes > UINT64_MAX - total ? UINT64_MAX : total + nbytes;
+      rows += fmt::format("\n  region {} of method '{}' ({}): {}", r, modules[region.method].name,
+                          count_of(region.nodes.size(), "node"), nbytes);
+    }
+    if (total > options_->max_device_bytes)
+      return make_error(
+          Code::OUT_OF_RESOURCES,
+          fmt::format("plugin '{}': its delegates will hold {} bytes on their device, expected at most "
+                      "{} (--max-device-memory){}",
+                      partition_.compilers[i], total, options_->max_device_bytes, rows));
+  }
+  return {};
+}
+
 Result<partition::Report> Delegation::ask(std::span<ir::Module> modules) {
   ETB_TRY(assign(modules));
   partition::Report report = partition::make_report(modules, partition_, keys_);
@@ -241,6 +268,7 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   if (options_->backends.names.empty()) return {};
   ETB_TRY(assign(modules));
   ETB_TRY(write_reports(modules, text, session));
+  ETB_TRY(check_device_memory(modules));
   region_handles_ = handles_of_regions(modules, partition_.regions);
   ETB_TRY(partition::lower(modules, partition_));
   // Rewrite rules were applied before; those for remaining nodes come later.

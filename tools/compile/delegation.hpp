@@ -28,6 +28,7 @@ struct DelegationOptions {
   partition::PartitionOptions partition;
   bool prints_report = false;
   std::string report_json, report_html;  // files
+  uint64_t max_device_bytes = 0;         // of the delegates of one plugin; 0: no limit
   bool is_strict = false;                // a plugin that gets no node is a failure
 };
 
@@ -77,6 +78,7 @@ class Delegation {
  private:
   explicit Delegation(const DelegationOptions& options) : options_(&options) {}
   Status assign(std::span<ir::Module> modules);
+  Status check_device_memory(std::span<const ir::Module> modules) const;
   Status write_reports(std::span<const ir::Module> modules, std::ostream& text, Session& session);
   std::vector<std::pair<std::string, size_t>> commonest_reasons(uint32_t compiler) const;
   bool has_region(uint32_t compiler) const;

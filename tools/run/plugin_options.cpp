@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/option_values.hpp"
+
 namespace etb::tools {
 
 void add_plugin_options(CLI::App& command, PluginOptions& options) {
@@ -27,8 +29,17 @@ void add_plugin_options(CLI::App& command, PluginOptions& options) {
                   "Set an option of the delegates with this id, as listed by `etbackend info ID`; repeatable")
       ->type_name("ID:KEY=VALUE")
       ->allow_extra_args(false);
+  add_device_limit(command, options.max_device_bytes,
+                   "Reject a program whose delegates need more memory on one device");
   command.add_flag("--async", options.is_async,
                    "Run delegates beside instructions that do not depend on them; results are the same");
+}
+
+void add_device_limit(CLI::App& command, uint64_t& max_bytes, const std::string& text) {
+  command.add_option("--max-device-memory", max_bytes, text + ", such as 64MiB (default: no limit)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(whole_number(1, UINT64_MAX))
+      ->type_name("SIZE");
 }
 
 namespace {
@@ -74,6 +85,7 @@ Result<BackendOption> parse_backend_option(const std::string& text) {
 Result<DelegateChoices> parse_choices(const PluginOptions& options) {
   DelegateChoices choices;
   choices.is_async = options.is_async;
+  choices.max_device_bytes = options.max_device_bytes;
   ETB_ASSIGN(choices.pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(choices.devices, parse_devices(options.devices));
   for (const std::string& text : options.backend_options) {

@@ -16,10 +16,14 @@ struct PluginOptions {
   std::vector<std::string> backend_pins;
   std::vector<std::string> devices;
   std::vector<std::string> backend_options;
+  uint64_t max_device_bytes = 0;
   bool is_async = false;
 };
 
 void add_plugin_options(CLI::App& command, PluginOptions& options);
+
+// Adds --max-device-memory, described by `text`.
+void add_device_limit(CLI::App& command, uint64_t& max_bytes, const std::string& text);
 
 struct BackendOption {
   std::string backend_id, key, value;
@@ -28,11 +32,12 @@ struct BackendOption {
 // Parses "id:key=value".
 [[nodiscard]] Result<BackendOption> parse_backend_option(const std::string& text);
 
-// Requests of --backend-pin, --device, --backend-option and --async.
+// Requests of --backend-pin, --device, --backend-option, --max-device-memory and --async.
 struct DelegateChoices {
   std::map<std::string, std::string> pins;     // plugin by delegate id
   std::map<std::string, std::string> devices;  // by delegate id, "" for all others
   std::vector<BackendOption> options;
+  uint64_t max_device_bytes = 0;  // 0: no limit
   bool is_async = false;
 };
 

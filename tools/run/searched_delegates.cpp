@@ -79,6 +79,8 @@ etb_status SearchedDelegates::create(const host::DelegateRequest& request, host:
   if (delegates_ == nullptr) {
     delegates_ = std::make_unique<host::PluginDelegates>(registry());
     if (choices_.is_async) delegates_->allow_async_runs();
+    delegates_->limit_device_memory(choices_.max_device_bytes);
+    delegates_->lend_file(file_);
     for (const auto& [id, plugin] : choices_.pins) delegates_->pin(id, plugin);
     for (const auto& [id, device] : choices_.devices) delegates_->set_device(id, device);
     for (const auto& [id, key, value] : choices_.options) delegates_->set_option(id, key, value);
@@ -89,6 +91,11 @@ etb_status SearchedDelegates::create(const host::DelegateRequest& request, host:
 std::vector<std::shared_ptr<const host::Decision>> SearchedDelegates::decisions() const {
   if (delegates_ == nullptr) return {};
   return delegates_->decisions();
+}
+
+std::vector<host::DelegateHolding> SearchedDelegates::holdings() const {
+  if (delegates_ == nullptr) return {};
+  return delegates_->holdings();
 }
 
 }  // namespace etb::tools

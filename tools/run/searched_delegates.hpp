@@ -27,6 +27,12 @@ class SearchedDelegates final : public host::DelegateResolver {
   // One for each requested delegate, in order, failed ones included.
   std::vector<std::shared_ptr<const host::Decision>> decisions() const;
 
+  // As PluginDelegates::lend_file.
+  void lend_file(const host::FileMapping& file) { file_ = file; }
+
+  // Memory of the delegates that live now.
+  std::vector<host::DelegateHolding> holdings() const;
+
   // How arguments of all runs were passed to plugins; NULL before the first delegate.
   const host::TransferCounts* transfers() const {
     return delegates_ == nullptr ? nullptr : &delegates_->transfers();
@@ -38,6 +44,7 @@ class SearchedDelegates final : public host::DelegateResolver {
 
   host::RegistryOptions options_;
   DelegateChoices choices_;
+  host::FileMapping file_;
   std::unique_ptr<host::Registry> registry_;
   std::unique_ptr<host::PluginDelegates> delegates_;
 };

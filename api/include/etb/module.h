@@ -182,11 +182,15 @@ typedef struct etb_module_options {
   // with `trace`.
   etb_recording* recording;
   const void* reserved_pointer;  // must be NULL
+
+  // Most bytes that the delegates of one device may hold, as their plugins state them: those of all modules of the registry.
+  // Loading a method that needs more fails, and the error has the bytes of each delegate. 0: no limit.
+  uint64_t max_device_bytes;
 } etb_module_options;
 
 // Initialiser of an etb_module_options: mapped file, one thread for each processor, installed plugins.
 #define ETB_MODULE_OPTIONS_INIT \
-  { ETB_INIT_SIZE(etb_module_options), 0, ETB_LOAD_MMAP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { ETB_INIT_SIZE(etb_module_options), 0, ETB_LOAD_MMAP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 // Flag of etb_run_limits: etb_module_cancel stops this run. With a plugin that can cancel, such a run takes some
 // microseconds more. Runs of etb_module_start need no flag.

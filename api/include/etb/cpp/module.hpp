@@ -35,6 +35,7 @@ struct ModuleOptions {
   uint32_t thread_count = 0;           // for kernels and plugins; 0: one for each processor
   uint32_t load_mode = ETB_LOAD_MMAP;  // ETB_LOAD_*
   uint64_t max_memory_bytes = 0;       // 0: 16 GiB, or less
+  uint64_t max_device_bytes = 0;       // of all delegates of one device, as their plugins state them; 0: no limit
   uint64_t random_seed = 0;            // of operators that draw random numbers
   bool allows_plugins = true;
   bool is_async = false;  // delegates run beside instructions that do not depend on them (ETB_MODULE_ASYNC)
@@ -285,6 +286,7 @@ class Module {
     raw.load_mode = options.load_mode;
     raw.thread_count = options.thread_count;
     raw.max_memory_bytes = options.max_memory_bytes;
+    raw.max_device_bytes = options.max_device_bytes;
     raw.registry = options.registry == nullptr ? nullptr : options.registry->get();
     raw.data_paths = data_files.data(), raw.data_path_count = data_files.size();
     raw.kernel_libraries = libraries.data(), raw.kernel_library_count = libraries.size();
