@@ -210,8 +210,11 @@ class CardContext {
  public:
   explicit CardContext(const CardDelegate& delegate) : delegate_(delegate) {}
 
-  etb::Status reserve(std::span<const etb::Tensor>) {
-    for (uint32_t i = 0; i < delegate_.input_count(); ++i) ETB_TRY(allocate(own_[i]));
+  etb::Status reserve(std::span<const etb::Tensor> inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      ETB_TRY(check(inputs[i]));
+      ETB_TRY(allocate(own_[i]));
+    }
     return allocate(own_[2]);
   }
   etb::Status execute(const etb::Run& run) {
@@ -231,13 +234,16 @@ class CardContext {
     return {};
   }
 
+  etb::Status check(const etb::Tensor& tensor) const {
+    if (tensor.numel() == delegate_.count && tensor.dtype() == ETB_DTYPE_FLOAT32) return {};
+    return etb::make_error(etb::Code::INVALID_ARGUMENT, std::to_string(tensor.numel()) + " elements of " +
+                                                            etb::dtype_text(tensor.dtype()) + ", expected " +
+                                                            std::to_string(delegate_.count) + " of float32");
+  }
+
   // Memory of the host's buffer, or `own`.
   etb::Result<Memory*> memory_of(const etb::Tensor& tensor, Memory& own) {
-    if (tensor.numel() != delegate_.count || tensor.dtype() != ETB_DTYPE_FLOAT32)
-      return etb::make_error(etb::Code::INVALID_ARGUMENT,
-                             std::to_string(tensor.numel()) + " elements of " +
-                                 etb::dtype_text(tensor.dtype()) + ", expected " +
-                                 std::to_string(delegate_.count) + " of float32");
+    ETB_TRY(check(tensor));
     const etb_buffer_desc* const buffer = tensor.raw().buffer;
     if (buffer == nullptr) {
       ETB_TRY(allocate(own));
