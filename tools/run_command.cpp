@@ -11,6 +11,7 @@
 
 #include "host/bundle/bundled_module.hpp"
 #include "host/module/module.hpp"
+#include "host/module/shared_program.hpp"
 #include "tools/bundle/bundle_options.hpp"
 #include "tools/bundle/case_report.hpp"
 #include "tools/bundle/case_runs.hpp"
@@ -20,7 +21,6 @@
 #include "tools/plugin_registry.hpp"
 #include "tools/portable_program.hpp"
 #include "tools/quantity.hpp"
-#include "host/module/shared_program.hpp"
 #include "tools/run/blame_files.hpp"
 #include "tools/run/delegate_memory.hpp"
 #include "tools/run/describe_value.hpp"

@@ -49,8 +49,8 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
       return tl::make_unexpected(with_context(std::move(method).error(), "method '" + module.name + "'"));
     program.methods.push_back({module.name, emitter.memory_plan().arena_nbytes,
                                emitter.memory_plan().lower_bound_nbytes, emitter.least_arena_nbytes(),
-                               method->instructions.size(),
-                               emitter.delegate_calls(), emitter.debug_handles(), emitter.own_kernels()});
+                               method->instructions.size(), emitter.delegate_calls(), emitter.debug_handles(),
+                               emitter.own_kernels()});
     program.parts.methods.push_back(*std::move(method));
   }
   for (const ir::Module& module : methods) add_training_methods(module, program.parts.methods);
