@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,35 @@ TEST_F(RegistryC, AnAliasIsAChoiceToo) {
   options.choice_count = 1;
   ASSERT_EQ(etb_registry_open(&options, &registry_, &error_), ETB_OK) << error_.text;
   EXPECT_THAT(explain("MyNpuBackend"), HasSubstr("\"pinned_by\": \"application\""));
+}
+
+// All modules of a registry count.
+TEST_F(RegistryC, TheMemoryOfADeviceIsLimited) {
+  if (!std::ifstream(ETB_PLUGIN_DIR "/xnnpack.so")) GTEST_SKIP() << "built without the xnnpack plugin";
+  ASSERT_EQ(open(ETB_PLUGIN_DIR), ETB_OK) << error_.text;
+  const std::string program = std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/xnnpack.pte";
+  etb_module_options options = ETB_MODULE_OPTIONS_INIT;
+  options.registry = registry_;
+  const auto load = [&](uint64_t max_bytes, etb_module** module) {
+    options.max_device_bytes = max_bytes;
+    const etb_status opened = etb_module_open(program.c_str(), &options, module, &error_);
+    return opened == ETB_OK ? etb_module_load_method(*module, "forward", &error_) : opened;
+  };
+  etb_module* refused = nullptr;
+  ASSERT_EQ(load(1, &refused), ETB_OUT_OF_RESOURCES);
+  const std::string text = error_.text;
+  EXPECT_THAT(
+      text,
+      HasSubstr("expected at most 1 (the limit max_device_bytes): 'XnnpackBackend' of method 'forward' "));
+  const uint64_t needed = std::stoull(text.substr(text.find("need ") + 5));
+  etb_module *first = nullptr, *second = nullptr;
+  EXPECT_EQ(load(needed, &first), ETB_OK) << error_.text;
+  EXPECT_EQ(load(2 * needed - 1, &second), ETB_OUT_OF_RESOURCES);
+  etb_module_close(first);
+  etb_module_close(second);
+  EXPECT_EQ(load(2 * needed - 1, &second), ETB_OK) << error_.text;
+  etb_module_close(second);
+  etb_module_close(refused);
 }
 
 TEST_F(RegistryC, DisabledPluginsAreNotUsed) {
