@@ -9,8 +9,7 @@ namespace etb::emit {
 
 namespace {
 
-constexpr uint64_t kArenaAlignment = 16;
-constexpr uint32_t kArena = 1, kSharedArena = 2;
+constexpr uint32_t kArena = 1;
 // Instruction kinds of the file.
 constexpr uint8_t kKernelCall = 1, kDelegateCall = 2;
 
@@ -94,6 +93,7 @@ MethodEmitter::ValueIndex MethodEmitter::add_tensor(const ir::TensorSpec& spec, 
   if (const auto order = ir::find_dim_order(module_.symbols, spec)) out.dim_order = *order;
   out.memory_id = kArena;
   const ValueIndex index = add_value(std::move(out));
+  if (!data_.memories.empty()) tensor_names_[index] = who;
   const auto step = static_cast<uint32_t>(method_.instructions.size());
   block_of_[index] = blocks_.size();
   blocks_.push_back({nbytes, step, step});
@@ -135,8 +135,7 @@ Result<format::MethodSpec> MethodEmitter::run() {
   emit_state_updates(frame);
   emit_outputs(frame);
   if (!faults_.empty()) return make_error(Code::NOT_SUPPORTED, faults_);
-  place_tensors();
-  ETB_TRY(plan::verify_plan(blocks_, plan_, kArenaAlignment));
+  ETB_TRY(place_tensors());
   return std::move(method_);
 }
 
@@ -188,7 +187,7 @@ void MethodEmitter::make_state(ValueIndex index, const ir::Input& input) {
   tensor.name = input.target;
   if (!data_.shared_state.has(input.target)) return;
   has_shared_state_ = true;
-  tensor.memory_id = kSharedArena;
+  tensor.memory_id = data_.shared_arena_id();
   tensor.memory_offset = data_.shared_state.offset(input.target);
   drop_block(index);
 }
@@ -411,7 +410,7 @@ void MethodEmitter::leave_to_caller(const std::vector<ValueIndex>& values) {
   }
 }
 
-void MethodEmitter::place_tensors() {
+Status MethodEmitter::place_tensors() {
   if (!data_.plans_inputs) leave_to_caller(method_.inputs);
   if (!data_.plans_outputs) leave_to_caller(method_.outputs);
   // State must not be overwritten between runs, nor before its first use.
@@ -419,6 +418,7 @@ void MethodEmitter::place_tensors() {
     const auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(value)]);
     if (tensor.data_index != 0) blocks_[block].last = static_cast<uint32_t>(method_.instructions.size());
   }
+  if (!data_.memories.empty()) return place_in_memories();
   plan_ = plan::make_plan(blocks_, kArenaAlignment);
   for (size_t i = 0; i < blocks_.size(); ++i) {
     std::get<format::TensorSpec>(method_.values[static_cast<size_t>(block_values_[i])]).memory_offset =
@@ -428,6 +428,7 @@ void MethodEmitter::place_tensors() {
   if (has_shared_state_) {
     method_.arena_sizes.push_back(static_cast<int64_t>(data_.shared_state.nbytes()));
   }
+  return plan::verify_plan(blocks_, plan_, kArenaAlignment);
 }
 
 }  // namespace etb::emit
