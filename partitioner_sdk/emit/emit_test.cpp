@@ -293,6 +293,13 @@ TEST(EmitMemories, ATensorThatHasNoRoomGoesToTheNextMemory) {
   EXPECT_EQ(report.arena_nbytes, static_cast<uint64_t>(view.method(0).arena_sizes()[1]) + 4736u);
 }
 
+TEST(EmitMemories, TheBoundIsNeverAboveThePlan) {
+  const auto program = emit_in_memories("counter", {{"sram", 32}, {"dram", 4096}});
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_GT(program->methods[0].memories.uses[1].arena_nbytes, 0u);
+  EXPECT_GE(program->methods[0].arena_nbytes, program->methods[0].arena_lower_bound_nbytes);
+}
+
 TEST(EmitMemories, APlanThatDoesNotFitIsRefusedWithItsPeak) {
   const auto program = emit_in_memories("lenet", {{"sram", 5000}, {"dram", 4096}});
   ASSERT_FALSE(program);

@@ -135,11 +135,12 @@ Status MethodEmitter::place_in_memories() {
   const plan::Placement placement = plan::place_blocks(blocks_, accesses, memories);
   if (!placement.unplaced.empty()) return too_large(placement, memories);
   method_.arena_sizes = {0};
-  plan_.lower_bound_nbytes = placement.lower_bound_nbytes;
   for (const plan::MemoryUse& use : placement.uses) {
     method_.arena_sizes.push_back(static_cast<int64_t>(use.arena_nbytes));
     plan_.arena_nbytes += use.arena_nbytes;
   }
+  // The bound counts the padding of last blocks, which arenas here need not have.
+  plan_.lower_bound_nbytes = std::min(placement.lower_bound_nbytes, plan_.arena_nbytes);
   if (has_shared_state_) method_.arena_sizes.push_back(static_cast<int64_t>(data_.shared_state.nbytes()));
   for (size_t i = 0; i < blocks_.size(); ++i) {
     auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(block_values_[i])]);
