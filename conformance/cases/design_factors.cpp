@@ -290,6 +290,18 @@ void add_distances(CaseList& out) {
     form.results = {{d.dtype, {d.rows * (d.rows - 1) / 2}, {}}};
     add_form(out, d.dtype, form);
   }
+  // No rows on one of the sides.
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{0, 4}, {3, 0}}) {
+    OpForm form;
+    form.op = "aten._cdist_forward.default";
+    form.operands = {{{ETB_DTYPE_FLOAT32, {2, rows, 5}, {}}, Values::kStatistical},
+                     {{ETB_DTYPE_FLOAT32, {2, columns, 5}, {}}, Values::kStatistical}};
+    form.args = {value_arg(0, "x1"), value_arg(1, "x2"), graph::float_arg(2, "p"),
+                 graph::none_arg("compute_mode")};
+    form.results = {{ETB_DTYPE_FLOAT32, {2, rows, columns}, {}}};
+    form.error_model = distance_model(2, 5);
+    add_form(out, ETB_DTYPE_FLOAT32, form);
+  }
 }
 
 struct Counts {

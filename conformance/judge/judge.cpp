@@ -96,8 +96,7 @@ Comparison judge_by_bound(const JudgeInput& c, const char* check, Bound bound_of
     }
     const double error = std::abs(c.found(i) - c.expected(i));
     if (!(error <= bound)) {
-      const bool is_subnormal =
-          std::abs(c.expected(i)) < smallest_normal(c.dtype) && c.expected(i) != 0;
+      const bool is_subnormal = std::abs(c.expected(i)) < smallest_normal(c.dtype) && c.expected(i) != 0;
       return c.wrong(i, is_subnormal ? "subnormal" : check, bound);
     }
     if (bound > 0) out.margin = std::max(out.margin, error / bound);

@@ -186,7 +186,7 @@ Compiled compile(Subject& subject, const graph::ImageBytes& image, const Compile
   args.options = options.aot.options.data();
   args.option_count = options.aot.options.size();
   args.progress = options.progress;
-  args.cancel = options.cancel;
+  args.cancel = options.cancel != nullptr ? options.cancel : &kNeverCancelled;
   etb_error error = ETB_ERROR_INIT;
   out.status = subject.table().aot->compile(subject.handle(), &args, &error);
   if (out.status != ETB_OK) out.error = error.text;

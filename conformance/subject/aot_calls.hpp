@@ -65,9 +65,13 @@ struct Payload {
   }
 };
 
+// The token of an application that does not cancel.
+inline constexpr etb_cancel_token kNeverCancelled = {ETB_INIT_SIZE(etb_cancel_token), 0, nullptr,
+                                                     [](void*) { return uint32_t{0}; }};
+
 struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> specs;
-  const etb_cancel_token* cancel = nullptr;
+  const etb_cancel_token* cancel = nullptr;  // NULL: one that says no
   const etb_progress* progress = nullptr;
   AotOptions aot = {};
   // Changes what the reader of constants returns; false: there is no such constant.

@@ -58,7 +58,7 @@ class Device {
   }
   // Kernels that suit the device.
   gpu::KernelFamily family() const {
-    return facts_.is_cpu   ? gpu::KernelFamily::kVectors
+    return facts_.is_cpu  ? gpu::KernelFamily::kVectors
            : has_groups() ? gpu::KernelFamily::kGroups
                           : gpu::KernelFamily::kRegisters;
   }

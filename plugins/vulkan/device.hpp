@@ -106,7 +106,7 @@ class Device : public std::enable_shared_from_this<Device> {
   }
   // Kernels that suit the device.
   gpu::KernelFamily family() const {
-    return facts_.has_tiles                    ? gpu::KernelFamily::kTiles
+    return facts_.has_tiles                 ? gpu::KernelFamily::kTiles
            : has_groups() && !facts_.is_cpu ? gpu::KernelFamily::kGroups
                                             : gpu::KernelFamily::kRegisters;
   }

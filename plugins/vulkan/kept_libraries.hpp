@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the libraries of drivers in the process. The loader closes them with an instance, but some leave functions behind
+// Keeps the libraries of drivers in the process. The loader closes them with an instance, but some register functions
 // that run when a thread ends, and some cannot be opened again (seen with NVIDIA's driver 580: a crash, and no driver after
 // some dozens of instances).
 #pragma once

@@ -174,9 +174,9 @@ std::span<const Kernel> product_kernels(KernelFamily family) {
   static constexpr Kernel kVectors[] = {Kernel::kVectorMatmul, Kernel::kVectorMatmulHalf,
                                         Kernel::kVectorMatmulRow, Kernel::kMatmulNarrow,
                                         Kernel::kMatmulNarrowEdge};
-  static constexpr Kernel kGroups[] = {
-      Kernel::kGroupMatmul,           Kernel::kGroupMatmulEdge,   Kernel::kGroupMatmulNarrow,
-      Kernel::kGroupMatmulNarrowEdge, Kernel::kGroupMatmulSlices, Kernel::kGroupMatmulSlicesEdge};
+  static constexpr Kernel kGroups[] = {Kernel::kGroupMatmul,       Kernel::kGroupMatmulEdge,
+                                       Kernel::kGroupMatmulNarrow, Kernel::kGroupMatmulNarrowEdge,
+                                       Kernel::kGroupMatmulSlices, Kernel::kGroupMatmulSlicesEdge};
   switch (family) {
     case KernelFamily::kRegisters:
       return kRegisters;

@@ -6,10 +6,10 @@ namespace etb::gpu {
 
 namespace {
 
-constexpr uint32_t kColumns = 32;                   // of a tile
-constexpr uint32_t kManyRows = 64, kFewRows = 16;   // of a tile, by kernel
-constexpr uint64_t kBusy = 128;                     // workgroups that keep a GPU busy
-constexpr uint32_t kStep = 16, kSlices = 4;         // parts of the depth, as in the kernel
+constexpr uint32_t kColumns = 32;                  // of a tile
+constexpr uint32_t kManyRows = 64, kFewRows = 16;  // of a tile, by kernel
+constexpr uint64_t kBusy = 128;                    // workgroups that keep a GPU busy
+constexpr uint32_t kStep = 16, kSlices = 4;        // parts of the depth, as in the kernel
 
 struct Tiling {
   Kernel kernel;
@@ -38,11 +38,11 @@ void dispatch_group_product(const NodeDispatch& context, const Product& product,
                             const ProductOperands& operands) {
   const bool is_whole = (product.columns | product.b_row | product.b_batch) % 4 == 0;
   const Tiling tiling =
-      is_whole ? tiling_of(product.rows, product.columns, product.depth, product.batch, Kernel::kGroupMatmul,
-                           Kernel::kGroupMatmulNarrow, Kernel::kGroupMatmulSlices)
-               : tiling_of(product.rows, product.columns, product.depth, product.batch,
-                           Kernel::kGroupMatmulEdge, Kernel::kGroupMatmulNarrowEdge,
-                           Kernel::kGroupMatmulSlicesEdge);
+      is_whole
+          ? tiling_of(product.rows, product.columns, product.depth, product.batch, Kernel::kGroupMatmul,
+                      Kernel::kGroupMatmulNarrow, Kernel::kGroupMatmulSlices)
+          : tiling_of(product.rows, product.columns, product.depth, product.batch, Kernel::kGroupMatmulEdge,
+                      Kernel::kGroupMatmulNarrowEdge, Kernel::kGroupMatmulSlicesEdge);
   Dispatch& dispatch = context.add_empty(tiling.kernel);
   bind_product(dispatch, product, operands);
   dispatch.turns = turns_of(product.depth, tiling);
@@ -54,9 +54,9 @@ void dispatch_group_convolution(const NodeDispatch& context) {
   const Shape &weight = context.input(1), &out = context.result();
   const auto groups = static_cast<uint32_t>(context.number(field::kGroups));
   const uint32_t channels = out.sizes[1] / groups, depth = weight.product(1, 4), pixels = out.product(2, 4);
-  const Tiling tiling = tiling_of(channels, pixels, depth, uint64_t{out.sizes[0]} * groups,
-                                  Kernel::kGroupConvolution, Kernel::kGroupConvolutionSlices,
-                                  Kernel::kGroupConvolutionSlices);
+  const Tiling tiling =
+      tiling_of(channels, pixels, depth, uint64_t{out.sizes[0]} * groups, Kernel::kGroupConvolution,
+                Kernel::kGroupConvolutionSlices, Kernel::kGroupConvolutionSlices);
   Dispatch& dispatch = context.add_empty(tiling.kernel);
   bind_convolution(context, dispatch, false);
   dispatch.turns = turns_of(depth, tiling);

@@ -51,10 +51,11 @@ class GpuPlugin {
   static constexpr Preserved kPreserveOps = {};
 
   static constexpr const char* kKernelChoices[] = {"auto", "registers", "groups"};
-  static constexpr OptionRow kOptions[] = {text_option(
-      "kernels", "auto", ETB_OBJECT_DELEGATE,
-      "auto: products and convolutions by the kernels that suit the device; registers: by those that every device has; groups: by those for GPUs.",
-      kKernelChoices)};
+  static constexpr OptionRow kOptions[] = {
+      text_option("kernels", "auto", ETB_OBJECT_DELEGATE,
+                  "auto: products and convolutions by the kernels that suit the device; registers: by those "
+                  "that every device has; groups: by those for GPUs.",
+                  kKernelChoices)};
 
   // A machine without a driver is no error: the log has the reason.
   Status enumerate(const DeviceSink& sink) const {
@@ -86,8 +87,7 @@ class GpuPlugin {
     ETB_ASSIGN(const std::vector<Facts> devices, find_devices());
     const Facts* chosen = nullptr;
     for (const Facts& facts : devices) {
-      const bool is_wanted =
-          uuid == nullptr || std::memcmp(uuid, facts.uuid.data(), facts.uuid.size()) == 0;
+      const bool is_wanted = uuid == nullptr || std::memcmp(uuid, facts.uuid.data(), facts.uuid.size()) == 0;
       if (is_wanted && chosen == nullptr) chosen = &facts;
     }
     if (chosen == nullptr) return make_error(Code::UNAVAILABLE, "device: no device of this uuid now");

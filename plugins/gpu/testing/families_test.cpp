@@ -32,9 +32,9 @@ TEST(KernelFamilies, ComputeTheSameProducts) {
                                              {40u, 30u, 49u},
                                              {1u, 128u, 100u},
                                              {9u, 20u, 23u},
-                                             {2u, 300u, 36u},       // slices of the depth
+                                             {2u, 300u, 36u},  // slices of the depth
                                              {3u, 81u, 35u},
-                                             {300u, 40u, 512u},     // tiles of 64 rows
+                                             {300u, 40u, 512u},  // tiles of 64 rows
                                              {260u, 9u, 515u},
                                              {5u, 7u, 4099u}}) {
     SCOPED_TRACE(std::to_string(rows) + " " + std::to_string(depth) + " " + std::to_string(columns));
@@ -61,14 +61,13 @@ struct Window {
 };
 
 TEST(KernelFamilies, ComputeTheSameConvolutions) {
-  const Window windows[] = {{3, 32, 1, 17, 3, 2, 1, 1},  // the first layer of many networks
-                            {8, 20, 1, 14, 1, 1, 0, 1},  // a product; its planes have no multiple of four
-                            {6, 4, 2, 9, 3, 1, 1, 1},     {5, 17, 1, 8, 2, 1, 0, 2},
-                            {16, 16, 16, 13, 3, 1, 1, 1}, {16, 16, 16, 13, 3, 2, 1, 1},
-                            {4, 4, 4, 20, 5, 1, 2, 1},    {4, 4, 4, 20, 3, 3, 2, 2},
-                            {2, 2, 2, 270, 3, 1, 1, 1},   {2, 2, 2, 523, 3, 2, 1, 1},  // wider than a strip
-                            {4, 70, 1, 11, 3, 1, 1, 1},
-                            {3, 70, 1, 64, 3, 1, 1, 1},   {10, 40, 2, 33, 3, 2, 1, 1}};
+  const Window windows[] = {
+      {3, 32, 1, 17, 3, 2, 1, 1},  // the first layer of many networks
+      {8, 20, 1, 14, 1, 1, 0, 1},  // a product; its planes have no multiple of four
+      {6, 4, 2, 9, 3, 1, 1, 1},     {5, 17, 1, 8, 2, 1, 0, 2},  {16, 16, 16, 13, 3, 1, 1, 1},
+      {16, 16, 16, 13, 3, 2, 1, 1}, {4, 4, 4, 20, 5, 1, 2, 1},  {4, 4, 4, 20, 3, 3, 2, 2},
+      {2, 2, 2, 270, 3, 1, 1, 1},   {2, 2, 2, 523, 3, 2, 1, 1},  // wider than a strip
+      {4, 70, 1, 11, 3, 1, 1, 1},   {3, 70, 1, 64, 3, 1, 1, 1}, {10, 40, 2, 33, 3, 2, 1, 1}};
   for (const Window& w : windows) {
     SCOPED_TRACE("window " + std::to_string(&w - windows));
     const uint32_t inputs = w.inputs / w.groups,
