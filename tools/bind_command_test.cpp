@@ -111,7 +111,7 @@ TEST(BindCommand, RefusesWhatItCannotRead) {
 
 TEST(BindCommand, AMissingFileIsAnError) {
   const CliRun run = cli({"bind", "/nonexistent/ops.yaml"});
-  EXPECT_NE(run.exit, 0);
+  EXPECT_EQ(run.exit, 3);
   EXPECT_THAT(run.err, HasSubstr("/nonexistent/ops.yaml"));
 }
 

@@ -151,7 +151,9 @@ Result<Binding> bind(const BoundOp& op, const ops::Schema& kernel, size_t number
 Result<std::string> write_bindings(const OpList& list, const std::string& source,
                                    const std::string& function) {
   ops::CustomOps custom;
-  for (const BoundOp& op : list.ops) ETB_TRY(custom.declare(op.schema));
+  for (const BoundOp& op : list.ops)
+    if (const Status declared = custom.declare(op.schema); !declared)
+      return make_error(Code::INVALID_DATA, source + ": " + declared.error().message);
   std::string code, rows;
   for (size_t i = 0; i < list.ops.size(); ++i) {
     const BoundOp& op = list.ops[i];

@@ -63,7 +63,7 @@ class Parser {
   }
 
   Result<OpList> take() {
-    if (list_.ops.empty()) return make_error(Code::INVALID_ARGUMENT, fmt::format("{}: no op", name_));
+    if (list_.ops.empty()) return make_error(Code::INVALID_DATA, fmt::format("{}: no op", name_));
     return std::move(list_);
   }
 
@@ -77,7 +77,7 @@ class Parser {
   }
 
   Status fail(const std::string& why) const {
-    return make_error(Code::INVALID_ARGUMENT, fmt::format("{}:{}: {}", name_, line_, why));
+    return make_error(Code::INVALID_DATA, fmt::format("{}:{}: {}", name_, line_, why));
   }
 
   std::string_view name_;
