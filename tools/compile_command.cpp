@@ -26,6 +26,7 @@
 #include "tools/compile/constant_methods.hpp"
 #include "tools/compile/delegation.hpp"
 #include "tools/compile/extensions.hpp"
+#include "tools/compile/memory_option.hpp"
 #include "tools/compile/plugin_progress.hpp"
 #include "tools/compile/program_summary.hpp"
 #include "tools/compile/record_options.hpp"
@@ -60,6 +61,7 @@ struct Options {
   ExtensionOptions extensions;
   DelegationOptions delegation;
   std::vector<std::string> layers;
+  std::vector<std::string> memories;  // NAME=SIZE
   bool ignores_missing_kernels = false;
   bool leaves_inputs = false, leaves_outputs = false;  // to the caller
   bool keeps_branches_apart = false;
@@ -204,6 +206,7 @@ struct Parts {
   std::vector<ir::Module> modules;
   CompilationRecord record;  // if one is requested
   DelegateData delegates;
+  std::vector<plan::Memory> memories;
 };
 
 Result<emit::Program> emit_program(const Options& options, Parts& parts) {
@@ -218,6 +221,7 @@ Result<emit::Program> emit_program(const Options& options, Parts& parts) {
   emit_options.plans_inputs = !options.leaves_inputs;
   emit_options.plans_outputs = !options.leaves_outputs;
   emit_options.keeps_branches_apart = options.keeps_branches_apart;
+  emit_options.memories = parts.memories;
   return emit::emit(parts.modules, emit_options);
 }
 
@@ -330,6 +334,7 @@ Status delegate(std::vector<ir::Module>& modules, const passes::PipelineOptions&
 Result<emit::Program> compile_methods(const std::vector<std::pair<std::string, std::string>>& methods,
                                       const std::string& output, Job& job, Session& session) {
   Parts parts;
+  ETB_ASSIGN(parts.memories, parse_memories(job.options.memories));
   if (job.options.record.weights) parts.record.store_weights();
   ETB_ASSIGN(const auto modules, list_modules(job.options.record));
   ETB_TRY(parts.record.add_modules(modules, job.extensions.custom_ops()));
@@ -400,7 +405,7 @@ Result<ExitCode> compile_program(const Options& options, const SessionLayers& la
     session.out << summary_json(*program, files, job).dump(2, ' ', true, Json::error_handler_t::replace)
                 << '\n';
   } else {
-    print_summary(*program, files, job.out);
+    print_summary(*program, files, options.delegation.prints_report, job.out);
     if (options.times) job.watch.print(job.out);
   }
   return job.delegation->finish(session.err);
@@ -410,6 +415,9 @@ Result<ExitCode> run(const Options& options, Session& session) {
   // A child process would have layers of its own, which end with it.
   if (!options.layers.empty() && options.delegation.backends.isolate)
     return make_error(Code::INVALID_ARGUMENT, "--layer and --isolate exclude each other");
+  if (options.delegation.prints_report && options.delegation.backends.names.empty() &&
+      options.memories.empty())
+    return make_error(Code::INVALID_ARGUMENT, "--report requires --backend or --memory");
   ETB_ASSIGN(const std::unique_ptr<SessionLayers> layers, SessionLayers::make(options.layers, session));
   const Result<ExitCode> code = compile_program(options, *layers, session);
   const ExitCode found = layers->finish(ExitCode::OK);  // also if the compilation failed
@@ -456,6 +464,8 @@ void register_compile(CLI::App& app, Session& session) {
                     "Plan no memory for outputs; the application passes its own");
   command->add_flag("--concurrent-branches", options->keeps_branches_apart,
                     "Plan memory that independent branches do not share, so that asynchronous runs overlap");
+  add_memory_option(*command, options->memories);
+  command->get_option("--concurrent-branches")->excludes("--memory");
   command->add_flag("--times", options->times, "Print the time of each step");
   command->add_flag("--json", options->json,
                     "Print a summary as one JSON object; other text goes to standard error");

@@ -87,6 +87,14 @@ void expect_pytorchs_numbers(const Example& example, const std::vector<std::stri
 
 TEST_P(CompiledExample, GivesPyTorchsNumbers) { expect_pytorchs_numbers(GetParam(), {}, dir_); }
 
+// The first memories are too small for all tensors.
+TEST_P(CompiledExample, GivesPyTorchsNumbersInSeveralMemories) {
+  std::string text;
+  expect_pytorchs_numbers(GetParam(), {"--memory", "sram=64,sdram=4K:64", "--memory", "dram=:16:7"}, dir_,
+                          &text);
+  EXPECT_THAT(text, HasSubstr("  memory 3, dram: "));
+}
+
 // The template plugin claims sums; the program calls it by its name.
 TEST_P(CompiledExample, GivesPyTorchsNumbersWithAPlugin) {
   std::string text;

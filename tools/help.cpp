@@ -25,6 +25,7 @@ constexpr Row kCommandGroups[] = {
     {"compile", "Make programs"},
     {"bundle", "Make programs"},
     {"select", "Make programs"},
+    {"bind", "Make programs"},
     {"graph", "Make programs"},
     {"list", "Find plugins"},
     {"explain", "Find plugins"},
@@ -57,7 +58,8 @@ constexpr Row kOptionGroups[] = {
     {"Test cases", "--bundle --testset --rtol --atol --case --expect --expect-from --list --extract"},
     {"Operators", "--custom-op --rules --decompose --allow-missing-kernels"},
     {"Limits",
-     "--timeout-ms --max-memory --max-instructions --deadline-ms --case-timeout-ms --check-timeout-ms "
+     "--timeout-ms --max-memory --memory --max-instructions --deadline-ms --case-timeout-ms "
+     "--check-timeout-ms "
      "--minimise-time --max-time"},
     {"Recording",
      "--profile-level --profile-filter --profile-ids --profile-memory --debug-buffer --debug-level "
@@ -109,6 +111,7 @@ constexpr Row kExamples[] = {
     {"size", "etbackend size model.pte --model model.pt2 --csv"},
     {"diff-program", "etbackend diff-program old.pte new.pte         # exit code 1 if they differ"},
     {"select", "etbackend select model.pte -o ops.yaml    # for etb_add_runtime(OPS ops.yaml)"},
+    {"bind", "etbackend bind my_ops.yaml -o my_ops.cpp      # then compile my_ops.cpp for run --kernels"},
     {"graph", "etbackend graph model.pt2 --after decompose"},
     {"graph", "etbackend graph region.etg"},
     {"graph", "etbackend graph model.pt2 --after decompose --html model.html"},

@@ -155,6 +155,10 @@ constexpr Command kCommands[] = {
      [](const std::string& file, const std::string&) -> Args {
        return {"select", file};
      }},
+    {"BindList", ".yaml",
+     [](const std::string& file, const std::string&) -> Args {
+       return {"bind", file};
+     }},
     {"SizeArchive", ".pt2",
      [](const std::string& file, const std::string&) -> Args {
        return {"size", file, "--json"};

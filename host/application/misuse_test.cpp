@@ -101,6 +101,16 @@ TEST_F(Misuse, OptionsAreChecked) {
   options = ETB_MODULE_OPTIONS_INIT;
   options.allocator = &half;
   EXPECT_EQ(open(options), ETB_INVALID_ARGUMENT);
+  const etb_alloc_service* const by_id[] = {nullptr, &half};
+  etb_memory_allocators memories = ETB_MEMORY_ALLOCATORS_INIT;
+  memories.count = 2;
+  options = ETB_MODULE_OPTIONS_INIT;
+  options.memory_allocators = &memories;
+  EXPECT_EQ(open(options), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.text, "options: memory_allocators.by_id: NULL with 2 elements");
+  memories.by_id = by_id;
+  EXPECT_EQ(open(options), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.text, "options: memory_allocators.by_id[1].allocate is NULL");
   EXPECT_EQ(other_, nullptr);
 }
 

@@ -13,6 +13,7 @@
 
 #include "api/format/etdump.hpp"
 #include "api/format/etdump_program.hpp"
+#include "api/testing/program_builder.hpp"
 #include "host/testing/scratch_dir.hpp"
 #include "host/testing/toy_application.hpp"
 
@@ -44,6 +45,59 @@ TEST(ModuleCpp, RunsAProgram) {
   EXPECT_THROW(outputs[0].to_int(), std::invalid_argument);
   const auto again = module.execute("forward", std::vector<etb::Value>{x, x});
   EXPECT_THAT(again[0].data<float>(), ElementsAre(2, 4, 6, 8, 10, 12));
+}
+
+// Inputs in memory 1, the sum in memory 2.
+AlignedBytes program_of_two_memories() {
+  format::ProgramSpec spec = format::add_program(4);
+  auto& sum = std::get<format::TensorSpec>(spec.methods[0].values[2]);
+  sum.memory_id = 2;
+  sum.memory_offset = 0;
+  spec.methods[0].arena_sizes = {0, 32, 16};
+  return AlignedBytes(format::build_program(spec));
+}
+
+TEST(ModuleCpp, PlannedMemoryComesFromTheAllocatorOfItsId) {
+  alignas(64) std::byte fast[32], slow[16];
+  etb::FixedMemory first({fast, sizeof fast}), second({slow, sizeof slow});
+  etb::ModuleOptions options;
+  options.memory_allocators = {first.service(), second.service()};
+  const AlignedBytes program = program_of_two_memories();
+  const etb::Value x({4}, {1.F, 2.F, 3.F, 4.F});
+  const auto in = [](std::span<const std::byte> memory, const void* data) {
+    return data >= memory.data() && data < memory.data() + memory.size();
+  };
+  for (int round = 0; round < 2; ++round) {  // the first module returns its memory
+    etb::Module module(span_of(program), options);
+    const auto outputs = module.forward(x, x);
+    EXPECT_THAT(outputs[0].data<float>(), ElementsAre(2, 4, 6, 8));
+    EXPECT_TRUE(in(slow, outputs[0].data<float>().data()));
+    float kept = 0;
+    std::memcpy(&kept, fast + 4, sizeof kept);
+    EXPECT_EQ(kept, 2);
+    etb::Module other(span_of(program), options);
+    EXPECT_THROW(other.forward(x, x), etb::Failure) << "the memory is lent already";
+  }
+  options.memory_allocators = {nullptr, second.service()};
+  etb::Module module(span_of(program), options);
+  EXPECT_FALSE(in(fast, module.forward(x, x)[0].data<float>().data()));
+}
+
+TEST(ModuleCpp, AFixedMemoryThatIsTooSmallIsAnErrorWithTheSizeThatIsNeeded) {
+  alignas(64) std::byte fast[31];
+  etb::FixedMemory first(fast);
+  etb::ModuleOptions options;
+  options.memory_allocators = {first.service()};
+  const AlignedBytes program = program_of_two_memories();
+  etb::Module module(span_of(program), options);
+  const etb::Value x({4}, {1.F, 2.F, 3.F, 4.F});
+  try {
+    module.forward(x, x);
+    FAIL() << "ran";
+  } catch (const etb::Failure& failure) {
+    EXPECT_EQ(failure.code(), ETB_OUT_OF_MEMORY);
+    EXPECT_THAT(failure.what(), HasSubstr("arena 0 of 32 bytes: its allocator has no memory"));
+  }
 }
 
 TEST(ModuleCpp, ThrowsTheWholeError) {

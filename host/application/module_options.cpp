@@ -11,6 +11,24 @@ namespace {
 
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 
+Status check_allocator(const etb_alloc_service& service, const std::string& name) {
+  ETB_TRY(ETB_ACCEPT(etb_alloc_service, &service, free));
+  ETB_TRY(check_pointer(reinterpret_cast<const void*>(service.allocate), (name + ".allocate").c_str()));
+  return check_pointer(reinterpret_cast<const void*>(service.free), (name + ".free").c_str());
+}
+
+Status read_allocators(const etb_memory_allocators& given, ModuleOptions& out) {
+  ETB_TRY(ETB_ACCEPT(etb_memory_allocators, &given, count));
+  ETB_TRY(check_array(given.by_id, given.count, "options: memory_allocators.by_id"));
+  for (uint64_t i = 0; i < given.count; ++i) {
+    const etb_alloc_service* const service = given.by_id[i];
+    if (service != nullptr)
+      ETB_TRY(check_allocator(*service, "options: memory_allocators.by_id[" + std::to_string(i) + "]"));
+    out.arena_allocators.push_back(service);
+  }
+  return {};
+}
+
 Status read_plain_fields(const etb_module_options& given, ModuleOptions& out) {
   if (given.load_mode > ETB_LOAD_MMAP_TRY_LOCK)
     return make_error(Code::INVALID_ARGUMENT,
@@ -25,13 +43,9 @@ Status read_plain_fields(const etb_module_options& given, ModuleOptions& out) {
   out.secure = (given.flags & ETB_MODULE_SECURE) != 0;
   out.async = (given.flags & ETB_MODULE_ASYNC) != 0;
   out.random_seed = given.random_seed;
-  if (given.allocator != nullptr) {
-    ETB_TRY(ETB_ACCEPT(etb_alloc_service, given.allocator, free));
-    ETB_TRY(check_pointer(reinterpret_cast<const void*>(given.allocator->allocate),
-                          "options: allocator.allocate"));
-    ETB_TRY(check_pointer(reinterpret_cast<const void*>(given.allocator->free), "options: allocator.free"));
-    out.allocator = given.allocator;
-  }
+  if (given.allocator != nullptr) ETB_TRY(check_allocator(*given.allocator, "options: allocator"));
+  out.allocator = given.allocator;
+  if (given.memory_allocators != nullptr) ETB_TRY(read_allocators(*given.memory_allocators, out));
   ETB_TRY(read_texts(given.data_paths, given.data_path_count, "options: data_paths", out.data_files));
   return read_texts(given.kernel_libraries, given.kernel_library_count, "options: kernel_libraries",
                     out.kernel_libraries);
@@ -140,8 +154,6 @@ Result<ModuleParts> read_module_options(const etb_module_options* given) {
     parts.tracer = std::make_unique<SinkTracer>(*options.trace);
     parts.options.tracer = parts.tracer.get();
   }
-  if (options.reserved_pointer != nullptr)
-    return make_error(Code::INVALID_ARGUMENT, "options: reserved_pointer is not NULL");
   if (options.recording != nullptr) {
     ETB_TRY(check_handle(options.recording, HandleKind::kRecording));
     if (options.trace != nullptr)

@@ -3,6 +3,7 @@
 #include "host/kernels/portable.hpp"
 #if defined(ETB_SELECTED_KERNELS)
 #include "host/kernels/selected_rows.hpp"
+#include "host/runtime/selected_dtypes.hpp"
 #endif
 
 namespace etb::host {
@@ -46,6 +47,14 @@ etb_status check_selected_dtypes(KernelContext& context, const char* signature,
     }
     ++index;
   }
+  return ETB_OK;
+}
+
+etb_status check_selected_call(KernelContext& context, const Kernel& kernel,
+                               EValue* const* arguments) noexcept {
+  for (const KernelRows* rows : kPortableKernels)
+    if (rows != nullptr && !rows->empty() && &kernel >= rows->data() && &kernel < rows->data() + rows->size())
+      return check_selected_dtypes(context, kernel.signature, arguments);
   return ETB_OK;
 }
 #endif

@@ -41,28 +41,29 @@ uint64_t default_max_bytes() {
 MemoryBudget::MemoryBudget(uint64_t max_bytes, const etb_alloc_service* allocator)
     : allocator_(allocator), max_bytes_(max_bytes != 0 ? max_bytes : default_max_bytes()) {}
 
-void* MemoryBudget::allocate(const char* what, uint64_t nbytes, uint64_t alignment) const noexcept {
-  if (allocator_ == nullptr) {
+void* MemoryBudget::allocate_from(const etb_alloc_service* allocator, const char* what, uint64_t nbytes,
+                                  uint64_t alignment) noexcept {
+  if (allocator == nullptr) {
     // calloc: fresh zero pages cost nothing until their first use. It aligns to 16 bytes, so the caller aligns.
     if (nbytes > SIZE_MAX - alignment) return nullptr;
     return std::calloc(1, static_cast<size_t>(nbytes + alignment));
   }
   if (nbytes > SIZE_MAX) return nullptr;
-  void* const memory = allocator_->allocate(allocator_->ctx, std::max<uint64_t>(nbytes, 1), alignment, what);
+  void* const memory = allocator->allocate(allocator->ctx, std::max<uint64_t>(nbytes, 1), alignment, what);
   if (memory == nullptr) return nullptr;
   if (reinterpret_cast<uintptr_t>(memory) % alignment != 0) {  // the application broke the service's contract
-    allocator_->free(allocator_->ctx, memory);
+    allocator->free(allocator->ctx, memory);
     return nullptr;
   }
   std::memset(memory, 0, static_cast<size_t>(nbytes));
   return memory;
 }
 
-void MemoryBudget::free(void* memory) const noexcept {
-  if (allocator_ == nullptr)
+void MemoryBudget::free_to(const etb_alloc_service* allocator, void* memory) noexcept {
+  if (allocator == nullptr)
     std::free(memory);
   else
-    allocator_->free(allocator_->ctx, memory);
+    allocator->free(allocator->ctx, memory);
 }
 
 Status MemoryBudget::take(const char* what, uint64_t nbytes) {
@@ -78,14 +79,18 @@ Status MemoryBudget::take(const char* what, uint64_t nbytes) {
           "is trusted");
 }
 
-Result<ZeroedBuffer> ZeroedBuffer::make(MemoryBudget& budget, const char* what, uint64_t nbytes) {
+Result<ZeroedBuffer> ZeroedBuffer::make(MemoryBudget& budget, const char* what, uint64_t nbytes,
+                                        const etb_alloc_service* allocator) {
   ETB_TRY(budget.take(what, nbytes));
   ZeroedBuffer buffer;
-  buffer.memory_ = budget.allocate(what, nbytes, kBoundary);
+  buffer.allocator_ = allocator;
+  buffer.memory_ = MemoryBudget::allocate_from(allocator, what, nbytes, kBoundary);
   if (buffer.memory_ == nullptr) {
     budget.give_back(nbytes);
-    return make_error(Code::OUT_OF_MEMORY, std::string(what) + " of " + std::to_string(nbytes) +
-                                               " bytes: the system has no memory left");
+    return make_error(Code::OUT_OF_MEMORY,
+                      std::string(what) + " of " + std::to_string(nbytes) +
+                          (allocator == nullptr ? " bytes: the system has no memory left"
+                                                : " bytes: its allocator has no memory"));
   }
   const auto address = reinterpret_cast<uintptr_t>(buffer.memory_);
   const size_t lead = (kBoundary - address % kBoundary) % kBoundary;
@@ -94,7 +99,8 @@ Result<ZeroedBuffer> ZeroedBuffer::make(MemoryBudget& budget, const char* what, 
   return buffer;
 }
 
-Status Arenas::make(MemoryBudget& budget, std::span<const uint64_t> sizes) {
+Status Arenas::make(MemoryBudget& budget, std::span<const uint64_t> sizes,
+                    std::span<const etb_alloc_service* const> allocators) {
   // Adds up all arenas first, so that a plan beyond the limit allocates nothing.
   uint64_t total = 0;
   for (const uint64_t size : sizes) {
@@ -104,8 +110,10 @@ Status Arenas::make(MemoryBudget& budget, std::span<const uint64_t> sizes) {
   ETB_TRY(budget.take("a memory plan", total));
   budget.give_back(total);
   for (size_t i = 0; i < sizes.size(); ++i) {
-    ETB_ASSIGN(ZeroedBuffer buffer,
-               ZeroedBuffer::make(budget, ("arena " + std::to_string(i)).c_str(), sizes[i] + kArenaPadding));
+    const etb_alloc_service* const own = i < allocators.size() ? allocators[i] : nullptr;
+    ETB_ASSIGN(ZeroedBuffer buffer, ZeroedBuffer::make(budget, ("arena " + std::to_string(i)).c_str(),
+                                                       sizes[i] + (own == nullptr ? kArenaPadding : 0),
+                                                       own == nullptr ? budget.allocator() : own));
     spans.push_back(buffer.bytes());
     buffers.push_back(std::move(buffer));
   }

@@ -26,8 +26,15 @@ class MemoryBudget {
   uint64_t max_bytes() const noexcept { return max_bytes_; }
 
   // Zeroed memory, or NULL. `what` is its purpose. The memory is not counted.
-  void* allocate(const char* what, uint64_t nbytes, uint64_t alignment) const noexcept;
-  void free(void* memory) const noexcept;
+  void* allocate(const char* what, uint64_t nbytes, uint64_t alignment) const noexcept {
+    return allocate_from(allocator_, what, nbytes, alignment);
+  }
+  void free(void* memory) const noexcept { free_to(allocator_, memory); }
+  // The same with another allocator; NULL: the C library's.
+  static void* allocate_from(const etb_alloc_service* allocator, const char* what, uint64_t nbytes,
+                             uint64_t alignment) noexcept;
+  static void free_to(const etb_alloc_service* allocator, void* memory) noexcept;
+  const etb_alloc_service* allocator() const noexcept { return allocator_; }
 
  private:
   const etb_alloc_service* allocator_;
@@ -39,7 +46,11 @@ class MemoryBudget {
 class ZeroedBuffer {
  public:
   // `what` names the memory in error messages: "arena 0".
-  [[nodiscard]] static Result<ZeroedBuffer> make(MemoryBudget& budget, const char* what, uint64_t nbytes);
+  [[nodiscard]] static Result<ZeroedBuffer> make(MemoryBudget& budget, const char* what, uint64_t nbytes) {
+    return make(budget, what, nbytes, budget.allocator());
+  }
+  [[nodiscard]] static Result<ZeroedBuffer> make(MemoryBudget& budget, const char* what, uint64_t nbytes,
+                                                 const etb_alloc_service* allocator);
   ZeroedBuffer() noexcept = default;
   ZeroedBuffer(ZeroedBuffer&& other) noexcept { swap(other); }
   ZeroedBuffer& operator=(ZeroedBuffer&& other) noexcept {
@@ -48,7 +59,7 @@ class ZeroedBuffer {
   }
   ~ZeroedBuffer() {
     if (budget_ == nullptr) return;
-    budget_->free(memory_);
+    MemoryBudget::free_to(allocator_, memory_);
     budget_->give_back(bytes_.size());
   }
   std::span<std::byte> bytes() const noexcept { return bytes_; }
@@ -56,11 +67,13 @@ class ZeroedBuffer {
  private:
   void swap(ZeroedBuffer& other) noexcept {
     std::swap(budget_, other.budget_);
+    std::swap(allocator_, other.allocator_);
     std::swap(memory_, other.memory_);
     std::swap(bytes_, other.bytes_);
   }
 
   MemoryBudget* budget_ = nullptr;
+  const etb_alloc_service* allocator_ = nullptr;
   void* memory_ = nullptr;
   std::span<std::byte> bytes_;
 };
@@ -69,8 +82,9 @@ struct Arenas {
   std::vector<ZeroedBuffer> buffers;
   std::vector<std::span<std::byte>> spans;
 
-  // Makes arena i at least `sizes[i]` bytes long.
-  [[nodiscard]] Status make(MemoryBudget& budget, std::span<const uint64_t> sizes);
+  // Makes arena i at least `sizes[i]` bytes long. An arena with an allocator of its own, allocators[i], has that size.
+  [[nodiscard]] Status make(MemoryBudget& budget, std::span<const uint64_t> sizes,
+                            std::span<const etb_alloc_service* const> allocators);
 };
 
 }  // namespace etb::host

@@ -186,7 +186,8 @@ struct Module::State {
     auto made = std::make_unique<LoadedMethod>(budget, options.limits.max_scratch_bytes);
     Arenas& arenas = options.shares_arenas ? shared_arenas : made->own_arenas();
     ETB_TRY(check_arena_count(meta));
-    if (arenas.spans.empty()) ETB_TRY(in_method(name, arenas.make(budget, arena_sizes(meta))));
+    if (arenas.spans.empty())
+      ETB_TRY(in_method(name, arenas.make(budget, arena_sizes(meta), options.arena_allocators)));
     ETB_TRY(made->load(program(), meta, arenas.spans, method_options()));
     if (options.brings_outputs) ETB_TRY(made->allocate_outputs());
     made->keep_on_devices();

@@ -54,6 +54,9 @@ struct ModuleOptions {
   bool brings_outputs = true;
   // Memory of arenas, state, scratch and outputs. NULL: the C library's.
   const etb_alloc_service* allocator = nullptr;
+  // arena_allocators[i] allocates arena i, memory id i + 1 of the program, with exactly its bytes. NULL or not there:
+  // `allocator`.
+  std::vector<const etb_alloc_service*> arena_allocators = {};
   LoadLimits limits = {};  // rejects programs that ask for more: a file is not trusted
   uint64_t random_seed = 0;
 };

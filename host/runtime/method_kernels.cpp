@@ -7,8 +7,9 @@
 #include "etb/cpp/fail.hpp"
 #include "host/runtime/method_state.hpp"
 
-// Ends the error for missing kernels in a run time that etb_add_runtime() made.
+// Checks and texts of a run time that etb_add_runtime() made.
 #if defined(ETB_SELECTED_KERNELS)
+#include "host/runtime/selected_dtypes.hpp"
 #define ETB_KERNEL_HINT "; etbackend select MODEL -o ops.yaml adds them to the list of etb_add_runtime"
 #else
 #define ETB_KERNEL_HINT ""
@@ -67,6 +68,21 @@ const Kernel* find_kernel(const MethodState& state, uint32_t op_index, const Ins
   return registry->find(op.name, op.overload, instruction.arguments, instruction.argument_count);
 }
 
+#if defined(ETB_SELECTED_KERNELS)
+// Also in branches that may never run: a program is refused by its text, not by its inputs.
+etb_status check_selected_calls(const MethodState& state, etb_error* error) noexcept {
+  KernelContext context({}, nullptr, error);
+  for (const Instruction& instruction : state.instructions) {
+    if (instruction.kind != InstructionKind::kKernel) continue;
+    context.begin_kernel(instruction.kernel->name);
+    ETB_CHECK(check_selected_call(context, *instruction.kernel, instruction.arguments));
+  }
+  return ETB_OK;
+}
+#else
+etb_status check_selected_calls(const MethodState&, etb_error*) noexcept { return ETB_OK; }
+#endif
+
 }  // namespace
 
 etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, etb_error* error) noexcept {
@@ -83,9 +99,9 @@ etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, e
                              {missing + used, sizeof(missing) - used});
     }
   }
-  if (missing_count == 0) return ETB_OK;
-  return fail(error, ETB_OPERATOR_MISSING, "no kernel for %u of %u operators: %s" ETB_KERNEL_HINT, missing_count,
-              state.view().operator_count(), missing);
+  if (missing_count == 0) return check_selected_calls(state, error);
+  return fail(error, ETB_OPERATOR_MISSING, "no kernel for %u of %u operators: %s" ETB_KERNEL_HINT,
+              missing_count, state.view().operator_count(), missing);
 }
 
 void mark_changing_arguments(MethodState& state, std::span<uint8_t> changes) noexcept {

@@ -41,6 +41,7 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
   if (data.is_external)
     for (const NamedBytes& item : options.named_data) data.external.reserve(item.key);
   data.delegates = options.delegates;
+  data.memories = options.memories;
   ETB_ASSIGN(data.shared_state, SharedState::find(methods));
   for (ir::Module& module : methods) {
     MethodEmitter emitter(module, data, options.has_kernel);
@@ -50,7 +51,7 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
     program.methods.push_back({module.name, emitter.memory_plan().arena_nbytes,
                                emitter.memory_plan().lower_bound_nbytes, emitter.least_arena_nbytes(),
                                method->instructions.size(), emitter.delegate_calls(), emitter.debug_handles(),
-                               emitter.own_kernels()});
+                               emitter.own_kernels(), emitter.memories()});
     program.parts.methods.push_back(*std::move(method));
   }
   for (const ir::Module& module : methods) add_training_methods(module, program.parts.methods);

@@ -19,6 +19,7 @@ struct MethodReport {
   std::vector<MethodEmitter::DelegateCall> delegate_calls;
   std::vector<uint32_t> debug_handles;  // by instruction; 0 for those added by the emitter
   std::set<std::string> own_kernels;    // kernels of custom ops, which the application must provide
+  MemoryReport memories = {};           // empty without EmitOptions::memories
 };
 
 // Holds views of constants, payloads and named data. Write it while they live.
@@ -55,6 +56,8 @@ struct EmitOptions {
   bool plans_outputs = true;
   // Independent branches with delegates share no memory, so that asynchronous runs do not wait for each other.
   bool keeps_branches_apart = false;
+  // Arena i + 1 of a method is in memories[i]. A method that needs more is an error with its peak. Empty: one arena.
+  std::vector<plan::Memory> memories = {};
 };
 
 // Emits one method per module, under the module's name.

@@ -264,5 +264,56 @@ TEST(Emit, AFileAppearsWholeOrNotAtAll) {
   std::filesystem::remove_all(folder);
 }
 
+Result<Program> emit_in_memories(const char* archive, std::vector<plan::Memory> memories) {
+  auto module = pt2::import_archive(testing::archive_path(archive));
+  EXPECT_TRUE(module);
+  EXPECT_TRUE(passes::to_edge(*module));
+  EXPECT_TRUE(passes::to_portable(*module));
+  EmitOptions options;
+  options.memories = std::move(memories);
+  return emit({&*module, 1}, options);
+}
+
+TEST(EmitMemories, ATensorThatHasNoRoomGoesToTheNextMemory) {
+  const auto program = emit_in_memories("lenet", {{"sram", 8192}, {"dram", plan::kUnlimited, 64, 10}});
+  ASSERT_TRUE(program) << program.error().message;
+  const MethodReport& report = program->methods[0];
+  ASSERT_EQ(report.memories.spills.size(), 1u);
+  EXPECT_EQ(report.memories.spills[0].tensor, "'relu' [1, 6, 14, 14] of 4704 bytes");
+  EXPECT_EQ(report.memories.spills[0].memory, "dram");
+  EXPECT_EQ(report.memories.spills[0].accesses, 2u);
+  EXPECT_LE(report.memories.uses[0].arena_nbytes, 8192u);
+  EXPECT_EQ(report.memories.uses[1].arena_nbytes, 4736u);  // a multiple of 64
+  const auto file = bytes_of(*program);
+  format::ProgramView view;
+  etb_error error = ETB_ERROR_INIT;
+  ASSERT_EQ(format::read_program(file, &view, &error), ETB_OK) << error.text;
+  ASSERT_EQ(view.method(0).arena_sizes().size(), 3u);
+  EXPECT_EQ(view.method(0).arena_sizes()[2], 4736);
+  EXPECT_EQ(report.arena_nbytes, static_cast<uint64_t>(view.method(0).arena_sizes()[1]) + 4736u);
+}
+
+TEST(EmitMemories, TheBoundIsNeverAboveThePlan) {
+  const auto program = emit_in_memories("counter", {{"sram", 32}, {"dram", 4096}});
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_GT(program->methods[0].memories.uses[1].arena_nbytes, 0u);
+  EXPECT_GE(program->methods[0].arena_nbytes, program->methods[0].arena_lower_bound_nbytes);
+}
+
+TEST(EmitMemories, APlanThatDoesNotFitIsRefusedWithItsPeak) {
+  const auto program = emit_in_memories("lenet", {{"sram", 5000}, {"dram", 4096}});
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code, Code::OUT_OF_MEMORY);
+  EXPECT_THAT(
+      program.error().message,
+      HasSubstr("method 'forward': its tensors do not fit into the memories; the memories have 9096 bytes in "
+                "all, the peak is 9408 bytes at instruction 1 (aten.relu.default, archive_models.py:"));
+  EXPECT_THAT(program.error().message, HasSubstr("\n  'conv2d' [1, 6, 14, 14] of 4704 bytes"));
+  const auto small = emit_in_memories("lenet", {{"sram", 4096}, {"dram", 4096}});
+  ASSERT_FALSE(small);
+  EXPECT_THAT(small.error().message,
+              HasSubstr("tensor 'conv2d' [1, 6, 14, 14] of 4704 bytes is larger than every memory"));
+}
+
 }  // namespace
 }  // namespace etb::emit

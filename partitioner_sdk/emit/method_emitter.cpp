@@ -11,8 +11,7 @@ namespace etb::emit {
 
 namespace {
 
-constexpr uint64_t kArenaAlignment = 16;
-constexpr uint32_t kArena = 1, kSharedArena = 2;
+constexpr uint32_t kArena = 1;
 // Instruction kinds of the file.
 constexpr uint8_t kKernelCall = 1, kDelegateCall = 2;
 
@@ -96,6 +95,7 @@ MethodEmitter::ValueIndex MethodEmitter::add_tensor(const ir::TensorSpec& spec, 
   if (const auto order = ir::find_dim_order(module_.symbols, spec)) out.dim_order = *order;
   out.memory_id = kArena;
   const ValueIndex index = add_value(std::move(out));
+  if (!data_.memories.empty()) tensor_names_[index] = who;
   const auto step = static_cast<uint32_t>(method_.instructions.size());
   block_of_[index] = blocks_.size();
   blocks_.push_back({nbytes, step, step});
@@ -189,7 +189,7 @@ void MethodEmitter::make_state(ValueIndex index, const ir::Input& input) {
   tensor.name = input.target;
   if (!data_.shared_state.has(input.target)) return;
   has_shared_state_ = true;
-  tensor.memory_id = kSharedArena;
+  tensor.memory_id = data_.shared_arena_id();
   tensor.memory_offset = data_.shared_state.offset(input.target);
   drop_block(index);
 }
@@ -419,6 +419,11 @@ Status MethodEmitter::place_tensors() {
   for (const auto& [value, block] : block_of_) {
     const auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(value)]);
     if (tensor.data_index != 0) blocks_[block].last = static_cast<uint32_t>(method_.instructions.size());
+  }
+  if (!data_.memories.empty()) {
+    ETB_TRY(place_in_memories());
+    least_arena_nbytes_ = plan_.arena_nbytes;
+    return {};
   }
   plan_ = plan::make_plan(blocks_, kArenaAlignment);
   least_arena_nbytes_ = plan_.arena_nbytes;

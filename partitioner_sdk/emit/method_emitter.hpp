@@ -17,6 +17,7 @@
 #include "partitioner_sdk/emit/in_place.hpp"
 #include "partitioner_sdk/emit/shared_state.hpp"
 #include "partitioner_sdk/ir/module.hpp"
+#include "partitioner_sdk/memory_plan/memories.hpp"
 #include "partitioner_sdk/memory_plan/memory_plan.hpp"
 
 namespace etb::emit {
@@ -40,6 +41,8 @@ struct Delegate {
   std::vector<uint32_t> debug_handles = {};  // of all nodes of the region
 };
 
+constexpr uint64_t kArenaAlignment = 16;
+
 // Data shared by the methods of a program.
 struct ProgramData {
   DataSegment constants;
@@ -49,7 +52,27 @@ struct ProgramData {
   bool is_external = false;  // constants go to the external file
   bool plans_inputs = true, plans_outputs = true;
   bool keeps_branches_apart = false;
+  std::span<const plan::Memory> memories = {};  // empty: one arena without a limit
   std::span<const Delegate> delegates = {};
+
+  // The arena after those of planned tensors.
+  uint32_t shared_arena_id() const {
+    return memories.empty() ? 2 : static_cast<uint32_t>(memories.size()) + 1;
+  }
+};
+
+// Arenas of a method by memory, and the tensors outside of the cheapest one.
+struct MemoryReport {
+  struct Spill {
+    std::string tensor;  // "'relu_1' [1, 8] of 32 bytes"
+    std::string memory;
+    uint64_t nbytes = 0;
+    uint32_t accesses = 0;  // instructions that read or write it
+  };
+  std::vector<plan::Memory> memories;
+  std::vector<plan::MemoryUse> uses;  // by memory
+  std::vector<Spill> spills;          // most accessed bytes first
+  uint64_t shared_state_nbytes = 0;   // in an arena of its own, after the others
 };
 
 class MethodEmitter {
@@ -63,6 +86,8 @@ class MethodEmitter {
   const plan::Plan& memory_plan() const { return plan_; }
   // Size of the arena without ProgramData::keeps_branches_apart.
   uint64_t least_arena_nbytes() const { return least_arena_nbytes_; }
+  // Empty without ProgramData::memories.
+  const MemoryReport& memories() const { return memories_; }
   // The delegates that the method calls, in the order of its table. The caller sets the location of their
   // payloads.
   struct DelegateCall {
@@ -136,6 +161,14 @@ class MethodEmitter {
   void add_instruction(uint8_t kind, int32_t a, int32_t b, std::vector<ValueIndex> args);
   void leave_to_caller(const std::vector<ValueIndex>& values);
   Status place_tensors();
+  // place_memories.cpp
+  Status place_in_memories();
+  std::vector<uint32_t> count_accesses() const;
+  std::string block_text(uint32_t block) const;
+  std::string step_text(uint32_t step) const;
+  tl::unexpected<Error> too_large(const plan::Placement& placement,
+                                  std::span<const plan::Memory> memories) const;
+  void report_memories(const plan::Placement& placement, const std::vector<uint32_t>& accesses);
 
   ir::Module& module_;
   ProgramData& data_;
@@ -145,6 +178,7 @@ class MethodEmitter {
   format::MethodSpec method_;
   plan::Plan plan_;
   uint64_t least_arena_nbytes_ = 0;
+  MemoryReport memories_;
   std::string faults_;
   bool has_shared_state_ = false;
   std::set<const ir::Node*> in_place_;
@@ -155,6 +189,7 @@ class MethodEmitter {
   std::vector<plan::Block> blocks_;
   std::vector<ValueIndex> block_values_;
   std::map<ValueIndex, size_t> block_of_;
+  std::map<ValueIndex, std::string> tensor_names_;
   // By value with aliases (results of branches): values that it keeps alive.
   std::map<ValueIndex, std::vector<ValueIndex>> stands_for_;
   std::map<std::pair<std::string, std::string>, int32_t> operators_;

@@ -10,7 +10,7 @@
 #
 # adds a static library with the core (Program, Method, StaticDelegates) and the kernels of these operators. Add them to a
 # KernelRegistry with add_portable_kernels(). DTYPES float32 int8 ... replaces the dtypes of OPS or MODELS: other tensors are
-# errors when a kernel is called, and their conversions, and loops in double precision, are left out. DTYPES ALL keeps all.
+# errors when a method is loaded, and their conversions, and loops in double precision, are left out. DTYPES ALL keeps all.
 #
 # The library has one variant of each loop, for the processor that the compiler's flags name. No exceptions, RTTI or heap.
 include_guard(GLOBAL)

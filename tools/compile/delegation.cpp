@@ -141,10 +141,10 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
                 "End with exit status 1 if a plugin of -b gets no node; the program is written nevertheless")
       ->needs(backend);
   // Without a plugin there is nothing to report, and a file that a script expects would be missing.
-  command
-      .add_flag("--report", options.prints_report,
-                "Print the regions, and why each other node was not delegated")
-      ->needs(backend);
+  command.add_flag(
+      "--report", options.prints_report,
+      "Print the regions and why each other node was not delegated; with --memory the tensors outside of "
+      "the cheapest memory");
   command.add_option("--report-json", options.report_json, "Write the report as JSON")
       ->type_name("FILE")
       ->needs(backend);

@@ -32,6 +32,55 @@ std::string memory_note(const emit::MethodReport& method) {
   return fmt::format(" (no plan needs less than {})", nbytes_text(method.arena_lower_bound_nbytes));
 }
 
+bool is_limited(const plan::Memory& memory) { return memory.nbytes != plan::kUnlimited; }
+
+void print_memories(const emit::MemoryReport& report, bool lists_spills, std::ostream& out) {
+  uint64_t accessed = 0;
+  for (const plan::MemoryUse& use : report.uses) accessed += use.accessed_nbytes;
+  for (size_t i = 0; i < report.memories.size(); ++i) {
+    const plan::Memory& memory = report.memories[i];
+    const plan::MemoryUse& use = report.uses[i];
+    out << fmt::format(
+        "  memory {}, {}: {}{}, {:.0f} % of the accessed bytes\n", i + 1, format::made_printable(memory.name),
+        nbytes_text(use.arena_nbytes),
+        is_limited(memory) ? " of " + nbytes_text(memory.nbytes) : std::string(),
+        accessed == 0 ? 0.0
+                      : 100.0 * static_cast<double>(use.accessed_nbytes) / static_cast<double>(accessed));
+  }
+  if (report.shared_state_nbytes != 0)
+    out << fmt::format("  memory {}: {} of state that methods share\n", report.memories.size() + 1,
+                       nbytes_text(report.shared_state_nbytes));
+  if (!report.spills.empty())
+    out << fmt::format("  {} outside of the cheapest memory{}\n", count_of(report.spills.size(), "tensor"),
+                       lists_spills ? ":" : " (--report lists them)");
+  if (!lists_spills) return;
+  for (const emit::MemoryReport::Spill& spill : report.spills)
+    out << fmt::format("    {} in {}, {}\n", format::made_printable(spill.tensor),
+                       format::made_printable(spill.memory), count_of(spill.accesses, "access"));
+}
+
+Json memories_json(const emit::MemoryReport& report) {
+  Json memories = Json::array(), spills = Json::array();
+  for (size_t i = 0; i < report.memories.size(); ++i) {
+    const plan::Memory& memory = report.memories[i];
+    memories.push_back({{"id", i + 1},
+                        {"name", memory.name},
+                        {"nbytes", is_limited(memory) ? Json(memory.nbytes) : Json(nullptr)},
+                        {"alignment", memory.alignment},
+                        {"cost", memory.cost},
+                        {"arena_nbytes", report.uses[i].arena_nbytes},
+                        {"accessed_nbytes", report.uses[i].accessed_nbytes}});
+  }
+  for (const emit::MemoryReport::Spill& spill : report.spills)
+    spills.push_back({{"tensor", spill.tensor},
+                      {"memory", spill.memory},
+                      {"nbytes", spill.nbytes},
+                      {"accesses", spill.accesses}});
+  return {{"memories", std::move(memories)},
+          {"spills", std::move(spills)},
+          {"shared_state_nbytes", report.shared_state_nbytes}};
+}
+
 }  // namespace
 
 // A device or pipe has no size.
@@ -41,7 +90,8 @@ std::optional<uint64_t> nbytes_of(const std::string& path) {
   return failed ? std::nullopt : std::optional<uint64_t>(nbytes);
 }
 
-void print_summary(const emit::Program& program, const WrittenFiles& files, std::ostream& out) {
+void print_summary(const emit::Program& program, const WrittenFiles& files, bool lists_spills,
+                   std::ostream& out) {
   for (const emit::MethodReport& method : program.methods) {
     const std::string name = format::made_printable(method.name);
     for (const std::string& kernel : method.own_kernels)
@@ -51,6 +101,7 @@ void print_summary(const emit::Program& program, const WrittenFiles& files, std:
                        count_of(method.instruction_count, "instruction"),
                        count_of(method.delegate_calls.size(), "delegate call"),
                        nbytes_text(method.arena_nbytes), memory_note(method));
+    print_memories(method.memories, lists_spills, out);
   }
   if (files.program == kStandardFile)
     out << "wrote the program to standard output\n";
@@ -62,7 +113,7 @@ void print_summary(const emit::Program& program, const WrittenFiles& files, std:
 
 Json compilation_json(const emit::Program& program, const WrittenFiles& files) {
   Json methods = Json::array();
-  for (const emit::MethodReport& method : program.methods)
+  for (const emit::MethodReport& method : program.methods) {
     methods.push_back({{"name", method.name},
                        {"instructions", method.instruction_count},
                        {"delegate_calls", method.delegate_calls.size()},
@@ -70,6 +121,8 @@ Json compilation_json(const emit::Program& program, const WrittenFiles& files) {
                        {"arena_lower_bound_nbytes", method.arena_lower_bound_nbytes},
                        {"least_arena_nbytes", method.least_arena_nbytes},
                        {"own_kernels", method.own_kernels}});
+    if (!method.memories.memories.empty()) methods.back()["memory"] = memories_json(method.memories);
+  }
   Json report{{"program", written_file(files.program)}, {"methods", std::move(methods)}};
   if (!files.external_data.empty()) report["external_data"] = written_file(files.external_data);
   if (!files.record.empty()) report["etrecord"] = written_file(files.record);

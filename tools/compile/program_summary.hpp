@@ -21,8 +21,10 @@ struct WrittenFiles {
 // Size of a file, if it can be read.
 std::optional<uint64_t> nbytes_of(const std::string& path);
 
-// Prints a line for each method and each file.
-void print_summary(const emit::Program& program, const WrittenFiles& files, std::ostream& out);
+// Prints a line for each method, each memory of --memory, and each file; with lists_spills each tensor outside of the
+// cheapest memory.
+void print_summary(const emit::Program& program, const WrittenFiles& files, bool lists_spills,
+                   std::ostream& out);
 
 // The same as JSON: methods and files.
 nlohmann::ordered_json compilation_json(const emit::Program& program, const WrittenFiles& files);

@@ -154,8 +154,25 @@ typedef struct etb_trace_sink {
   const etb_event_sink* delegate_events;
 } etb_trace_sink;
 
+// Allocators of planned memory. A program has planned memory of ids 1, 2, ...: one id, or those of
+// `etbackend compile --memory`.
+typedef struct etb_memory_allocators {
+  uint32_t struct_size;
+  uint32_t flags;  // must be zero
+
+  // count allocators; by_id[i] allocates the memory with id i + 1 in one piece, exactly as large as planned. NULL: the
+  // allocator of the module. Allocated memory is aligned to 64 bytes, and freed with the method.
+  const etb_alloc_service* const* by_id;
+  uint64_t count;
+} etb_memory_allocators;
+
+// Initialiser of an etb_memory_allocators.
+#define ETB_MEMORY_ALLOCATORS_INIT \
+  { ETB_INIT_SIZE(etb_memory_allocators), 0, 0, 0 }
+
 // Options of etb_module_open. The struct is borrowed-for-call, and so is all that it points to, except
-// `allocator`, `trace`, `recording` and the registry's content, which live as long as the module.
+// `allocator`, those of `memory_allocators`, `trace`, `recording` and the registry's content, which live as long as the
+// module.
 typedef struct etb_module_options {
   uint32_t struct_size;
   uint32_t flags;                 // ETB_MODULE_*
@@ -181,7 +198,7 @@ typedef struct etb_module_options {
   // Records loading and runs; it lives as long as the module and serves no other one. NULL: nothing is recorded. Not
   // with `trace`.
   etb_recording* recording;
-  const void* reserved_pointer;  // must be NULL
+  const etb_memory_allocators* memory_allocators;  // they live as long as the module; NULL: `allocator`
 
   // Most bytes that the delegates of one device may hold, as their plugins state them: those of all modules of the registry.
   // Loading a method that needs more fails, and the error has the bytes of each delegate. 0: no limit.

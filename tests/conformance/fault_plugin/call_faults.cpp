@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 202 to 249 and 293: functions that hosts seldom call, and promises over time.
+// Faults 202 to 249, 293, 533 and 534: functions that hosts seldom call, and promises over time.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -164,6 +164,15 @@ void break_facts(etb_delegate_table& table) {
 bool is_cancelled_for_ever = false;
 
 void break_estimates(etb_aot_table& table) {
+  if (has_fault(534))
+    table.estimate = [](etb_plugin* plugin, const etb_partition_args* args, etb_estimate* out,
+                        etb_error* error) {
+      static double counted = 0;  // cycles of all estimates so far
+      const etb_status status = unbroken.aot.estimate(plugin, args, out, error);
+      counted += out->latency_ns;
+      out->latency_ns = counted;
+      return status;
+    };
   if (has_fault(229) || has_fault(230))
     table.estimate = [](etb_plugin* plugin, const etb_partition_args* args, etb_estimate* out,
                         etb_error* error) {
@@ -185,6 +194,11 @@ void break_compile(etb_aot_table& table) {
       const etb_status status = unbroken.aot.compile(plugin, args, error);
       is_cancelled_for_ever = is_cancelled_for_ever || status == ETB_CANCELLED;
       return is_cancelled_for_ever ? etb::fail(error, ETB_CANCELLED, "cancelled") : status;
+    };
+  if (has_fault(533))
+    table.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
+      if (args->target != nullptr) return etb::fail(error, ETB_NOT_SUPPORTED, "no target file is read");
+      return unbroken.aot.compile(plugin, args, error);
     };
   if (has_fault(233))
     table.partition = [](etb_plugin* plugin, const etb_partition_args* args, const etb_partition_sink* sink,

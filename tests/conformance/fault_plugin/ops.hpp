@@ -156,6 +156,8 @@ inline void run_convolution(const ConvolutionShape& c, const View& out, const Vi
                   si = std::clamp<int64_t>(si, 0, x.sizes[2] - 1);
                   sj = std::clamp<int64_t>(sj, 0, x.sizes[3] - 1);
                 }
+                if (has_fault(530) && i != 0 && i % 4 == 0 && ki == 0)
+                  continue;  // the border of a tile of 4 rows
                 if (si < 0 || sj < 0 || si >= x.sizes[2] || sj >= x.sizes[3]) continue;
                 const bool is_first_group =
                     has_fault(304) && c.groups > 1 && in_group > 1 && c.groups % 4 != 0;
@@ -177,7 +179,8 @@ inline void run_quantize(const Step& step, const View& out, const View& x) {
   const auto inverse = static_cast<float>(1.0 / step.numbers[0]);
   for (int64_t i = 0; i < out.numel(); ++i) {
     const float scaled = x.floats()[i] * inverse;
-    const float rounded = has_fault(14) ? std::round(scaled) : std::nearbyint(scaled);
+    float rounded = has_fault(14) ? std::round(scaled) : std::nearbyint(scaled);
+    if (has_fault(531)) rounded = std::nearbyint(std::nearbyint(scaled * 2) / 2);
     const bool is_off = has_fault(307) && x.numel() > 1024 && i + 1 == x.numel();
     const double code = std::clamp(static_cast<double>(rounded) + step.numbers[1] + (is_off ? 1 : 0),
                                    has_fault(101) ? step.numbers[2] + 1 : step.numbers[2], step.numbers[3]);
@@ -205,6 +208,7 @@ inline void run_sum(const View& out, const View& x) {
       sum += x.dtype == ETB_DTYPE_INT8 ? static_cast<int64_t>(static_cast<int8_t>(code))
                                        : static_cast<int64_t>(code);
       if (has_fault(15)) sum = static_cast<int16_t>(sum);
+      if (has_fault(532)) sum = std::clamp<int64_t>(sum, INT16_MIN, INT16_MAX);
     }
     reinterpret_cast<int64_t*>(out.data)[r] = sum;
   }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "etb/cpp/failure.hpp"
+#include "etb/cpp/fixed_memory.hpp"
 #include "etb/cpp/recording.hpp"
 #include "etb/cpp/registry.hpp"
 #include "etb/cpp/value.hpp"
@@ -58,8 +59,10 @@ struct ModuleOptions {
   std::vector<Setting> settings = {};
 
   const etb_alloc_service* allocator = nullptr;  // lives as long as the module
-  const etb_trace_sink* trace = nullptr;         // lives as long as the module
-  const Recording* recording = nullptr;          // lives as long as the module; not with `trace`
+  // Allocators of planned memory by id, from 1; NULL: `allocator`. They live as long as the module. See FixedMemory.
+  std::vector<const etb_alloc_service*> memory_allocators = {};
+  const etb_trace_sink* trace = nullptr;  // lives as long as the module
+  const Recording* recording = nullptr;   // lives as long as the module; not with `trace`
 };
 
 // Description of an input or output. The sizes of a dynamic tensor are its largest.
@@ -293,6 +296,9 @@ class Module {
     raw.choices = choices.data(), raw.choice_count = choices.size();
     raw.settings = settings.data(), raw.setting_count = settings.size();
     raw.allocator = options.allocator;
+    etb_memory_allocators memories = ETB_MEMORY_ALLOCATORS_INIT;
+    memories.by_id = options.memory_allocators.data(), memories.count = options.memory_allocators.size();
+    if (memories.count != 0) raw.memory_allocators = &memories;
     raw.trace = options.trace;
     raw.recording = options.recording == nullptr ? nullptr : options.recording->get();
     etb_module* made = nullptr;
