@@ -7,13 +7,11 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
+#include <cstdio>
 #include <map>
 #include <set>
 
 #include "etb/etbackend.h"
-#include "host/testing/scratch_dir.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 #include "plugins/opencl/device.hpp"
 #include "plugins/opencl/driver_scope.hpp"
@@ -82,21 +80,21 @@ class OpenclDevice : public testing::Test {
 TEST(KernelSources, AreOpenClC12WithoutExtensions) {
   const std::string clang = ETB_CLANG;
   if (clang.empty()) GTEST_SKIP() << "no clang was found by the build";
-  const host::ScratchDir scratch;
   std::string failed;
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     const auto kernel = static_cast<gpu::Kernel>(i);
     if (family_of(kernel) == gpu::KernelFamily::kTiles) continue;
     const KernelSource source = kernel_source(kernel);
-    std::ofstream file(scratch.path("kernel.cl"));
-    for (const std::string_view text : source.texts) file << text;
-    file.close();
     const std::string command = clang +
                                 " -x cl -cl-std=CL1.2 -cl-single-precision-constant -Xclang "
                                 "-finclude-default-header -Xclang -fdeclare-opencl-builtins -target nvptx64 "
                                 "-fsyntax-only -Wpedantic -Wno-keyword-macro -Werror" +
-                                source.macros + " " + scratch.path("kernel.cl");
-    if (std::system(command.c_str()) != 0) failed += std::string(" ") + gpu::kKernelNames[i];
+                                source.macros + " -";
+    FILE* const compiler = ::popen(command.c_str(), "w");
+    ASSERT_NE(compiler, nullptr);
+    for (const std::string_view text : source.texts)
+      (void)std::fwrite(text.data(), 1, text.size(), compiler);
+    if (::pclose(compiler) != 0) failed += std::string(" ") + gpu::kKernelNames[i];
   }
   EXPECT_EQ(failed, "");
 }
