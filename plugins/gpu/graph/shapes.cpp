@@ -16,6 +16,10 @@ struct Sizes {
   const Shape& input(size_t index) const { return shapes[node.inputs[index]]; }
   DataType type(size_t index) const { return graph.value(node.inputs[index]).type; }
   int32_t number(uint32_t at) const { return node.ints[at]; }
+  bool is_constant(size_t index) const {
+    const ValueRole role = graph.value(node.inputs[index]).role;
+    return role == ValueRole::kConstant || role == ValueRole::kInline;
+  }
 };
 
 // Error of a rule. Its text is made only if the rule fails.
@@ -65,10 +69,9 @@ Status infer_matmul(const Sizes& sizes, Shape& out) {
   if (a.sizes[a.rank - 1] != depth) return mismatch("factors of different inner sizes");
   if (b.rank == 3 && (a.rank != 3 || a.sizes[0] != b.sizes[0]))
     return mismatch("factors of different batches");
-  if (b.rank == 3 && is_transposed && sizes.graph.value(sizes.node.inputs[1]).role == ValueRole::kConstant)
+  if (b.rank == 3 && is_transposed && sizes.is_constant(1))
     return mismatch("a transposed constant batch, expected a matrix");
-  if (is_transposed && sizes.graph.value(sizes.node.inputs[1]).role != ValueRole::kConstant)
-    return mismatch("a transposed factor, expected a constant");
+  if (is_transposed && !sizes.is_constant(1)) return mismatch("a transposed factor, expected a constant");
   out = a;
   out.sizes[out.rank - 1] = columns;
   if (sizes.node.inputs.size() < 3) return {};
@@ -108,8 +111,7 @@ Status infer_convolution(const Sizes& sizes, Shape& out) {
   if (groups < 1 || weight.sizes[0] == 0 || weight.sizes[0] % groups != 0 ||
       in.sizes[1] != weight.sizes[1] * groups)
     return mismatch("groups that do not divide the channels");
-  if (sizes.graph.value(sizes.node.inputs[1]).role != ValueRole::kConstant)
-    return mismatch("weight, expected a constant");
+  if (!sizes.is_constant(1)) return mismatch("weight, expected a constant");
   if (sizes.node.inputs.size() == 3) {
     const Shape& bias = sizes.input(2);
     if (bias.rank != 1 || bias.sizes[0] != weight.sizes[0])
@@ -312,9 +314,50 @@ Status infer_pad(const Sizes& sizes, Shape& out) {
 Status infer_embedding(const Sizes& sizes, Shape& out) {
   const Shape &table = sizes.input(0), &indices = sizes.input(1);
   if (table.rank != 2 || indices.rank >= kMaxRank) return mismatch("table, expected a matrix");
-  if (sizes.type(1) == DataType::kFloat32) return mismatch("indices, expected integers");
   out = indices;
   out.sizes[out.rank++] = table.sizes[1];
+  return {};
+}
+
+// The plan expands operands to the same sizes.
+Status infer_where(const Sizes& sizes, Shape& out) {
+  out = sizes.input(0);
+  if (sizes.input(1) != out || sizes.input(2) != out) return mismatch("operands of different sizes");
+  return {};
+}
+
+Status infer_flip(const Sizes& sizes, Shape& out) {
+  out = sizes.input(0);
+  if ((static_cast<uint32_t>(sizes.number(field::kFlippedDims)) >> out.rank) != 0)
+    return mismatch("dims out of range");
+  return {};
+}
+
+Status infer_gather(const Sizes& sizes, Shape& out) {
+  const Shape &in = sizes.input(0), &index = sizes.input(1);
+  const uint32_t dim = positive_dim(sizes.number(field::kGatherDim), in.rank);
+  if (dim == kMaxRank) return mismatch("dim out of range");
+  out = in;
+  if (sizes.number(field::kIsShared) != 0) {
+    if (index.rank != 1) return mismatch("indices, expected one dimension");
+    out.sizes[dim] = index.sizes[0];
+    return {};
+  }
+  if (index.rank != in.rank) return mismatch("indices of another rank");
+  out.sizes[dim] = index.sizes[dim];
+  if (index != out) return mismatch("indices of other sizes");
+  return {};
+}
+
+Status infer_resize(const Sizes& sizes, Shape& out) {
+  out = sizes.input(0);
+  if (out.rank != 4) return mismatch("resize, expected rank 4");
+  for (uint32_t i = 0; i < 2; ++i) {
+    const int32_t size = sizes.number(field::kHeight + i);
+    if (size < 0 || size > 1 << 24) return mismatch("size out of range");
+    if (size != 0 && out.sizes[2 + i] == 0) return mismatch("an image without pixels");
+    out.sizes[2 + i] = static_cast<uint32_t>(size);
+  }
   return {};
 }
 
@@ -356,6 +399,14 @@ Status infer_node(const Sizes& sizes, Shape& out) {
       return infer_pad(sizes, out);
     case Operator::kEmbedding:
       return infer_embedding(sizes, out);
+    case Operator::kWhere:
+      return infer_where(sizes, out);
+    case Operator::kFlip:
+      return infer_flip(sizes, out);
+    case Operator::kGather:
+      return infer_gather(sizes, out);
+    case Operator::kResize:
+      return infer_resize(sizes, out);
   }
   return mismatch("an unknown operator");
 }

@@ -119,6 +119,20 @@ void dispatch_select(const NodeDispatch& context) {
   add_copy(context, context.result(), from, {context.node.output, dense_strides(context.result())});
 }
 
+// Strides of reversed dimensions are negative: addresses are sums modulo 2^32.
+void dispatch_flip(const NodeDispatch& context) {
+  const Shape& shape = context.result();
+  const Strides dense = dense_strides(shape);
+  const auto mask = static_cast<uint32_t>(context.number(field::kFlippedDims));
+  View from{context.node.inputs[0], dense};
+  for (uint32_t d = 0; d < shape.rank; ++d) {
+    if ((mask >> d & 1) == 0 || shape.sizes[d] == 0) continue;
+    from.first += (shape.sizes[d] - 1) * dense[d];
+    from.strides[d] = 0 - dense[d];
+  }
+  add_copy(context, shape, from, {context.node.output, dense});
+}
+
 void dispatch_cat(const NodeDispatch& context) {
   const Shape& out = context.result();
   const uint32_t dim = positive_dim(context.number(0), out.rank);

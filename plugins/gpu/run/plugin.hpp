@@ -19,7 +19,13 @@
 namespace etb::gpu {
 
 // Returns the verdict about the beginning of a payload.
-inline Verdict check_prefix(const etb_payload_check& check) {
+// `official`: that about the header of an official one.
+inline Verdict check_prefix(const etb_payload_check& check, etb_verdict_kind official) {
+  if (check.backend_id != nullptr && check.backend_id == kOfficialBackend) {
+    if (!is_official_payload(to_span(check.prefix)))
+      return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "does not begin with a header VH00"};
+    return {official, 0, {}};
+  }
   ByteReader prefix(to_span(check.prefix));
   if (prefix.read<uint32_t>() != kPayloadMagic)
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "does not begin with ETBG"};
@@ -28,7 +34,7 @@ inline Verdict check_prefix(const etb_payload_check& check) {
   return {};
 }
 
-// Api: as of GpuDelegate; and Instance, which finds devices; DeviceFacts, with those of gpu::DeviceFacts; kName; kNoDevice,
+// Api: as of GpuDelegate; and kOfficialVerdict, which decides who runs official payloads if several plugins can; Instance, which finds devices; DeviceFacts, with those of gpu::DeviceFacts; kName; kNoDevice,
 // the message of a machine without a device.
 template <class Api>
 class GpuPlugin {
@@ -75,7 +81,9 @@ class GpuPlugin {
     static constexpr etb_buffer_table kBuffers = Buffers<Api>::table();
     return object_kind == ETB_OBJECT_DEVICE && id == ETB_EXT_BUFFER ? &kBuffers : nullptr;
   }
-  Verdict check_payload(const etb_payload_check& check) const { return check_prefix(check); }
+  Verdict check_payload(const etb_payload_check& check) const {
+    return check_prefix(check, Api::kOfficialVerdict);
+  }
   Status partition(const Graph& graph, const PartitionSink& sink) const { return claim_nodes(graph, sink); }
   Result<Artifact> compile(const Region& region) const { return compile_region(region); }
 
