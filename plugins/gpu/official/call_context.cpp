@@ -137,6 +137,16 @@ Result<uint32_t> CallContext::dim(uint32_t at, uint32_t rank) const {
   return static_cast<uint32_t>(dim);
 }
 
+// Many tensors may refer to one constant. Limits the numbers to a few times those that the program stores.
+Status CallContext::count_numbers(int32_t constant, uint64_t count) {
+  constexpr uint64_t kMostCopies = 16;
+  if (state_.constants_read.insert(constant).second) state_.distinct_count += count;
+  state_.number_count += count;
+  if (state_.number_count > kMostCopies * state_.distinct_count)
+    return bad("constants of ", state_.number_count, " numbers, of which ", state_.distinct_count, " differ");
+  return {};
+}
+
 Result<uint32_t> CallContext::enter(uint32_t value) {
   if (value >= state_.file.value_count()) return bad("no value ", value);
   const FileTensor* tensor = state_.file.tensor(value);
@@ -144,6 +154,8 @@ Result<uint32_t> CallContext::enter(uint32_t value) {
   if (state_.ids[value] != kNoValue) return state_.ids[value];
   if (tensor->constant < 0) return bad("value ", value, " is read before it is computed");
   ETB_ASSIGN(FileConstant made, read_constant(state_.file, value, state_.data));
+  if (made.value.role == ValueRole::kInline)
+    ETB_TRY(count_numbers(tensor->constant, made.value.floats.size()));
   state_.ids[value] = static_cast<uint32_t>(state_.graph.values.size());
   state_.graph.values.push_back(std::move(made.value));
   state_.magnitudes.push_back(made.magnitude);
@@ -208,7 +220,9 @@ Result<std::vector<float>> CallContext::constant_floats(uint32_t at) {
   if (made.role == ValueRole::kInline) return made.floats;
   if (made.role != ValueRole::kConstant)
     return unsupported(where(at), ": computed or passed, expected a constant");
-  return read_constant_floats(state_.file, *state_.file.tensor(id(at)), state_.data);
+  const FileTensor& tensor = *state_.file.tensor(id(at));
+  ETB_TRY(count_numbers(tensor.constant, tensor.shape.numel()));
+  return read_constant_floats(state_.file, tensor, state_.data);
 }
 
 Result<uint32_t> CallContext::reshaped_constant(uint32_t id, const Shape& shape) {

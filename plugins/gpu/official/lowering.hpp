@@ -4,6 +4,7 @@
 // lowering follows the largest magnitude of each value and rejects what may be larger.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,11 @@ inline constexpr double kExactIntegers = 16777216.0;  // 2^24: floats are exact 
 struct LoweringOfFile {
   const VulkanFile& file;
   const NamedData& data;
-  double input_limit = kExactIntegers;  // magnitude of integers that are passed
-  bool is_too_large = false;            // a smaller limit may help
+  double input_limit = kExactIntegers;    // magnitude of integers that are passed
+  bool is_too_large = false;              // a smaller limit may help
+  uint64_t number_count = 0;              // of constants that became numbers
+  std::set<int32_t> constants_read = {};  // those among them
+  uint64_t distinct_count = 0;            // numbers of those, each once
   GpuGraph graph = {};
   std::vector<uint32_t> ids = {};       // by value of the file: that of the graph, or kNoValue
   std::vector<double> magnitudes = {};  // by value of the graph; meaningless for floats
@@ -105,6 +109,7 @@ class CallContext {
  private:
   uint32_t id(uint32_t at) const { return static_cast<uint32_t>(call_.arguments()->Get(at)); }
   Result<uint32_t> enter(uint32_t value);
+  Status count_numbers(int32_t constant, uint64_t count);
   Result<uint32_t> result_id(uint32_t index) const;
   const vulkan_schema::Value& value(uint32_t at) const { return state_.file.value(id(at)); }
   std::string where(uint32_t at) const { return "argument " + std::to_string(at); }
