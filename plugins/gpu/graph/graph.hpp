@@ -111,7 +111,8 @@ enum Pool : uint32_t {
 enum Softmax : uint32_t { kSoftmaxDim = 0, kIsLogarithm = 1 };
 enum LayerNorm : uint32_t { kNormalizedRank = 0 };
 enum Reduce : uint32_t { kReduction = 0, kDims = 1, kKeepsDims = 2 };  // kDims: a bit each
-enum Slice : uint32_t { kSliceDim = 0, kStart = 1, kEnd = 2, kStep = 3 };
+// kEndDim: with a second input, of which only this size is read: the end.
+enum Slice : uint32_t { kSliceDim = 0, kStart = 1, kEnd = 2, kStep = 3, kEndDim = 4 };
 enum Flip : uint32_t { kFlippedDims = 0 };  // a bit each
 // kIsShared: 0: an index for each result; 1: indices of one dimension for all rows.
 enum Gather : uint32_t { kGatherDim = 0, kIsShared = 1 };
@@ -123,9 +124,11 @@ enum Resize : uint32_t {
 enum Select : uint32_t { kSelectDim = 0, kIndex = 1 };
 }  // namespace field
 
-// The integer of a reshape for a dimension: a size, or one of these.
-inline constexpr int32_t kInferredSize = -1;  // what the other dimensions leave
-inline constexpr int32_t kCopiedSize = -2;    // kCopiedSize - d: the size of the input's dimension d
+// The integer of a reshape or expansion for a dimension: a size, or one of these.
+inline constexpr int32_t kInferredSize =
+    -1;  // reshape: what the other dimensions leave; expansion: the operand's
+// kCopiedSize - (i * kMaxRank + d): the size of dimension d of input i. Of inputs but the first, only sizes are read.
+inline constexpr int32_t kCopiedSize = -2;
 
 enum class Reduction : int32_t { kSum = 0, kMean = 1, kMaximum = 2, kMinimum = 3 };
 

@@ -215,6 +215,15 @@ Status infer_permute(const Sizes& sizes, Shape& out) {
   return {};
 }
 
+// The size that kCopiedSize refers to.
+Result<uint32_t> copied_size(const Sizes& sizes, int32_t number) {
+  const auto at = static_cast<uint32_t>(int64_t{kCopiedSize} - number);
+  const uint32_t input = at / kMaxRank, d = at % kMaxRank;
+  if (input >= sizes.node.inputs.size() || d >= sizes.input(input).rank)
+    return make_error(Code::INVALID_ARGUMENT, "no such dimension");
+  return sizes.input(input).sizes[d];
+}
+
 Status infer_reshape(const Sizes& sizes, Shape& out) {
   const Shape& in = sizes.input(0);
   out.rank = static_cast<uint32_t>(sizes.node.ints.size());
@@ -227,10 +236,11 @@ Status infer_reshape(const Sizes& sizes, Shape& out) {
       inferred = d;
       continue;
     }
-    if (size <= kCopiedSize && static_cast<uint32_t>(kCopiedSize - size) >= in.rank)
-      return mismatch("no such dimension");
-    out.sizes[d] =
-        size >= 0 ? static_cast<uint32_t>(size) : in.sizes[static_cast<size_t>(kCopiedSize - size)];
+    if (size >= 0) {
+      out.sizes[d] = static_cast<uint32_t>(size);
+    } else {
+      ETB_ASSIGN(out.sizes[d], copied_size(sizes, size));
+    }
     known *= std::max(out.sizes[d], 1u);
     if (known > kMaxNumel) return mismatch("sizes of too many elements");
   }
@@ -252,9 +262,12 @@ Status infer_expand(const Sizes& sizes, Shape& out) {
     const int32_t size = sizes.number(d);
     const uint32_t missing = out.rank - in.rank;
     const bool has_own = d >= missing;
-    if (size < -1 || (size == -1 && !has_own)) return mismatch("expansion to a negative size");
+    if (size == kInferredSize && !has_own) return mismatch("expansion to a negative size");
     const uint32_t own = has_own ? in.sizes[d - missing] : 1;
-    out.sizes[d] = size == -1 ? own : static_cast<uint32_t>(size);
+    out.sizes[d] = size == kInferredSize ? own : static_cast<uint32_t>(size);
+    if (size <= kCopiedSize) {
+      ETB_ASSIGN(out.sizes[d], copied_size(sizes, size));
+    }
     if (own != 1 && own != out.sizes[d]) return mismatch("expansion of a size other than 1");
   }
   return {};
@@ -265,7 +278,11 @@ Status infer_slice(const Sizes& sizes, Shape& out) {
   const uint32_t dim = positive_dim(sizes.number(field::kSliceDim), out.rank);
   if (dim == kMaxRank) return mismatch("dim out of range");
   if (sizes.number(field::kStep) < 1) return mismatch("step, expected at least 1");
-  out.sizes[dim] = slice_part(sizes.node, out.sizes[dim]).count;
+  const bool has_end = sizes.node.inputs.size() > 1;
+  if (has_end != (sizes.node.ints.size() > field::kEndDim)) return mismatch("an end without a dimension");
+  if (has_end && positive_dim(sizes.number(field::kEndDim), sizes.input(1).rank) == kMaxRank)
+    return mismatch("dim of the end out of range");
+  out.sizes[dim] = slice_part(sizes.node, sizes.shapes).count;
   return {};
 }
 
@@ -421,7 +438,9 @@ Status check_result(const Sizes& sizes, const Shape& out) {
   if (sizes.graph.value(sizes.node.output).type != DataType::kFloat32)
     return mismatch("result, expected floats");
   for (size_t i = 0; i < sizes.node.inputs.size(); ++i) {
-    const bool may_be_integer = sizes.node.op == Operator::kEmbedding && i == 1;
+    const bool is_size = i > 0 && (sizes.node.op == Operator::kReshape ||
+                                   sizes.node.op == Operator::kExpand || sizes.node.op == Operator::kSlice);
+    const bool may_be_integer = is_size || (sizes.node.op == Operator::kEmbedding && i == 1);
     if (sizes.type(i) != DataType::kFloat32 && !may_be_integer) return mismatch("operand, expected floats");
   }
   return {};
@@ -434,9 +453,15 @@ uint32_t positive_dim(int32_t dim, uint32_t rank) {
   return counted < 0 || counted >= static_cast<int64_t>(rank) ? kMaxRank : static_cast<uint32_t>(counted);
 }
 
-SlicePart slice_part(const GpuNode& node, uint32_t size) {
-  const int64_t whole = size, step = node.ints[field::kStep];
+SlicePart slice_part(const GpuNode& node, std::span<const Shape> shapes) {
+  const Shape& in = shapes[node.inputs[0]];
+  const int64_t whole = in.sizes[positive_dim(node.ints[field::kSliceDim], in.rank)],
+                step = node.ints[field::kStep];
   int64_t start = node.ints[field::kStart], end = node.ints[field::kEnd];
+  if (node.inputs.size() > 1) {
+    const Shape& other = shapes[node.inputs[1]];
+    end = other.sizes[positive_dim(node.ints[field::kEndDim], other.rank)];
+  }
   if (start < 0) start += whole;
   if (end < 0) end += whole;
   start = std::clamp<int64_t>(start, 0, whole);

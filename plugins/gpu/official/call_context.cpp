@@ -103,6 +103,71 @@ Result<std::vector<int64_t>> CallContext::integers(uint32_t at) const {
   return bad(where(at), ": value ", id(at), ", expected integers");
 }
 
+Result<CallContext::SizeItem> CallContext::size_of_value(uint32_t value) const {
+  if (value >= state_.file.value_count()) return bad("no value ", value);
+  if (const fb::Integer* integer = state_.file.value(value).content_as_Integer())
+    return SizeItem{integer->value(), {}};
+  const auto found = state_.sizes.find(value);
+  if (found == state_.sizes.end())
+    return unsupported("value ", value, ", expected a size that this region computes");
+  return SizeItem{0, found->second};
+}
+
+Result<CallContext::SizeItem> CallContext::size(uint32_t at) const {
+  auto item = size_of_value(id(at));
+  if (!item) return tl::make_unexpected(with_context(std::move(item).error(), where(at)));
+  return item;
+}
+
+Result<std::vector<CallContext::SizeItem>> CallContext::sizes(uint32_t at) const {
+  std::vector<SizeItem> out;
+  const fb::Values* list = value(at).content_as_Values();
+  if (list == nullptr) {
+    ETB_ASSIGN(const std::vector<int64_t> numbers, integers(at));
+    for (const int64_t number : numbers) out.push_back({number, {}});
+  }
+  for (uint32_t i = 0; list != nullptr && list->items() != nullptr && i < list->items()->size(); ++i) {
+    if (i == kMaxRank) return unsupported(where(at), ": rank ", list->items()->size());
+    auto item = size_of_value(static_cast<uint32_t>(list->items()->Get(i)));
+    if (!item) return tl::make_unexpected(with_context(std::move(item).error(), where(at)));
+    out.push_back(*item);
+  }
+  if (out.size() > kMaxRank) return unsupported(where(at), ": rank ", out.size());
+  return out;
+}
+
+Status CallContext::define_size(RuntimeSize size) {
+  const uint32_t last = id(argument_count() - 1);
+  if (state_.file.value(last).content_type() != fb::Content::Size)
+    return bad("result: value ", last, ", expected a size");
+  if (!state_.sizes.emplace(last, size).second) return bad("result: value ", last, " exists before");
+  return {};
+}
+
+// One size at most follows from the others; each of the rest is that of an input.
+Result<uint32_t> CallContext::add_sized(Operator op, uint32_t x, const std::vector<SizeItem>& sizes) {
+  std::vector<uint32_t> inputs = {x};
+  std::vector<int32_t> ints;
+  size_t unknown = 0;
+  for (const SizeItem& size : sizes) unknown += size.runtime || size.number == -1 ? 1 : 0;
+  for (const SizeItem& size : sizes) {
+    if (!size.runtime) {
+      ints.push_back(static_cast<int32_t>(std::clamp<int64_t>(size.number, -1, INT32_MAX)));
+      continue;
+    }
+    const bool is_inferred = op == Operator::kReshape && (unknown == 1 || size.runtime->value == kNoValue);
+    if (!is_inferred && size.runtime->value == kNoValue)
+      return unsupported("a size that is computed at run time");
+    if (is_inferred) {
+      ints.push_back(kInferredSize);
+      continue;
+    }
+    ints.push_back(kCopiedSize - static_cast<int32_t>(inputs.size() * kMaxRank + size.runtime->dim));
+    inputs.push_back(size.runtime->value);
+  }
+  return add(op, std::move(inputs), std::move(ints));
+}
+
 Result<std::vector<double>> CallContext::numbers(uint32_t at) const {
   constexpr uint32_t kMost = 64;
   if (const fb::Numbers* list = value(at).content_as_Numbers()) {

@@ -74,7 +74,7 @@ Status lower_call(LoweringOfFile& state, const fb::Call& call) {
   const uint32_t count = context.argument_count();
   if (count < op.min_arguments || count > op.max_arguments)
     return bad(count, " arguments, expected ", static_cast<int>(op.min_arguments));
-  for (uint32_t i = 0; i < std::max(context.result_count(), 1u); ++i)
+  for (uint32_t i = 0; !op.gives_size && i < std::max(context.result_count(), 1u); ++i)
     if (const auto found = context.find_result(i); !found) return tl::make_unexpected(found.error());
   return op.lower(context);
 }

@@ -4,6 +4,8 @@
 // lowering follows the largest magnitude of each value and rejects what may be larger.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +25,11 @@ float to_float(double number);
 
 inline constexpr double kExactIntegers = 16777216.0;  // 2^24: floats are exact up to here
 
+// A size that is known at run time: that of a dimension of a value of the graph, or one that is computed of such sizes (kNoValue).
+struct RuntimeSize {
+  uint32_t value = kNoValue, dim = 0;
+};
+
 struct LoweringOfFile {
   const VulkanFile& file;
   const NamedData& data;
@@ -32,8 +39,9 @@ struct LoweringOfFile {
   std::set<int32_t> constants_read = {};  // those among them
   uint64_t distinct_count = 0;            // numbers of those, each once
   GpuGraph graph = {};
-  std::vector<uint32_t> ids = {};       // by value of the file: that of the graph, or kNoValue
-  std::vector<double> magnitudes = {};  // by value of the graph; meaningless for floats
+  std::vector<uint32_t> ids = {};              // by value of the file: that of the graph, or kNoValue
+  std::map<uint32_t, RuntimeSize> sizes = {};  // by value of the file
+  std::vector<double> magnitudes = {};         // by value of the graph; meaningless for floats
 };
 
 // One call, with its arguments by position.
@@ -52,6 +60,13 @@ class CallContext {
   Result<std::vector<int64_t>> integers(uint32_t at) const;
   // Two integers; one integer stands for both, and an empty list for `missing`.
   Result<std::vector<int64_t>> pair(uint32_t at, const std::vector<int64_t>& missing) const;
+  // A size or a list of them; items may be known only at run time.
+  struct SizeItem {
+    int64_t number = 0;
+    std::optional<RuntimeSize> runtime = {};
+  };
+  Result<SizeItem> size(uint32_t at) const;
+  Result<std::vector<SizeItem>> sizes(uint32_t at) const;
   Result<std::vector<double>> numbers(uint32_t at) const;
   Result<std::string_view> text(uint32_t at) const;
   // Returns a dimension counted from the front.
@@ -103,6 +118,10 @@ class CallContext {
   // Integers of any magnitude that floats represent; arithmetic with it is rejected.
   Status define_unbounded(uint32_t id);
   Status define_floats(uint32_t id, uint32_t index = 0);
+  // Makes the result a size that is known at run time.
+  Status define_size(RuntimeSize size);
+  // Adds the inputs and integers of a reshape or expansion to these sizes.
+  Result<uint32_t> add_sized(Operator op, uint32_t x, const std::vector<SizeItem>& sizes);
   Status check_same_kind(uint32_t at, uint32_t index = 0) const;
   double magnitude(uint32_t id) const { return state_.magnitudes[id]; }
 
@@ -112,6 +131,7 @@ class CallContext {
   Status count_numbers(int32_t constant, uint64_t count);
   Result<uint32_t> result_id(uint32_t index) const;
   const vulkan_schema::Value& value(uint32_t at) const { return state_.file.value(id(at)); }
+  Result<SizeItem> size_of_value(uint32_t value) const;
   std::string where(uint32_t at) const { return "argument " + std::to_string(at); }
 
   LoweringOfFile& state_;

@@ -13,6 +13,7 @@ struct OfficialOp {
   const char* name;
   uint8_t min_arguments, max_arguments;  // with the result, which is the last one
   Status (*lower)(CallContext&);
+  bool gives_size = false;  // the result is a size, no tensor
 };
 
 // The rows of one file of ops/, named after the file: `extern const OfficialOpList pool_calls = kRows;`.

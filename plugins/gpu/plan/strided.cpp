@@ -99,7 +99,7 @@ void dispatch_expand(const NodeDispatch& context) {
 void dispatch_slice(const NodeDispatch& context) {
   const Shape& in = context.input(0);
   const uint32_t dim = positive_dim(context.number(field::kSliceDim), in.rank);
-  const SlicePart part = slice_part(context.node, in.sizes[dim]);
+  const SlicePart part = slice_part(context.node, context.shapes);
   View from{context.node.inputs[0], dense_strides(in)};
   from.first = part.start * from.strides[dim];
   from.strides[dim] *= part.step;

@@ -29,11 +29,9 @@ Result<uint32_t> moved(CallContext& call) {
 
 Status lower_view(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, moved(call));
-  ETB_ASSIGN(const std::vector<int64_t> sizes, call.integers(1));
-  std::vector<int32_t> ints;
-  for (const int64_t size : sizes) ints.push_back(to_int32(size));
-  if (ints.size() > kMaxRank) return unsupported("rank ", ints.size());
-  return call.define_moved(call.add(Operator::kReshape, {x}, std::move(ints)), x);
+  ETB_ASSIGN(const std::vector<CallContext::SizeItem> sizes, call.sizes(1));
+  ETB_ASSIGN(const uint32_t made, call.add_sized(Operator::kReshape, x, sizes));
+  return call.define_moved(made, x);
 }
 
 // Sizes of the operand, each by its position, so that they may be smaller in a run.
@@ -99,11 +97,9 @@ Status lower_transpose(CallContext& call) {
 
 Status lower_expand(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, moved(call));
-  ETB_ASSIGN(const std::vector<int64_t> sizes, call.integers(1));
-  std::vector<int32_t> ints;
-  for (const int64_t size : sizes) ints.push_back(to_int32(size));
-  if (ints.size() > kMaxRank) return unsupported("rank ", ints.size());
-  return call.define_moved(call.add(Operator::kExpand, {x}, std::move(ints)), x);
+  ETB_ASSIGN(const std::vector<CallContext::SizeItem> sizes, call.sizes(1));
+  ETB_ASSIGN(const uint32_t made, call.add_sized(Operator::kExpand, x, sizes));
+  return call.define_moved(made, x);
 }
 
 // Each dimension in turn: [outer, inner] becomes [outer, 1, inner], [outer, times, inner], [outer * times, inner].
@@ -141,18 +137,29 @@ uint32_t add_slice(CallContext& call, uint32_t x, uint32_t dim, int64_t start, i
                   {static_cast<int32_t>(dim), to_int32(start), to_int32(end), to_int32(step)});
 }
 
+Result<uint32_t> add_slice_to(CallContext& call, uint32_t x, uint32_t dim, int64_t start, RuntimeSize end,
+                              int64_t step) {
+  if (end.value == kNoValue) return unsupported("a size that is computed at run time");
+  return call.add(
+      Operator::kSlice, {x, end.value},
+      {static_cast<int32_t>(dim), to_int32(start), 0, to_int32(step), static_cast<int32_t>(end.dim)});
+}
+
 Status lower_slice(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, moved(call));
   ETB_ASSIGN(const uint32_t dim, call.dim(1, call.declared(0).shape.rank));
-  int64_t start = 0, end = INT32_MAX;
+  int64_t start = 0;
+  CallContext::SizeItem end{INT32_MAX, {}};
   if (!call.is_null(2)) {
     ETB_ASSIGN(start, call.integer(2));
   }
   if (!call.is_null(3)) {
-    ETB_ASSIGN(end, call.integer(3));
+    ETB_ASSIGN(end, call.size(3));
   }
   ETB_ASSIGN(const int64_t step, call.integer(4));
-  return call.define_moved(add_slice(call, x, dim, start, end, step), x);
+  if (!end.runtime) return call.define_moved(add_slice(call, x, dim, start, end.number, step), x);
+  ETB_ASSIGN(const uint32_t part, add_slice_to(call, x, dim, start, *end.runtime, step));
+  return call.define_moved(part, x);
 }
 
 Status lower_select(CallContext& call) {
@@ -284,8 +291,9 @@ Status lower_full(CallContext& call) {
   const uint32_t one = call.add_number(number);
   if (kind_of(made->type) != NumberKind::kFloat && static_cast<double>(to_float(number)) != number)
     return unsupported("argument 1: ", number, ", which floats do not represent");
-  ETB_ASSIGN(const std::vector<int64_t> sizes, call.integers(0));
-  return call.define_moved(call.add_expand(one, {}, made->shape), one);
+  ETB_ASSIGN(const std::vector<CallContext::SizeItem> sizes, call.sizes(0));
+  ETB_ASSIGN(const uint32_t whole, call.add_sized(Operator::kExpand, one, sizes));
+  return call.define_moved(whole, one);
 }
 
 // 0 where the operand has elements, whatever they are, plus the number: sizes may be smaller in a run.
@@ -307,9 +315,15 @@ Status lower_full_like(CallContext& call) {
 Status lower_arange(CallContext& call) {
   constexpr double kMost = 1 << 20;
   ETB_ASSIGN(const double start, call.number(0));
-  ETB_ASSIGN(const double end, call.number(1));
   ETB_ASSIGN(const double step, call.number(2));
   ETB_ASSIGN(const FileTensor* made, call.find_result());
+  double end = made->shape.rank == 1 ? made->shape.sizes[0] : 0;
+  const auto runtime_end = call.size(1);
+  const bool is_dynamic = runtime_end && runtime_end->runtime;
+  if (is_dynamic && (start != 0 || step != 1)) return unsupported("arguments: expected 0 to a size, by 1");
+  if (!is_dynamic) {
+    ETB_ASSIGN(end, call.number(1));
+  }
   const double count = step == 0 ? -1 : std::ceil((end - start) / step);
   if (!(count >= 0 && count <= kMost))
     return unsupported("arguments: ", count, " numbers, expected at most ", kMost);
@@ -322,10 +336,34 @@ Status lower_arange(CallContext& call) {
   const double largest = std::max(std::abs(start), std::abs(end));
   if (kind_of(made->type) == NumberKind::kInteger && (start != std::trunc(start) || step != std::trunc(step)))
     return unsupported("arguments: fractions as ", to_text(made->type));
-  return call.define(call.add_floats(std::move(numbers), shape), largest);
+  uint32_t all = call.add_floats(std::move(numbers), shape);
+  if (is_dynamic) {
+    ETB_ASSIGN(all, add_slice_to(call, all, 0, 0, *runtime_end->runtime, 1));
+  }
+  return call.define(all, largest);
+}
+
+// ---- Sizes
+
+Status lower_size(CallContext& call) {
+  ETB_ASSIGN(const uint32_t x, call.tensor(0));
+  ETB_ASSIGN(const uint32_t dim, call.dim(1, call.declared(0).shape.rank));
+  return call.define_size({x, dim});
+}
+
+// Arithmetic on sizes: a view may have one such size, which follows from its operand's.
+Status lower_size_arithmetic(CallContext& call) {
+  ETB_TRY(call.size(0));
+  ETB_TRY(call.size(1));
+  return call.define_size({});
 }
 
 constexpr OfficialOp kRows[] = {
+    {"sym_size.int", 3, 3, lower_size, true},
+    {"add", 3, 3, lower_size_arithmetic, true},
+    {"sub", 3, 3, lower_size_arithmetic, true},
+    {"mul", 3, 3, lower_size_arithmetic, true},
+    {"floordiv", 3, 3, lower_size_arithmetic, true},
     {"et_vk.prepack.default", 2, 2, lower_alias},
     {"aten.clone.default", 3, 3, lower_alias},
     {"aten.alias_copy.default", 2, 2, lower_alias},
