@@ -222,6 +222,7 @@ Result<uint32_t> CallContext::enter(uint32_t value) {
   if (made.value.role == ValueRole::kInline)
     ETB_TRY(count_numbers(tensor->constant, made.value.floats.size()));
   state_.ids[value] = static_cast<uint32_t>(state_.graph.values.size());
+  state_.constants[state_.ids[value]] = value;
   state_.graph.values.push_back(std::move(made.value));
   state_.magnitudes.push_back(made.magnitude);
   return state_.ids[value];
@@ -285,7 +286,8 @@ Result<std::vector<float>> CallContext::constant_floats(uint32_t at) {
   if (made.role == ValueRole::kInline) return made.floats;
   if (made.role != ValueRole::kConstant)
     return unsupported(where(at), ": computed or passed, expected a constant");
-  const FileTensor& tensor = *state_.file.tensor(id(at));
+  // The argument may be another name of the constant.
+  const FileTensor& tensor = *state_.file.tensor(state_.constants.at(entered));
   ETB_TRY(count_numbers(tensor.constant, tensor.shape.numel()));
   return read_constant_floats(state_.file, tensor, state_.data);
 }
@@ -293,11 +295,14 @@ Result<std::vector<float>> CallContext::constant_floats(uint32_t at) {
 Result<uint32_t> CallContext::reshaped_constant(uint32_t id, const Shape& shape) {
   if (!is_constant(id)) return unsupported("weights that are computed or passed, expected a constant");
   GpuValue copy = state_.graph.value(id);
+  const auto made = static_cast<uint32_t>(state_.graph.values.size());
+  if (const auto source = state_.constants.find(id); source != state_.constants.end())
+    state_.constants[made] = source->second;
   if (copy.shape.numel() != shape.numel()) return bad("a constant of another number of elements");
   copy.shape = shape;
   state_.graph.values.push_back(std::move(copy));
   state_.magnitudes.push_back(state_.magnitudes[id]);
-  return static_cast<uint32_t>(state_.graph.values.size() - 1);
+  return made;
 }
 
 uint32_t CallContext::result_count() const {
@@ -390,10 +395,10 @@ Status CallContext::define_moved(uint32_t id, uint32_t operand, uint32_t index) 
   return {};
 }
 
-Status CallContext::define_unbounded(uint32_t id) {
+Status CallContext::define_exact(uint32_t id, double magnitude) {
   ETB_ASSIGN(const uint32_t found, result_id(0));
   state_.ids[found] = id;
-  state_.magnitudes[id] = std::numeric_limits<double>::infinity();
+  state_.magnitudes[id] = magnitude;
   return {};
 }
 

@@ -39,9 +39,10 @@ struct LoweringOfFile {
   std::set<int32_t> constants_read = {};  // those among them
   uint64_t distinct_count = 0;            // numbers of those, each once
   GpuGraph graph = {};
-  std::vector<uint32_t> ids = {};              // by value of the file: that of the graph, or kNoValue
-  std::map<uint32_t, RuntimeSize> sizes = {};  // by value of the file
-  std::vector<double> magnitudes = {};         // by value of the graph; meaningless for floats
+  std::vector<uint32_t> ids = {};               // by value of the file: that of the graph, or kNoValue
+  std::map<uint32_t, uint32_t> constants = {};  // by value of the graph: that of the file
+  std::map<uint32_t, RuntimeSize> sizes = {};   // by value of the file
+  std::vector<double> magnitudes = {};          // by value of the graph; meaningless for floats
 };
 
 // One call, with its arguments by position.
@@ -115,8 +116,8 @@ class CallContext {
   Status define(uint32_t id, double magnitude, uint32_t index = 0);
   // Makes a value of the graph the result; it has numbers of one operand.
   Status define_moved(uint32_t id, uint32_t operand, uint32_t index = 0);
-  // Integers of any magnitude that floats represent; arithmetic with it is rejected.
-  Status define_unbounded(uint32_t id);
+  // Integers that floats represent, whatever their magnitude; arithmetic that may exceed 2^24 is rejected.
+  Status define_exact(uint32_t id, double magnitude);
   Status define_floats(uint32_t id, uint32_t index = 0);
   // Makes the result a size that is known at run time.
   Status define_size(RuntimeSize size);

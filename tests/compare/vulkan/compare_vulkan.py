@@ -8,6 +8,7 @@ them, nodes that the official partitioner leaves outside, and the largest error 
 and flags are equal and the error is 0. Or why it does not run: the exporter fails, operators that this plugin lacks, or what the host lacks. --page rewrites the table of a page. Needs torch and executorch.
 """
 import argparse
+import ast
 import collections
 import copy
 import fnmatch
@@ -44,14 +45,17 @@ def lower(path, seconds):
     """The bytes of the program, and (regions, nodes in them, nodes outside)."""
     import torch
     from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
-    from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+    from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
     from executorch.exir.lowered_backend_module import get_lowered_submodules
+    from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 
     torch.set_grad_enabled(False)
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
     try:
-        edge = to_edge_transform_and_lower(torch.export.load(path), partitioner=[VulkanPartitioner()], compile_config=EdgeCompileConfig(_check_ir_validity=False))
+        exported = torch.export.load(path)
+        states = list(exported.graph_signature.buffers_to_mutate.values())
+        edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()], compile_config=EdgeCompileConfig(_check_ir_validity=False))
 
         def count(graph):
             names = [str(node.target) for node in graph.nodes if node.op == "call_function"]
@@ -60,7 +64,8 @@ def lower(path, seconds):
         regions = get_lowered_submodules(edge.exported_program().graph_module)
         inside = sum(count(module.original_module.graph_module.graph) for _, module, _ in regions)
         outside = count(edge.exported_program().graph)
-        return edge.to_executorch().buffer, (len(regions), inside, outside)
+        passes = [InitializedMutableBufferPass(states)] if states else []
+        return edge.to_executorch(ExecutorchBackendConfig(passes=passes)).buffer, (len(regions), inside, outside)
     finally:
         signal.alarm(0)
 
@@ -70,7 +75,7 @@ def in_float64(path, inputs):
     import torch
 
     torch.set_grad_enabled(False)
-    values = [torch.from_numpy(np.load(each)) if each.suffix == ".npy" else eval(each.read_text().strip().capitalize() if each.read_text().strip() in ("true", "false", "none") else each.read_text()) for each in inputs]
+    values = [torch.from_numpy(np.load(each)) if each.suffix == ".npy" else ast.literal_eval(argument(each).replace("true", "True").replace("false", "False").replace("none", "None")) for each in inputs]
     wide = [value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value for value in values]
     module = torch.export.load(path).module()
     try:

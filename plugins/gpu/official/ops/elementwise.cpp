@@ -288,7 +288,7 @@ Status lower_to_copy(CallContext& call) {
   if (nbytes_of(call.result().type) < 4) return unsupported("floats as ", to_text(call.result().type));
   // Exact, however large; arithmetic on it is rejected.
   const uint32_t whole = call.add_unary(UnaryFunction::kTrunc, x);
-  return call.define_unbounded(whole);
+  return call.define_exact(whole, kInfinity);
 }
 
 constexpr OfficialOp kRows[] = {
