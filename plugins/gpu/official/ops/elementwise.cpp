@@ -97,6 +97,13 @@ Status lower_hardshrink(CallContext& call) {
   return call.define_floats(call.add(Operator::kWhere, {is_small, zero, x}));
 }
 
+Status lower_log10(CallContext& call) {
+  constexpr double kLogOf10 = 2.302585092994045684;
+  ETB_ASSIGN(const uint32_t x, call.floats(0));
+  const uint32_t natural = call.add_unary(UnaryFunction::kLog, x);
+  return call.define_floats(call.add_binary(BinaryFunction::kMul, natural, call.add_number(1 / kLogOf10)));
+}
+
 Status lower_pow(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, call.floats(0));
   ETB_ASSIGN(const double exponent, call.number(1));
@@ -300,6 +307,7 @@ constexpr OfficialOp kRows[] = {
     {"aten.trunc.default", 2, 2, lower_unary<UnaryFunction::kTrunc>},
     {"aten.exp.default", 2, 2, lower_unary<UnaryFunction::kExp>},
     {"aten.log.default", 2, 2, lower_unary<UnaryFunction::kLog>},
+    {"aten.log10.default", 2, 2, lower_log10},
     {"aten.sqrt.default", 2, 2, lower_unary<UnaryFunction::kSqrt>},
     {"aten.rsqrt.default", 2, 2, lower_unary<UnaryFunction::kRsqrt>},
     {"aten.reciprocal.default", 2, 2, lower_unary<UnaryFunction::kReciprocal>},

@@ -285,8 +285,7 @@ Status lower_index_select(CallContext& call) {
 
 // ---- Tensors of one number
 
-Status lower_full(CallContext& call) {
-  ETB_ASSIGN(const double number, call.number(1));
+Status add_full(CallContext& call, double number) {
   ETB_ASSIGN(const FileTensor* made, call.find_result());
   const uint32_t one = call.add_number(number);
   if (kind_of(made->type) != NumberKind::kFloat && static_cast<double>(to_float(number)) != number)
@@ -295,6 +294,13 @@ Status lower_full(CallContext& call) {
   ETB_ASSIGN(const uint32_t whole, call.add_sized(Operator::kExpand, one, sizes));
   return call.define_moved(whole, one);
 }
+
+Status lower_full(CallContext& call) {
+  ETB_ASSIGN(const double number, call.number(1));
+  return add_full(call, number);
+}
+Status lower_zeros(CallContext& call) { return add_full(call, 0); }
+Status lower_ones(CallContext& call) { return add_full(call, 1); }
 
 // 0 where the operand has elements, whatever they are, plus the number: sizes may be smaller in a run.
 Status add_like(CallContext& call, double number) {
@@ -311,6 +317,9 @@ Status lower_full_like(CallContext& call) {
   ETB_ASSIGN(const double number, call.number(1));
   return add_like(call, number);
 }
+
+Status lower_zeros_like(CallContext& call) { return add_like(call, 0); }
+Status lower_ones_like(CallContext& call) { return add_like(call, 1); }
 
 Status lower_arange(CallContext& call) {
   constexpr double kMost = 1 << 20;
@@ -366,9 +375,6 @@ constexpr OfficialOp kRows[] = {
     {"floordiv", 3, 3, lower_size_arithmetic, true},
     {"et_vk.prepack.default", 2, 2, lower_alias},
     {"aten.clone.default", 3, 3, lower_alias},
-    {"aten.alias_copy.default", 2, 2, lower_alias},
-    {"aten.detach_copy.default", 2, 2, lower_alias},
-    {"aten.lift_fresh_copy.default", 2, 2, lower_alias},
     {"dim_order_ops._clone_dim_order.default", 4, 4, lower_alias},
     {"aten.view_copy.default", 3, 3, lower_view},
     {"aten.unsqueeze_copy.default", 3, 3, lower_unsqueeze},
@@ -391,6 +397,10 @@ constexpr OfficialOp kRows[] = {
     {"aten.index_select.default", 4, 4, lower_index_select},
     {"aten.full.default", 7, 7, lower_full},
     {"aten.full_like.default", 8, 8, lower_full_like},
+    {"aten.zeros.default", 6, 6, lower_zeros},
+    {"aten.ones.default", 6, 6, lower_ones},
+    {"aten.zeros_like.default", 7, 7, lower_zeros_like},
+    {"aten.ones_like.default", 7, 7, lower_ones_like},
     {"aten.arange.start_step", 8, 8, lower_arange},
 };
 
