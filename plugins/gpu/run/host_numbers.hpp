@@ -17,7 +17,7 @@ bool is_same_on_device(const GpuValue& value, etb_dtype dtype);
 // The dtype that a message names.
 etb_dtype expected_dtype(const GpuValue& value);
 
-// What numbers lose as floats.
+// Facts about numbers that became floats.
 struct ReadNumbers {
   double largest = 0;    // magnitude; meaningless for floats
   bool is_exact = true;  // every integer is a float
@@ -29,7 +29,7 @@ void write_numbers(std::span<const float> from, etb_dtype dtype, std::byte* to);
 
 // Rejects strides that reach past the capacity or are negative.
 [[nodiscard]] Status check_strides(const Tensor& tensor);
-// Reads and writes the elements of a tensor in the order of its dimensions, whatever their order in memory.
+// Reads and writes the elements of a tensor in the order of its dimensions, for any order in memory.
 ReadNumbers read_tensor(const Tensor& tensor, std::span<float> to);
 void write_tensor(std::span<const float> from, const OutputTensor& tensor);
 

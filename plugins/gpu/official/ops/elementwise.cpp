@@ -79,14 +79,6 @@ Status lower_hardswish(CallContext& call) {
   return call.define_floats(call.add_binary(BinaryFunction::kDiv, product, call.add_number(6)));
 }
 
-// min(max(x + 3, 0), 6) / 6
-Status lower_hardsigmoid(CallContext& call) {
-  ETB_ASSIGN(const uint32_t x, call.floats(0));
-  const uint32_t raised = call.add_binary(BinaryFunction::kAdd, x, call.add_number(3));
-  const uint32_t gate = call.add_unary(UnaryFunction::kClamp, raised, 0, 6);
-  return call.define_floats(call.add_binary(BinaryFunction::kDiv, gate, call.add_number(6)));
-}
-
 // x where |x| > lambda, else 0. NaN stays.
 Status lower_hardshrink(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, call.floats(0));
@@ -200,7 +192,7 @@ uint32_t add_not(CallContext& call, uint32_t x) {
   return call.add_binary(BinaryFunction::kEqual, x, call.add_number(0));
 }
 
-// How a comparison is made of the three that have kernels.
+// A comparison by one of the three that have kernels.
 struct Comparison {
   BinaryFunction function;
   bool swaps, negates;
@@ -322,7 +314,6 @@ constexpr OfficialOp kRows[] = {
     {"aten.hardtanh.default", 4, 4, lower_clamp},
     {"aten.leaky_relu.default", 3, 3, lower_leaky_relu},
     {"aten.hardswish.default", 2, 2, lower_hardswish},
-    {"aten.hardsigmoid.default", 2, 2, lower_hardsigmoid},
     {"aten.hardshrink.default", 3, 3, lower_hardshrink},
     {"aten.pow.Tensor_Scalar", 3, 3, lower_pow},
     {"aten.add.Tensor", 4, 4, lower_binary<BinaryFunction::kAdd, true>},

@@ -51,8 +51,9 @@ Status lower_unsqueeze(CallContext& call) {
   return call.define_moved(call.add(Operator::kReshape, {x}, std::move(sizes)), x);
 }
 
-Status add_squeeze(CallContext& call, const std::vector<int64_t>& dims) {
+Status lower_squeeze(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, moved(call));
+  ETB_ASSIGN(const std::vector<int64_t> dims, call.integers(1));
   const Shape& shape = call.declared(0).shape;
   std::vector<int32_t> sizes;
   for (uint32_t d = 0; d < shape.rank; ++d) {
@@ -64,15 +65,6 @@ Status add_squeeze(CallContext& call, const std::vector<int64_t>& dims) {
   return call.define_moved(call.add(Operator::kReshape, {x}, std::move(sizes)), x);
 }
 
-Status lower_squeeze_dims(CallContext& call) {
-  ETB_ASSIGN(const std::vector<int64_t> dims, call.integers(1));
-  return add_squeeze(call, dims);
-}
-Status lower_squeeze_dim(CallContext& call) {
-  ETB_ASSIGN(const int64_t dim, call.integer(1));
-  return add_squeeze(call, {dim});
-}
-
 Status lower_permute(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, moved(call));
   ETB_ASSIGN(const std::vector<int64_t> dims, call.integers(1));
@@ -81,17 +73,6 @@ Status lower_permute(CallContext& call) {
     return bad("argument 1: ", dims.size(), " dimensions of ", rank);
   std::vector<int32_t> ints;
   for (const int64_t dim : dims) ints.push_back(to_int32(dim < 0 ? dim + rank : dim));
-  return call.define_moved(call.add(Operator::kPermute, {x}, std::move(ints)), x);
-}
-
-Status lower_transpose(CallContext& call) {
-  ETB_ASSIGN(const uint32_t x, moved(call));
-  const uint32_t rank = call.declared(0).shape.rank;
-  ETB_ASSIGN(const uint32_t a, call.dim(1, rank));
-  ETB_ASSIGN(const uint32_t b, call.dim(2, rank));
-  std::vector<int32_t> ints;
-  for (uint32_t d = 0; d < rank; ++d) ints.push_back(static_cast<int32_t>(d));
-  std::swap(ints[a], ints[b]);
   return call.define_moved(call.add(Operator::kPermute, {x}, std::move(ints)), x);
 }
 
@@ -302,7 +283,7 @@ Status lower_full(CallContext& call) {
 Status lower_zeros(CallContext& call) { return add_full(call, 0); }
 Status lower_ones(CallContext& call) { return add_full(call, 1); }
 
-// 0 where the operand has elements, whatever they are, plus the number: sizes may be smaller in a run.
+// Adds the number to a 0 for each element of the operand: sizes may be smaller in a run.
 Status add_like(CallContext& call, double number) {
   ETB_ASSIGN(const uint32_t x, call.tensor(0));
   ETB_ASSIGN(const FileTensor* made, call.find_result());
@@ -378,11 +359,9 @@ constexpr OfficialOp kRows[] = {
     {"dim_order_ops._clone_dim_order.default", 4, 4, lower_alias},
     {"aten.view_copy.default", 3, 3, lower_view},
     {"aten.unsqueeze_copy.default", 3, 3, lower_unsqueeze},
-    {"aten.squeeze_copy.dims", 3, 3, lower_squeeze_dims},
-    {"aten.squeeze_copy.dim", 3, 3, lower_squeeze_dim},
+    {"aten.squeeze_copy.dims", 3, 3, lower_squeeze},
     {"aten.permute.default", 3, 3, lower_permute},
     {"aten.permute_copy.default", 3, 3, lower_permute},
-    {"aten.transpose.int", 4, 4, lower_transpose},
     {"aten.expand_copy.default", 4, 4, lower_expand},
     {"aten.repeat.default", 3, 3, lower_repeat},
     {"aten.slice_copy.Tensor", 6, 6, lower_slice},
