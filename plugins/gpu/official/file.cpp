@@ -70,6 +70,21 @@ Result<FileTensor> read_tensor(const fb::Tensor& from, size_t constant_count) {
 
 }  // namespace
 
+void MessagePart::append_to(std::string& out) const {
+  if (is_text_)
+    out += text_;
+  else if (!is_whole_)
+    out += std::to_string(number_);
+  else
+    out += is_unsigned_ ? std::to_string(static_cast<uint64_t>(whole_)) : std::to_string(whole_);
+}
+
+tl::unexpected<Error> failed(Code code, std::initializer_list<MessagePart> parts) {
+  std::string text;
+  for (const MessagePart& part : parts) part.append_to(text);
+  return make_error(code, std::move(text));
+}
+
 const char* to_text(ElementType type) {
   static constexpr const char* kNames[] = {"bool",    "uint8",   "int8",    "int32",
                                            "float16", "float32", "float64", "int64"};

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -74,19 +76,36 @@ class VulkanFile {
   std::vector<bool> is_tensor_;
 };
 
-// Returns INVALID_DATA with the parts joined as its text.
+// A part of a message.
+class MessagePart {
+ public:
+  MessagePart(std::string_view text) : text_(text) {}
+  MessagePart(const std::string& text) : text_(text) {}
+  MessagePart(const char* text) : text_(text) {}
+  template <class T>
+  MessagePart(T number) requires std::is_arithmetic_v<T> : is_text_(false), is_whole_(std::is_integral_v<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      whole_ = static_cast<int64_t>(number);
+      is_unsigned_ = std::is_unsigned_v<T>;
+    } else {
+      number_ = number;
+    }
+  }
+  void append_to(std::string& out) const;
+
+ private:
+  std::string_view text_ = {};
+  int64_t whole_ = 0;
+  double number_ = 0;
+  bool is_text_ = true, is_whole_ = false, is_unsigned_ = false;
+};
+
+// Returns an error with the parts joined as its text.
+[[gnu::cold]] tl::unexpected<Error> failed(Code code, std::initializer_list<MessagePart> parts);
+
 template <class... T>
 tl::unexpected<Error> bad(const T&... parts) {
-  std::string text;
-  const auto add = [&](const auto& part) {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(part)>>) {
-      text += std::to_string(part);
-    } else {
-      text += part;
-    }
-  };
-  (add(parts), ...);
-  return make_error(Code::INVALID_DATA, std::move(text));
+  return failed(Code::INVALID_DATA, {MessagePart(parts)...});
 }
 
 }  // namespace etb::gpu

@@ -25,9 +25,7 @@ const OfficialOp* find_official_op(std::string_view name);
 // Rejects arguments that no kernel is for.
 template <class... T>
 tl::unexpected<Error> unsupported(const T&... parts) {
-  tl::unexpected<Error> made = bad(parts...);
-  made.value().code = Code::NOT_SUPPORTED;
-  return made;
+  return failed(Code::NOT_SUPPORTED, {MessagePart(parts)...});
 }
 
 }  // namespace etb::gpu
