@@ -32,13 +32,23 @@ struct JudgeInput {
   }
 };
 
+double smallest_normal(etb_dtype dtype) { return std::ldexp(1.0, float_format(dtype).min_exponent - 1); }
+
+// True if the two differ, and flushing can explain it. Devices may flush in a comparison and keep the operand as the result:
+// relu then returns a negative subnormal, or 0 for a positive one.
+bool is_flushed(const JudgeInput& c, double expected, double found) {
+  if (!c.contract.flushes_subnormals || !is_floating(c.dtype) || expected == found) return false;
+  const double limit = smallest_normal(c.dtype);
+  return std::abs(expected) < limit && std::abs(found) < limit;
+}
+
 bool is_equal(const JudgeInput& c, size_t index, bool with_sign_of_zero) {
   double expected = c.expected(index);
   if (is_floating(c.dtype)) expected = float_format(c.dtype).round(expected);
   const double found = c.found(index);
   if (c.contract.is_finite_only && !std::isfinite(expected)) return true;
   if (std::isnan(expected)) return std::isnan(found);
-  if (found != expected) return false;
+  if (found != expected) return is_flushed(c, expected, found);
   return expected != 0 || c.contract.is_finite_only || !with_sign_of_zero ||
          std::signbit(found) == std::signbit(expected);
 }
@@ -87,8 +97,7 @@ Comparison judge_by_bound(const JudgeInput& c, const char* check, Bound bound_of
     const double error = std::abs(c.found(i) - c.expected(i));
     if (!(error <= bound)) {
       const bool is_subnormal =
-          std::abs(c.expected(i)) < std::ldexp(1.0, float_format(c.dtype).min_exponent - 1) &&
-          c.expected(i) != 0;
+          std::abs(c.expected(i)) < smallest_normal(c.dtype) && c.expected(i) != 0;
       return c.wrong(i, is_subnormal ? "subnormal" : check, bound);
     }
     if (bound > 0) out.margin = std::max(out.margin, error / bound);
@@ -98,7 +107,7 @@ Comparison judge_by_bound(const JudgeInput& c, const char* check, Bound bound_of
 
 // Error of flushing: the smallest normal number, for result and operands.
 double flush_allowance(const JudgeInput& c) {
-  return c.contract.flushes_subnormals ? std::ldexp(1.0, float_format(c.dtype).min_exponent - 1) : 0;
+  return c.contract.flushes_subnormals ? smallest_normal(c.dtype) : 0;
 }
 
 Comparison judge_rounded(const JudgeInput& c) {

@@ -29,6 +29,23 @@ TEST(Judge, ExactMeansTheSignOfZeroAndAnyNaN) {
   EXPECT_EQ(judge_float(Rule::kExact, NAN, 0).check, "nan");
 }
 
+// A device that flushes in comparisons returns a negative subnormal from relu: it is "not less than zero".
+TEST(Judge, ExactResultsOfDevicesThatFlush) {
+  const auto is_right = [](const char* contract, double expected, float found) {
+    ErrorModel error_model;
+    error_model.rule = Rule::kExact;
+    ReferenceTensor reference;
+    reference.sizes = {1};
+    reference.values = {expected};
+    return judge(error_model, *parse_contract(contract), ETB_DTYPE_FLOAT32, reference, &found).is_right;
+  };
+  EXPECT_TRUE(is_right("f32:ftz", 0, 1e-45f));
+  EXPECT_TRUE(is_right("f32:ftz", -1e-40, 0));
+  EXPECT_FALSE(is_right("f32:ftz", 0, 1.2e-38f)) << "a normal number";
+  EXPECT_FALSE(is_right("f32:ftz", -0.0, 0.0f)) << "the sign of zero";
+  EXPECT_FALSE(is_right("f32", 0, 1e-45f));
+}
+
 TEST(Judge, OneRoundingIsHalfAnUlp) {
   const double third = 1.0 / 3;
   EXPECT_TRUE(judge_float(Rule::kRounded, third, static_cast<float>(third)).is_right);

@@ -221,6 +221,12 @@ Result<size_t> Device::find_group_size(gpu::Kernel kernel) const {
   ETB_TRY(from_cl(functions().GetKernelWorkGroupInfo(made.get(), facts_.handle, CL_KERNEL_WORK_GROUP_SIZE,
                                                      sizeof(allowed), &allowed, nullptr),
                   "clGetKernelWorkGroupInfo"));
+  if (const uint32_t fixed = gpu::fixed_group_of(kernel); fixed != 0) {
+    if (allowed >= fixed) return fixed;
+    return make_error(Code::NOT_SUPPORTED, "workgroups of " + std::to_string(allowed) +
+                                               " work-items, expected at least " + std::to_string(fixed) +
+                                               "\nhint: set the option kernels to registers");
+  }
   size_t wanted = 64;
   if (gpu::family_of(kernel) == gpu::KernelFamily::kVectors) {
     wanted = 1;

@@ -51,9 +51,16 @@ class Device {
 
   uint64_t max_range_bytes() const { return facts_.max_buffer_bytes; }
   uint64_t offset_alignment() const { return std::max(facts_.offset_alignment, gpu::kMostOffsetAlignment); }
+  // True if the device can run the kernels of KernelFamily::kGroups.
+  bool has_groups() const {
+    return facts_.max_group_size >= gpu::kLargestGroup &&
+           facts_.local_memory_bytes >= gpu::kSharedMemoryBytes;
+  }
   // Kernels that suit the device.
   gpu::KernelFamily family() const {
-    return facts_.is_cpu ? gpu::KernelFamily::kVectors : gpu::KernelFamily::kRegisters;
+    return facts_.is_cpu   ? gpu::KernelFamily::kVectors
+           : has_groups() ? gpu::KernelFamily::kGroups
+                          : gpu::KernelFamily::kRegisters;
   }
 
   [[nodiscard]] Result<OwnedMemory> make_buffer(uint64_t nbytes) const;

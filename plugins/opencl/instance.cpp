@@ -74,6 +74,7 @@ std::string read_device(const Functions& cl, DeviceFacts& facts) {
   facts.max_buffer_bytes = device.number<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   facts.offset_alignment = device.number<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
   facts.max_group_size = device.number<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  facts.local_memory_bytes = device.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
   const auto floats = device.number<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG);
   facts.has_exact_division = (floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   if (const std::string version = device.text(CL_DEVICE_VERSION); !is_new_enough(version))

@@ -7,13 +7,17 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "etb/etbackend.h"
+#include "host/testing/scratch_dir.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 #include "plugins/opencl/device.hpp"
 #include "plugins/opencl/driver_scope.hpp"
+#include "plugins/opencl/kernel_source.hpp"
 
 namespace etb::opencl {
 namespace {
@@ -73,6 +77,29 @@ class OpenclDevice : public testing::Test {
   const etb_host host_ = {
       ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", &service_, find_service, nullptr};
 };
+
+// Drivers' compilers differ in the extensions that they take; clang's warnings are of the standard.
+TEST(KernelSources, AreOpenClC12WithoutExtensions) {
+  const std::string clang = ETB_CLANG;
+  if (clang.empty()) GTEST_SKIP() << "no clang was found by the build";
+  const host::ScratchDir scratch;
+  std::string failed;
+  for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
+    const auto kernel = static_cast<gpu::Kernel>(i);
+    if (family_of(kernel) == gpu::KernelFamily::kTiles) continue;
+    const KernelSource source = kernel_source(kernel);
+    std::ofstream file(scratch.path("kernel.cl"));
+    for (const std::string_view text : source.texts) file << text;
+    file.close();
+    const std::string command = clang +
+                                " -x cl -cl-std=CL1.2 -cl-single-precision-constant -Xclang "
+                                "-finclude-default-header -Xclang -fdeclare-opencl-builtins -target nvptx64 "
+                                "-fsyntax-only -Wpedantic -Wno-keyword-macro -Werror" +
+                                source.macros + " " + scratch.path("kernel.cl");
+    if (std::system(command.c_str()) != 0) failed += std::string(" ") + gpu::kKernelNames[i];
+  }
+  EXPECT_EQ(failed, "");
+}
 
 TEST_F(OpenclDevice, HasAUuidOfItsOwn) {
   ASSERT_TRUE(kHasTwoDevices);
@@ -141,7 +168,7 @@ TEST_F(OpenclDevice, CompilesEveryKernel) {
   ASSERT_TRUE(device) << device.error().message;
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     const auto kernel = static_cast<gpu::Kernel>(i);
-    if (gpu::family_of(kernel) == gpu::KernelFamily::kTiles) continue;
+    if (family_of(kernel) == gpu::KernelFamily::kTiles) continue;
     const auto made = (*device)->make_kernel(kernel);
     EXPECT_TRUE(made) << made.error().message;
   }

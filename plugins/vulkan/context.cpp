@@ -216,7 +216,7 @@ void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorS
   vk.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
   vk.CmdPushConstants(commands_, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_count * 4,
                       dispatch.push.data());
-  const uint32_t local_size = device.local_size(gpu::is_linear(dispatch.kernel)),
+  const uint32_t local_size = device.local_size(dispatch.kernel),
                  groups = (x - 1) / local_size + 1;
   if (!gpu::is_linear(dispatch.kernel)) return vk.CmdDispatch(commands_, groups, y, z);
   const uint32_t width = std::min(groups, gpu::kMaxGroups);

@@ -29,6 +29,7 @@ Result<std::shared_ptr<Device>> Device::open(std::shared_ptr<Instance> instance,
   const std::shared_ptr<Device> made(new Device(std::move(instance), facts));
   ETB_TRY(made->create());
   ETB_TRY(made->create_layouts());
+  made->instance_->keep_libraries();
   return made;
 }
 
@@ -112,7 +113,9 @@ Status Device::note(VkResult result, const char* what) const {
 }
 
 // Products and convolutions share loads among the invocations of a workgroup. CPU drivers run eight at once.
-uint32_t Device::local_size(bool is_linear) const {
+uint32_t Device::local_size(gpu::Kernel kernel) const {
+  if (const uint32_t fixed = gpu::fixed_group_of(kernel); fixed != 0) return fixed;
+  const bool is_linear = gpu::is_linear(kernel);
   return facts_.is_cpu && !is_linear ? gpu::kLeastLocalSize : 64;
 }
 
@@ -194,7 +197,7 @@ Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
   VkShaderModule handle = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateShaderModule(handle_, &shader, nullptr, &handle), "vkCreateShaderModule"));
   const OwnedShader owned(shared_from_this(), handle);
-  const uint32_t local_size = this->local_size(gpu::is_linear(kernel));
+  const uint32_t local_size = this->local_size(kernel);
   const VkSpecializationMapEntry entry{0, 0, sizeof(local_size)};
   const VkSpecializationInfo constants{1, &entry, sizeof(local_size), &local_size};
   auto info = vk_struct<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
@@ -226,8 +229,13 @@ void Device::load_pipelines(const gpu::KernelCache& cache) {
   auto info = vk_struct<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
   info.initialDataSize = saved_nbytes_ = suits ? found->bytes().size() : 0;
   info.pInitialData = suits ? found->bytes().data() : nullptr;
-  if (functions_.CreatePipelineCache(handle_, &info, nullptr, &pipeline_cache_) != VK_SUCCESS)
-    pipeline_cache_ = VK_NULL_HANDLE;
+  VkResult made = functions_.CreatePipelineCache(handle_, &info, nullptr, &pipeline_cache_);
+  if (made != VK_SUCCESS && suits) {  // a right header and a wrong rest, which some drivers reject
+    info.initialDataSize = saved_nbytes_ = 0;
+    info.pInitialData = nullptr;
+    made = functions_.CreatePipelineCache(handle_, &info, nullptr, &pipeline_cache_);
+  }
+  if (made != VK_SUCCESS) pipeline_cache_ = VK_NULL_HANDLE;
 }
 
 void Device::save_pipelines(const gpu::KernelCache& cache) {

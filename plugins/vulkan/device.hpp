@@ -97,9 +97,18 @@ class Device : public std::enable_shared_from_this<Device> {
   // Largest part of a buffer that a kernel can read.
   uint64_t max_range_bytes() const { return facts_.properties.limits.maxStorageBufferRange; }
   uint64_t offset_alignment() const { return gpu::kMostOffsetAlignment; }
+  // True if the device can run the kernels of KernelFamily::kGroups.
+  bool has_groups() const {
+    const VkPhysicalDeviceLimits& limits = facts_.properties.limits;
+    return limits.maxComputeWorkGroupInvocations >= gpu::kLargestGroup &&
+           limits.maxComputeWorkGroupSize[0] >= gpu::kLargestGroup &&
+           limits.maxComputeSharedMemorySize >= gpu::kSharedMemoryBytes;
+  }
   // Kernels that suit the device.
   gpu::KernelFamily family() const {
-    return facts_.has_tiles ? gpu::KernelFamily::kTiles : gpu::KernelFamily::kRegisters;
+    return facts_.has_tiles                    ? gpu::KernelFamily::kTiles
+           : has_groups() && !facts_.is_cpu ? gpu::KernelFamily::kGroups
+                                            : gpu::KernelFamily::kRegisters;
   }
 
   [[nodiscard]] Result<Buffer> make_buffer(uint64_t nbytes, BufferUse use) const;
@@ -127,7 +136,7 @@ class Device : public std::enable_shared_from_this<Device> {
   // A pipeline that prepare() created.
   VkPipeline pipeline(gpu::Kernel kernel) const { return pipelines_[gpu::index_of(kernel)]; }
   // Invocations of a workgroup of the kernel.
-  uint32_t local_size(bool is_linear) const;
+  uint32_t local_size(gpu::Kernel kernel) const;
   VkDescriptorSetLayout set_layout(gpu::Kernel kernel) const { return layouts_of(kernel).set; }
   VkPipelineLayout pipeline_layout(gpu::Kernel kernel) const { return layouts_of(kernel).pipeline; }
   // A view of bytes of a buffer as texels of one or four floats.

@@ -167,6 +167,7 @@ Status Instance::create() {
   } else {
     ETB_TRY(from_vk(result, "vkCreateInstance"));
   }
+  keep_libraries();
   bool is_whole = true;
 #define ETB_VK_INSTANCE(name)                                                              \
   functions_.name = reinterpret_cast<PFN_vk##name>(library_.entry()(handle_, "vk" #name)); \

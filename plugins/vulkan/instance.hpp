@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/gpu/run/device_facts.hpp"
+#include "plugins/vulkan/kept_libraries.hpp"
 #include "plugins/vulkan/vulkan_api.hpp"
 
 namespace etb::vulkan {
@@ -32,6 +33,8 @@ class Instance {
   Instance& operator=(const Instance&) = delete;
 
   const InstanceFunctions& functions() const { return functions_; }
+  // Call after the driver did something for the first time, because it may then load libraries.
+  void keep_libraries() const { libraries_.keep(); }
   // Reads the devices again: free memory changes. Devices that lack something are left out, with a line in `reasons`.
   [[nodiscard]] Result<std::vector<DeviceFacts>> find_devices(std::vector<std::string>& reasons) const;
 
@@ -39,6 +42,7 @@ class Instance {
   Instance() = default;
   Status create();
 
+  KeptLibraries libraries_;
   LoaderLibrary library_;
   VkInstance handle_ = VK_NULL_HANDLE;
   InstanceFunctions functions_;

@@ -3,11 +3,15 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <clocale>
 #include <cstring>
+#include <iterator>
+#include <set>
 
 #include "host/layers/validate/guarded_bytes.hpp"
 
@@ -47,13 +51,22 @@ uint64_t signal_handlers() {
   return hash;
 }
 
-uint64_t environment() {
-  uint64_t hash = 0;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const uint64_t parts[2] = {hash, hash_bytes(*entry, std::strlen(*entry))};
-    hash = hash_bytes(parts, sizeof(parts));
-  }
-  return hash;
+// Returns the variables in alphabetical order: their order in memory means nothing.
+std::vector<std::string> environment() {
+  std::vector<std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
+  std::sort(variables.begin(), variables.end());
+  return variables;
+}
+
+// Returns the names of the variables that differ. Values may be secret.
+std::string changed_variables(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  std::vector<std::string> changed;
+  std::set_symmetric_difference(before.begin(), before.end(), after.begin(), after.end(),
+                                std::back_inserter(changed));
+  std::set<std::string> names;
+  for (const std::string& variable : changed) names.insert(variable.substr(0, variable.find('=')));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string directory() {
@@ -104,7 +117,8 @@ std::optional<std::string> ProcessState::find_change() const {
                          sigismember(&mask, number) == 1 ? "blocked" : "unblocked");
   if (!whole_process_) return std::nullopt;
   if (signal_handlers() != signal_handlers_) return "a signal handler";
-  if (environment() != environment_) return "the environment";
+  if (const std::vector<std::string> now = environment(); now != environment_)
+    return fmt::format("the environment: {}", changed_variables(environment_, now));
   if (const std::string now = locale(); now != locale_)
     return fmt::format("the locale: '{}' before, '{}' after", locale_, now);
   if (const std::string now = directory(); now != directory_)

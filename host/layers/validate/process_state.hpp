@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace etb::host::validate {
 
@@ -27,7 +28,7 @@ class ProcessState {
   uint64_t float_control_;
   sigset_t signal_mask_;
   uint64_t signal_handlers_ = 0;
-  uint64_t environment_ = 0;
+  std::vector<std::string> environment_;
   std::string locale_;
   std::string directory_;
   int thread_count_ = 0;

@@ -99,7 +99,22 @@ TEST(ValidateProcess, ReportsAChangedEnvironment) {
       },
       true);
   unsetenv("ETB_TEST_VARIABLE");
-  EXPECT_THAT(found, ElementsAre(Report("ABI-HYG-01", Side::PLUGIN, "the environment")));
+  EXPECT_THAT(found, ElementsAre(Report("ABI-HYG-01", Side::PLUGIN, "the environment: ETB_TEST_VARIABLE")));
+}
+
+TEST(ValidateProcess, DoesNotReportVariablesInAnotherOrder) {
+  setenv("ETB_TEST_FIRST", "1", 1);
+  setenv("ETB_TEST_SECOND", "2", 1);
+  const auto found = query(
+      [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
+        unsetenv("ETB_TEST_FIRST");
+        setenv("ETB_TEST_FIRST", "1", 1);
+        return right(delegate, info, error);
+      },
+      true);
+  unsetenv("ETB_TEST_FIRST");
+  unsetenv("ETB_TEST_SECOND");
+  EXPECT_THAT(found, IsEmpty());
 }
 
 // proves: ABI-HYG-01

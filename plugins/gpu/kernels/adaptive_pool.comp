@@ -25,5 +25,5 @@ KERNEL2(READS, float, x, WRITES, float, y) {
     for (uint j = left; j < right; ++j) part += x[(plane * push.height + i) * push.width + j];
     total += part;
   }
-  y[index] = total / float((bottom - top) * (right - left));
+  y[index] = divided(total, float((bottom - top) * (right - left)));
 }

@@ -45,7 +45,7 @@ KERNEL3(READS, vec4, a, READS, vec4, b, WRITES, vec4, y) {
   uint i = linear_index();
   if (i >= push.count) return;
   vec4 v = a[i], w = b[i];
-  y[i] = vec4(FUNCTION(v.x, w.x, push.p0), FUNCTION(v.y, w.y, push.p0), FUNCTION(v.z, w.z, push.p0),
+  y[i] = VEC4(FUNCTION(v.x, w.x, push.p0), FUNCTION(v.y, w.y, push.p0), FUNCTION(v.z, w.z, push.p0),
               FUNCTION(v.w, w.w, push.p0));
 }
 #endif

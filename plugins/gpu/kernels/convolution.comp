@@ -24,11 +24,11 @@ KERNEL4(READS, float, x, READS, vec4, filters, READS, float, bias, WRITES, float
   uint group = GROUP_Y / blocks, block = GROUP_Y - group * blocks;
   uint batch = GROUP_Z;
   vec4 sum[8];
-  UNROLL for (uint i = 0; i < 8; ++i) sum[i] = vec4(0);
+  UNROLL for (uint i = 0; i < 8; ++i) sum[i] = VEC4(0);
   uint filter_at = GROUP_Y * push.inputs * push.kernel_height * push.kernel_width * 2;
   int left = int(out_x * push.stride_width) - push.padding_width;
   int top = int(out_y * push.stride_height) - push.padding_height;
-  ivec4 columns = ivec4(0, 1, 2, 3) * int(push.stride_width);
+  ivec4 columns = IVEC4(0, 1, 2, 3) * int(push.stride_width);
   for (uint c = 0; c < push.inputs; ++c) {
     uint plane = ((batch * push.groups + group) * push.inputs + c) * push.height * push.width;
     for (uint ky = 0; ky < push.kernel_height; ++ky) {
@@ -40,7 +40,7 @@ KERNEL4(READS, float, x, READS, vec4, filters, READS, float, bias, WRITES, float
         filter_at += 2;
         ivec4 column = left + int(kx * push.dilation_width) + columns;
         uvec4 at = line + clamped(column, push.width);
-        vec4 pixels = zero_outside(vec4(x[at.x], x[at.y], x[at.z], x[at.w]), column, push.width, has_row);
+        vec4 pixels = zero_outside(VEC4(x[at.x], x[at.y], x[at.z], x[at.w]), column, push.width, has_row);
         UNROLL for (uint i = 0; i < 4; ++i) {
           sum[i] += ELEMENT(first, i) * pixels;
           sum[i + 4] += ELEMENT(second, i) * pixels;

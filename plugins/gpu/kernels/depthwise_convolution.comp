@@ -24,16 +24,16 @@ KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, floa
   uint filter_at = channel * push.kernel_height * push.kernel_width;
   int left = int(out_x * push.stride_width) - push.padding_width;
   int top = int(out_y * push.stride_height) - push.padding_height;
-  vec4 sum = vec4(0);
+  vec4 sum = VEC4(0);
   for (uint ky = 0; ky < push.kernel_height; ++ky) {
     int row = top + int(ky * push.dilation_height);
     bool has_row = row >= 0 && row < int(push.height);
     uint line = plane + uint(clamp(row, 0, int(push.height) - 1)) * push.width;
     for (uint kx = 0; kx < push.kernel_width; ++kx) {
       float factor = filters[filter_at++];
-      ivec4 column = left + int(kx * push.dilation_width) + ivec4(0, 1, 2, 3) * int(push.stride_width);
+      ivec4 column = left + int(kx * push.dilation_width) + IVEC4(0, 1, 2, 3) * int(push.stride_width);
       uvec4 at = line + clamped(column, push.width);
-      sum += factor * zero_outside(vec4(x[at.x], x[at.y], x[at.z], x[at.w]), column, push.width, has_row);
+      sum += factor * zero_outside(VEC4(x[at.x], x[at.y], x[at.z], x[at.w]), column, push.width, has_row);
     }
   }
   float start = push.has_bias != 0 ? bias[channel] : 0.0;

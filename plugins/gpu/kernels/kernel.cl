@@ -6,6 +6,12 @@
 #define UNROLL _Pragma("unroll")
 #define ELEMENT(vector, i) (((float*)&(vector))[i])
 
+#define SHARED_OUTSIDE(type, name, count)
+#define SHARED_INSIDE(type, name, count) __local type name[count];
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+
+#define LOCAL_X ((uint)get_local_id(0))
+#define GROUP_X ((uint)get_group_id(0))
 #define GLOBAL_X ((uint)get_global_id(0))
 #define GROUP_Y ((uint)get_group_id(1))
 #define GROUP_Z ((uint)get_group_id(2))
@@ -13,9 +19,9 @@
 typedef int4 ivec4;
 typedef uint4 uvec4;
 typedef float4 vec4;
-#define ivec4(...) ((int4)(__VA_ARGS__))
-#define uvec4(...) ((uint4)(__VA_ARGS__))
-#define vec4(...) ((float4)(__VA_ARGS__))
+#define IVEC4 (int4)  // no macros of variable length: NVIDIA's compiler rejects them
+#define UVEC4 (uint4)
+#define VEC4 (float4)
 #define int(x) ((int)(x))
 #define uint(x) ((uint)(x))
 #define float(x) ((float)(x))

@@ -13,7 +13,18 @@ layout(local_size_x_id = 0) in;
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
 #define UNROLL [[unroll]]
 #define ELEMENT(vector, i) (vector)[i]
+#define VEC4 vec4    // constructors, where OpenCL C has casts
+#define IVEC4 ivec4
+#define UVEC4 uvec4
 
+// Memory that a workgroup shares. GLSL declares it before the kernel, OpenCL C inside. BARRIER: all invocations of the
+// workgroup wait for each other, and see what the others wrote.
+#define SHARED_OUTSIDE(type, name, count) shared type name[count];
+#define SHARED_INSIDE(type, name, count)
+#define BARRIER barrier()
+
+#define LOCAL_X gl_LocalInvocationID.x
+#define GROUP_X gl_WorkGroupID.x
 #define GLOBAL_X gl_GlobalInvocationID.x
 #define GROUP_Y gl_WorkGroupID.y
 #define GROUP_Z gl_WorkGroupID.z

@@ -49,6 +49,7 @@ enum class KernelFamily : uint8_t {
   kRegisters,  // for every device
   kTiles,      // for CPU drivers of Vulkan: subgroups of eight, shuffles, texel buffers of 2^25 texels
   kVectors,    // for CPU drivers of OpenCL: a tile of vectors of 16 numbers by each work-item
+  kGroups,     // for GPUs: a tile by each workgroup, whose invocations share loads and wait for each other
 };
 
 inline constexpr KernelFamily kKernelFamilies[] = {
@@ -62,6 +63,27 @@ inline constexpr KernelFamily kKernelFamilies[] = {
 #undef ETB_GPU_KERNEL
 };
 constexpr KernelFamily family_of(Kernel kernel) { return kKernelFamilies[index_of(kernel)]; }
+
+inline constexpr uint32_t kLargestGroup = 256;             // invocations of a workgroup of kGroups
+inline constexpr uint64_t kSharedMemoryBytes = 16 * 1024;  // that its kernels need at most
+
+// Invocations of a workgroup, for kernels that work with one number only; 0 for the others.
+constexpr uint32_t fixed_group_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::kGroupMatmul:
+    case Kernel::kGroupMatmulEdge:
+    case Kernel::kGroupMatmulNarrow:
+    case Kernel::kGroupMatmulNarrowEdge:
+    case Kernel::kGroupConvolution:
+      return 64;
+    case Kernel::kGroupMatmulSlices:
+    case Kernel::kGroupMatmulSlicesEdge:
+    case Kernel::kGroupConvolutionSlices:
+      return kLargestGroup;
+    default:
+      return 0;
+  }
+}
 
 // True if invocations are counted in one dimension: workgroups may then be spread over two. Products and convolutions
 // have workgroups along three.
@@ -85,6 +107,14 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kVectorConvolution:
     case Kernel::kVectorDepthwise1:
     case Kernel::kVectorDepthwise2:
+    case Kernel::kGroupMatmul:
+    case Kernel::kGroupMatmulEdge:
+    case Kernel::kGroupMatmulNarrow:
+    case Kernel::kGroupMatmulNarrowEdge:
+    case Kernel::kGroupMatmulSlices:
+    case Kernel::kGroupMatmulSlicesEdge:
+    case Kernel::kGroupConvolution:
+    case Kernel::kGroupConvolutionSlices:
       return false;
     default:
       return true;

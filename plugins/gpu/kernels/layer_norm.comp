@@ -22,7 +22,7 @@ KERNEL4(READS, float, x, READS, float, weight, READS, float, bias, WRITES, float
       part = 0.0;
     }
   }
-  float mean = (total + part) / float(push.row_size);
+  float mean = divided(total + part, float(push.row_size));
   float squares = 0.0;
   part = 0.0;
   FOUR_EACH(first, push.row_size) {

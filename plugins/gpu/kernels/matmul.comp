@@ -33,11 +33,11 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
 #else
   uvec4 b_at[VECTORS];
   UNROLL for (uint j = 0; j < VECTORS; ++j)
-    b_at[j] = batch * push.b_batch + min(column + 4 * j + uvec4(0, 1, 2, 3), uvec4(push.columns - 1));
+    b_at[j] = batch * push.b_batch + min(column + 4 * j + UVEC4(0, 1, 2, 3), UVEC4(push.columns - 1));
 #endif
   vec4 sum[ROWS][VECTORS];
   UNROLL for (uint i = 0; i < ROWS; ++i)
-    UNROLL for (uint j = 0; j < VECTORS; ++j) sum[i][j] = vec4(0);
+    UNROLL for (uint j = 0; j < VECTORS; ++j) sum[i][j] = VEC4(0);
   for (uint k = 0; k < push.depth; ++k) {
     vec4 factor[VECTORS];
     UNROLL for (uint j = 0; j < VECTORS; ++j) {
@@ -45,7 +45,7 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
       factor[j] = b[b_at[j] + k * (push.b_row / 4)];
 #else
       uvec4 at = b_at[j] + k * push.b_row;
-      factor[j] = vec4(b[at.x], b[at.y], b[at.z], b[at.w]);
+      factor[j] = VEC4(b[at.x], b[at.y], b[at.z], b[at.w]);
 #endif
     }
     UNROLL for (uint i = 0; i < ROWS; ++i) {
@@ -55,10 +55,10 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
   }
   vec4 start[VECTORS];
   UNROLL for (uint j = 0; j < VECTORS; ++j) {
-    start[j] = vec4(0);
+    start[j] = VEC4(0);
     if (push.has_bias != 0 && push.bias_row == 0) {
-      uvec4 at = min(column + 4 * j + uvec4(0, 1, 2, 3), uvec4(push.columns - 1)) * push.bias_column;
-      start[j] = push.beta * vec4(bias[at.x], bias[at.y], bias[at.z], bias[at.w]);
+      uvec4 at = min(column + 4 * j + UVEC4(0, 1, 2, 3), UVEC4(push.columns - 1)) * push.bias_column;
+      start[j] = push.beta * VEC4(bias[at.x], bias[at.y], bias[at.z], bias[at.w]);
     }
   }
   UNROLL for (uint i = 0; i < ROWS; ++i) {
@@ -68,7 +68,7 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
       uint first = column + 4 * j;
       if (first >= push.columns) break;
       vec4 result = push.alpha * sum[i][j] + (start[j] + row_start);
-      result = vec4(limited(result.x, push.low, push.high), limited(result.y, push.low, push.high),
+      result = VEC4(limited(result.x, push.low, push.high), limited(result.y, push.low, push.high),
                     limited(result.z, push.low, push.high), limited(result.w, push.low, push.high));
       uint to = batch * push.y_batch + (row + i) * push.columns + first;
 #if WHOLE

@@ -10,6 +10,14 @@ float limited(float x, float low, float high) {
   return is_nan(x) ? x : (raised > high ? high : raised);
 }
 
+// x / count, rounded nearly as well as possible. GPUs may be 2.5 units off, all results in the same direction; means of large
+// numbers would show it.
+float divided(float x, float count) {
+  float quotient = x / count;
+  float rest = fma(-quotient, count, x);
+  return abs(quotient) < INFINITY ? quotient + rest / count : quotient;
+}
+
 // Lavapipe of Mesa 22.3 ends all loops of an invocation after 65,535 turns together, without a word. So loops over elements
 // handle four in each turn, and plan/dispatch.hpp counts the turns.
 // `n` counts by constants, or drivers would not unroll.

@@ -44,7 +44,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   int area = (bottom - top) * (right - left);
   if (push.counts_padding == 0)
     area = (min(bottom, push.height) - max(top, 0)) * (min(right, push.width) - max(left, 0));
-  result /= float(push.divisor != 0 ? push.divisor : area);
+  result = divided(result, float(push.divisor != 0 ? push.divisor : area));
 #endif
   y[index] = result;
 }

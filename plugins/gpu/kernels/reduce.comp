@@ -60,7 +60,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
 #endif
   }
 #if REDUCTION == 1
-  total /= float(push.reduced);
+  total = divided(total, float(push.reduced));
 #endif
   y[index] = total;
 }

@@ -14,6 +14,6 @@ KERNEL2(READS, vec4, x, WRITES, vec4, y) {
   uint i = linear_index();
   if (i >= push.count) return;
   vec4 v = x[i];
-  y[i] = vec4(FUNCTION(v.x, push.p0, push.p1), FUNCTION(v.y, push.p0, push.p1), FUNCTION(v.z, push.p0, push.p1),
+  y[i] = VEC4(FUNCTION(v.x, push.p0, push.p1), FUNCTION(v.y, push.p0, push.p1), FUNCTION(v.z, push.p0, push.p1),
               FUNCTION(v.w, push.p0, push.p1));
 }

@@ -13,5 +13,5 @@ KERNEL4(READS, vec4, condition, READS, uvec4, a, READS, uvec4, b, WRITES, uvec4,
   if (i >= push.count) return;
   vec4 c = condition[i];
   uvec4 v = a[i], w = b[i];
-  y[i] = uvec4(c.x != 0.0 ? v.x : w.x, c.y != 0.0 ? v.y : w.y, c.z != 0.0 ? v.z : w.z, c.w != 0.0 ? v.w : w.w);
+  y[i] = UVEC4(c.x != 0.0 ? v.x : w.x, c.y != 0.0 ? v.y : w.y, c.z != 0.0 ? v.z : w.z, c.w != 0.0 ? v.w : w.w);
 }

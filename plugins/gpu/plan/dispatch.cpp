@@ -206,22 +206,49 @@ void make_dispatches(const GpuGraph& graph, KernelFamily family, std::span<const
   }
 }
 
+namespace {
+
+std::span<const Kernel> product_kernels(KernelFamily family) {
+  static constexpr Kernel kRegisters[] = {Kernel::kMatmulWide, Kernel::kMatmulWideEdge, Kernel::kMatmulNarrow,
+                                          Kernel::kMatmulNarrowEdge};
+  static constexpr Kernel kTiles[] = {Kernel::kTileMatmul, Kernel::kTileMatmulEdge};
+  static constexpr Kernel kVectors[] = {Kernel::kVectorMatmul, Kernel::kVectorMatmulHalf,
+                                        Kernel::kVectorMatmulRow, Kernel::kMatmulNarrow,
+                                        Kernel::kMatmulNarrowEdge};
+  static constexpr Kernel kGroups[] = {
+      Kernel::kGroupMatmul,           Kernel::kGroupMatmulEdge,   Kernel::kGroupMatmulNarrow,
+      Kernel::kGroupMatmulNarrowEdge, Kernel::kGroupMatmulSlices, Kernel::kGroupMatmulSlicesEdge};
+  switch (family) {
+    case KernelFamily::kRegisters:
+      return kRegisters;
+    case KernelFamily::kTiles:
+      return kTiles;
+    case KernelFamily::kVectors:
+      return kVectors;
+    case KernelFamily::kGroups:
+      return kGroups;
+  }
+  return kRegisters;
+}
+
+// The kernel of a general convolution depends on sizes in one family only.
+std::span<const Kernel> convolution_kernels(KernelFamily family) {
+  static constexpr Kernel kGroups[] = {Kernel::kGroupConvolution, Kernel::kGroupConvolutionSlices};
+  return family == KernelFamily::kGroups ? std::span<const Kernel>(kGroups) : std::span<const Kernel>();
+}
+
+}  // namespace
+
 void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node,
                  std::span<bool, kKernelCount> kernels) {
-  const bool is_product =
-      node.op == Operator::kMatmul ||
-      (node.op == Operator::kConvolution &&
-       convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kProduct);
-  if (is_product && family == KernelFamily::kTiles) {
-    kernels[index_of(Kernel::kTileMatmul)] = kernels[index_of(Kernel::kTileMatmulEdge)] = true;
-  } else if (is_product && family == KernelFamily::kVectors) {
-    for (const Kernel kernel : {Kernel::kVectorMatmul, Kernel::kVectorMatmulHalf, Kernel::kVectorMatmulRow,
-                                Kernel::kMatmulNarrow, Kernel::kMatmulNarrowEdge})
-      kernels[index_of(kernel)] = true;
-  } else if (is_product) {
-    for (const Kernel kernel :
-         {Kernel::kMatmulWide, Kernel::kMatmulWideEdge, Kernel::kMatmulNarrow, Kernel::kMatmulNarrowEdge})
-      kernels[index_of(kernel)] = true;
+  const auto add = [&](std::span<const Kernel> added) {
+    for (const Kernel kernel : added) kernels[index_of(kernel)] = true;
+  };
+  if (node.op == Operator::kMatmul) add(product_kernels(family));
+  if (node.op == Operator::kConvolution) {
+    const ConvolutionKind kind = convolution_kind(node, graph.value(node.inputs[1]).shape);
+    if (kind == ConvolutionKind::kProduct) add(product_kernels(family));
+    if (kind == ConvolutionKind::kGeneral) add(convolution_kernels(family));
   }
   if (node.op == Operator::kBinary) {
     switch (static_cast<BinaryFunction>(node.ints[field::kBinaryFunction])) {

@@ -12,8 +12,9 @@ namespace {
 
 Status check_groups(const ExecutionPlan& plan) {
   for (const Dispatch& dispatch : plan.dispatches) {
+    const uint32_t fixed = fixed_group_of(dispatch.kernel);
     const bool fits =
-        is_linear(dispatch.kernel) || (dispatch.items[0] <= kMaxGroups * kLeastLocalSize &&
+        is_linear(dispatch.kernel) || (dispatch.items[0] <= kMaxGroups * (fixed != 0 ? fixed : kLeastLocalSize) &&
                                        dispatch.items[1] <= kMaxGroups && dispatch.items[2] <= kMaxGroups);
     if (!fits)
       return make_error(Code::NOT_SUPPORTED, std::string(kKernelNames[index_of(dispatch.kernel)]) +

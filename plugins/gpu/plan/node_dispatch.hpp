@@ -64,6 +64,11 @@ void dispatch_vector_product(const NodeDispatch& context, const Product& product
 bool has_vector_convolution(const NodeDispatch& context, bool is_depthwise);
 void dispatch_vector_convolution(const NodeDispatch& context, bool is_depthwise);
 
+// groups.cpp: the family kGroups of the two; depthwise convolutions have no kernel of their own.
+void dispatch_group_product(const NodeDispatch& context, const Product& product,
+                            const ProductOperands& operands);
+void dispatch_group_convolution(const NodeDispatch& context);
+
 // products.cpp: the arguments of a convolution, which all families share.
 void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise);
 

@@ -16,6 +16,8 @@ void add_product(const NodeDispatch& context, const Product& product, const Prod
       return dispatch_tile_product(context, product, operands);
     case KernelFamily::kVectors:
       return dispatch_vector_product(context, product, operands);
+    case KernelFamily::kGroups:
+      return dispatch_group_product(context, product, operands);
   }
 }
 
@@ -145,6 +147,7 @@ void dispatch_convolution(const NodeDispatch& context) {
   if (context.family == KernelFamily::kTiles) return dispatch_tile_convolution(context, is_depthwise);
   if (context.family == KernelFamily::kVectors && has_vector_convolution(context, is_depthwise))
     return dispatch_vector_convolution(context, is_depthwise);
+  if (context.family == KernelFamily::kGroups && !is_depthwise) return dispatch_group_convolution(context);
   Dispatch& dispatch = context.add_empty(is_depthwise ? Kernel::kDepthwiseConvolution : Kernel::kConvolution);
   bind_convolution(context, dispatch, is_depthwise);
   const auto groups = static_cast<uint32_t>(context.number(field::kGroups));

@@ -38,10 +38,9 @@ class GpuDelegate {
     SharedState& state = *delegate.state_;
     ETB_ASSIGN(state.device, plugin.open(args.device_uuid));
     state.completions = plugin.completions(*state.device);
-    const bool is_plain = args.options.get_text("kernels") == "registers";
-    ETB_ASSIGN(state.plan, make_execution_plan(std::move(graph),
-                                               is_plain ? KernelFamily::kRegisters : state.device->family(),
-                                               state.device->offset_alignment()));
+    ETB_ASSIGN(const KernelFamily family, family_of_option(args.options.get_text("kernels"), *state.device));
+    ETB_ASSIGN(state.plan,
+               make_execution_plan(std::move(graph), family, state.device->offset_alignment()));
     ETB_TRY(check_ranges(state.plan, state.device->max_range_bytes()));
     ETB_TRY(state.device->prepare(state.plan, args.host));
     if (state.plan.memory.constant_bytes != 0) {
@@ -49,6 +48,16 @@ class GpuDelegate {
       ETB_ASSIGN(state.constants, state.device->make_constants(state.plan.memory.constant_bytes, write));
     }
     return delegate;
+  }
+
+  static Result<KernelFamily> family_of_option(std::string_view kernels, const Device& device) {
+    if (kernels == "registers") return KernelFamily::kRegisters;
+    if (kernels != "groups") return device.family();
+    if (device.has_groups()) return KernelFamily::kGroups;
+    return make_error(Code::NOT_SUPPORTED, "kernels: groups, but '" + device.facts().name +
+                                               "' has no workgroups of " + std::to_string(kLargestGroup) +
+                                               " with " + std::to_string(kSharedMemoryBytes) +
+                                               " bytes of shared memory");
   }
 
   DelegateInfo info() const {

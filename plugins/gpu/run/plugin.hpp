@@ -2,6 +2,7 @@
 // A GPU plugin: finds devices, and owns those that its delegates share.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -55,10 +56,10 @@ class GpuPlugin {
   };
   static constexpr Preserved kPreserveOps = {};
 
-  static constexpr const char* kKernelChoices[] = {"auto", "registers"};
+  static constexpr const char* kKernelChoices[] = {"auto", "registers", "groups"};
   static constexpr OptionRow kOptions[] = {text_option(
       "kernels", "auto", ETB_OBJECT_DELEGATE,
-      "auto: products and convolutions by the kernels that suit the device; registers: by those for GPUs.",
+      "auto: products and convolutions by the kernels that suit the device; registers: by those that every device has; groups: by those for GPUs.",
       kKernelChoices)};
 
   // A machine without a driver is no error: the log has the reason.
@@ -93,9 +94,9 @@ class GpuPlugin {
     ETB_ASSIGN(const std::vector<Facts> devices, find_devices());
     const Facts* chosen = nullptr;
     for (const Facts& facts : devices) {
-      const bool is_wanted = uuid == nullptr ? chosen == nullptr || facts.preference > chosen->preference
-                                             : std::memcmp(uuid, facts.uuid.data(), facts.uuid.size()) == 0;
-      if (is_wanted) chosen = &facts;
+      const bool is_wanted =
+          uuid == nullptr || std::memcmp(uuid, facts.uuid.data(), facts.uuid.size()) == 0;
+      if (is_wanted && chosen == nullptr) chosen = &facts;
     }
     if (chosen == nullptr) return make_error(Code::UNAVAILABLE, "device: no device of this uuid now");
     std::shared_ptr<Device>& device = shared_->devices[chosen->uuid];
@@ -127,13 +128,15 @@ class GpuPlugin {
     std::map<const Device*, std::weak_ptr<CompletionThread>> completions;
   };
 
-  // Returns the devices of the machine. The caller locks the mutex.
+  // Returns the devices of the machine, the best one first. The caller locks the mutex.
   Result<std::vector<Facts>> find_devices() const {
     if (!shared_->instance) {
       ETB_ASSIGN(shared_->instance, Api::Instance::make());
     }
     std::vector<std::string> reasons;
     ETB_ASSIGN(std::vector<Facts> devices, shared_->instance->find_devices(reasons));
+    std::stable_sort(devices.begin(), devices.end(),
+                     [](const Facts& a, const Facts& b) { return a.preference > b.preference; });
     for (const std::string& reason : reasons) warn(reason);
     if (devices.empty()) return make_error(Code::UNAVAILABLE, Api::kNoDevice);
     return devices;
