@@ -19,8 +19,7 @@
 
 namespace etb::gpu {
 
-// Returns the verdict about the beginning of a payload.
-// `official`: that about the header of an official one.
+// Returns the verdict about the beginning of a payload. `official`: that about the header of an official one.
 inline Verdict check_prefix(const etb_payload_check& check, etb_verdict_kind official) {
   if (check.backend_id != nullptr && check.backend_id == kOfficialBackend) {
     if (!is_official_payload(to_span(check.prefix)))
@@ -35,8 +34,8 @@ inline Verdict check_prefix(const etb_payload_check& check, etb_verdict_kind off
   return {};
 }
 
-// Api: as of GpuDelegate; and kOfficialVerdict, which decides who runs official payloads if several plugins can; Instance, which finds devices; DeviceFacts, with those of gpu::DeviceFacts; kName; kNoDevice,
-// the message of a machine without a device.
+// Api: as of GpuDelegate; and Instance, which finds devices; DeviceFacts, with those of gpu::DeviceFacts; kName; kNoDevice,
+// the message of a machine without a device; kOfficialVerdict, by which a host chooses among plugins for official payloads.
 template <class Api>
 class GpuPlugin {
  public:

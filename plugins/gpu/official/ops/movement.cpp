@@ -211,9 +211,9 @@ Status check_index(CallContext& call, uint32_t at) {
 // Index and operand have the same sizes but for one dimension; the operand may be larger elsewhere.
 Status lower_gather(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, moved(call));
+  ETB_ASSIGN(const uint32_t index, call.tensor(2));
   const Shape &shape = call.declared(0).shape, &indices = call.declared(2).shape;
   ETB_ASSIGN(const uint32_t dim, call.dim(1, shape.rank));
-  ETB_ASSIGN(const uint32_t index, call.tensor(2));
   ETB_TRY(check_index(call, 2));
   if (indices.rank != shape.rank) return bad("argument 2: rank ", indices.rank, ", expected ", shape.rank);
   uint32_t part = x;
