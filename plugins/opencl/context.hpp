@@ -21,6 +21,7 @@ struct OpenclApi {
   using Device = opencl::Device;
   using Context = OpenclContext;
   static constexpr const char* kName = "opencl";
+  static constexpr etb_verdict_kind kOfficialVerdict = ETB_VERDICT_UNKNOWN;
   static constexpr const char* kBufferKind = "opencl.mem";
   static constexpr const char* kNoDevice =
       "no usable OpenCL device\nhint: install a driver (Debian: pocl-opencl-icd has one for every machine)";

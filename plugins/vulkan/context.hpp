@@ -22,6 +22,7 @@ struct VulkanApi {
   using Device = vulkan::Device;
   using Context = VulkanContext;
   static constexpr const char* kName = "vulkan";
+  static constexpr etb_verdict_kind kOfficialVerdict = ETB_VERDICT_OPTIMAL;
   static constexpr const char* kBufferKind = "vulkan.buffer";
   static constexpr const char* kNoDevice =
       "no usable Vulkan device\nhint: install a driver (Debian: mesa-vulkan-drivers has one for every "

@@ -36,7 +36,7 @@ struct Fence {
 };
 const std::vector<Fence>& fences() {
   static const std::vector<Fence> list = {
-      {"(flatbuffers/.*|etb_schema/.*)", {"api/format", "plugins/xnnpack"}},
+      {"(flatbuffers/.*|etb_schema/.*)", {"api/format", "plugins/gpu/official", "plugins/xnnpack"}},
       {"CLI/.*", {"tools"}},
       {"zip\\.h", {"partitioner_sdk/import", "host/devtools"}},
       {"sodium(/.*|\\.h)", {"api/format"}},

@@ -48,12 +48,24 @@ enum class ValueRole : uint8_t {
   kResult = 3,    // computed by a node
 };
 
+// Elements of an input or output in the host's memory. Numbers other than those of the value's type are floats on the device.
+enum class HostNumbers : uint8_t {
+  kSame,      // of the value's type
+  kFloats,    // float32, float16 or float64
+  kHalves,    // the same, most likely float16
+  kIntegers,  // int32 or int64
+  kInt8,
+  kUint8,
+  kBools,
+};
+
 struct GpuValue {
   ValueRole role = ValueRole::kResult;
   DataType type = DataType::kFloat32;
-  Shape shape = {};                // upper bound of an input; sizes of a constant; unused for a result
-  std::string key = {};            // kConstant
-  std::vector<float> floats = {};  // kInline
+  Shape shape = {};                       // upper bound of an input; sizes of a constant; unused for a result
+  std::string key = {};                   // kConstant
+  std::vector<float> floats = {};         // kInline
+  HostNumbers host = HostNumbers::kSame;  // not in payloads of our own
 };
 
 enum class Operator : uint16_t {
@@ -99,13 +111,24 @@ enum Pool : uint32_t {
 enum Softmax : uint32_t { kSoftmaxDim = 0, kIsLogarithm = 1 };
 enum LayerNorm : uint32_t { kNormalizedRank = 0 };
 enum Reduce : uint32_t { kReduction = 0, kDims = 1, kKeepsDims = 2 };  // kDims: a bit each
-enum Slice : uint32_t { kSliceDim = 0, kStart = 1, kEnd = 2, kStep = 3 };
+// kEndDim: with a second input, of which only this size is read: the end.
+enum Slice : uint32_t { kSliceDim = 0, kStart = 1, kEnd = 2, kStep = 3, kEndDim = 4 };
+enum Flip : uint32_t { kFlippedDims = 0 };  // a bit each
+// kIsShared: 0: an index for each result; 1: indices of one dimension for all rows.
+enum Gather : uint32_t { kGatherDim = 0, kIsShared = 1 };
+enum Resize : uint32_t {
+  kIsLinear = 0,
+  kHeight = 1,
+  kWidth = 2
+};  // floats: scale and offset of rows, then of columns
 enum Select : uint32_t { kSelectDim = 0, kIndex = 1 };
 }  // namespace field
 
-// The integer of a reshape for a dimension: a size, or one of these.
-inline constexpr int32_t kInferredSize = -1;  // what the other dimensions leave
-inline constexpr int32_t kCopiedSize = -2;    // kCopiedSize - d: the size of the input's dimension d
+// The integer of a reshape or expansion for a dimension: a size, or one of these.
+inline constexpr int32_t kInferredSize =
+    -1;  // reshape: what the other dimensions leave; expansion: the operand's
+// kCopiedSize - (i * kMaxRank + d): the size of dimension d of input i. Only the sizes of later inputs are read.
+inline constexpr int32_t kCopiedSize = -2;
 
 enum class Reduction : int32_t { kSum = 0, kMean = 1, kMaximum = 2, kMinimum = 3 };
 
@@ -115,13 +138,15 @@ struct GpuNode {
   uint32_t output = kNoValue;
   std::vector<int32_t> ints = {};
   std::vector<float> floats = {};
+  int32_t debug_id = -1;  // of the exporter, for events; not in payloads of our own
 };
 
 struct GpuGraph {
   std::vector<GpuValue> values;
-  std::vector<GpuNode> nodes;     // in an order of execution
-  std::vector<uint32_t> inputs;   // values of role kInput, in their order
-  std::vector<uint32_t> outputs;  // results, each once
+  std::vector<GpuNode> nodes;                // in an order of execution
+  std::vector<uint32_t> inputs;              // values of role kInput, in their order
+  std::vector<uint32_t> outputs;             // results, each once
+  int64_t integer_limit = int64_t{1} << 24;  // largest magnitude of integers that become floats
 
   const GpuValue& value(uint32_t id) const { return values[id]; }
 };

@@ -16,6 +16,10 @@ struct Sizes {
   const Shape& input(size_t index) const { return shapes[node.inputs[index]]; }
   DataType type(size_t index) const { return graph.value(node.inputs[index]).type; }
   int32_t number(uint32_t at) const { return node.ints[at]; }
+  bool is_constant(size_t index) const {
+    const ValueRole role = graph.value(node.inputs[index]).role;
+    return role == ValueRole::kConstant || role == ValueRole::kInline;
+  }
 };
 
 // Error of a rule. Its text is made only if the rule fails.
@@ -65,10 +69,9 @@ Status infer_matmul(const Sizes& sizes, Shape& out) {
   if (a.sizes[a.rank - 1] != depth) return mismatch("factors of different inner sizes");
   if (b.rank == 3 && (a.rank != 3 || a.sizes[0] != b.sizes[0]))
     return mismatch("factors of different batches");
-  if (b.rank == 3 && is_transposed && sizes.graph.value(sizes.node.inputs[1]).role == ValueRole::kConstant)
+  if (b.rank == 3 && is_transposed && sizes.is_constant(1))
     return mismatch("a transposed constant batch, expected a matrix");
-  if (is_transposed && sizes.graph.value(sizes.node.inputs[1]).role != ValueRole::kConstant)
-    return mismatch("a transposed factor, expected a constant");
+  if (is_transposed && !sizes.is_constant(1)) return mismatch("a transposed factor, expected a constant");
   out = a;
   out.sizes[out.rank - 1] = columns;
   if (sizes.node.inputs.size() < 3) return {};
@@ -108,8 +111,7 @@ Status infer_convolution(const Sizes& sizes, Shape& out) {
   if (groups < 1 || weight.sizes[0] == 0 || weight.sizes[0] % groups != 0 ||
       in.sizes[1] != weight.sizes[1] * groups)
     return mismatch("groups that do not divide the channels");
-  if (sizes.graph.value(sizes.node.inputs[1]).role != ValueRole::kConstant)
-    return mismatch("weight, expected a constant");
+  if (!sizes.is_constant(1)) return mismatch("weight, expected a constant");
   if (sizes.node.inputs.size() == 3) {
     const Shape& bias = sizes.input(2);
     if (bias.rank != 1 || bias.sizes[0] != weight.sizes[0])
@@ -213,6 +215,15 @@ Status infer_permute(const Sizes& sizes, Shape& out) {
   return {};
 }
 
+// The size that kCopiedSize refers to.
+Result<uint32_t> copied_size(const Sizes& sizes, int32_t number) {
+  const auto at = static_cast<uint32_t>(int64_t{kCopiedSize} - number);
+  const uint32_t input = at / kMaxRank, d = at % kMaxRank;
+  if (input >= sizes.node.inputs.size() || d >= sizes.input(input).rank)
+    return make_error(Code::INVALID_ARGUMENT, "no such dimension");
+  return sizes.input(input).sizes[d];
+}
+
 Status infer_reshape(const Sizes& sizes, Shape& out) {
   const Shape& in = sizes.input(0);
   out.rank = static_cast<uint32_t>(sizes.node.ints.size());
@@ -225,10 +236,11 @@ Status infer_reshape(const Sizes& sizes, Shape& out) {
       inferred = d;
       continue;
     }
-    if (size <= kCopiedSize && static_cast<uint32_t>(kCopiedSize - size) >= in.rank)
-      return mismatch("no such dimension");
-    out.sizes[d] =
-        size >= 0 ? static_cast<uint32_t>(size) : in.sizes[static_cast<size_t>(kCopiedSize - size)];
+    if (size >= 0) {
+      out.sizes[d] = static_cast<uint32_t>(size);
+    } else {
+      ETB_ASSIGN(out.sizes[d], copied_size(sizes, size));
+    }
     known *= std::max(out.sizes[d], 1u);
     if (known > kMaxNumel) return mismatch("sizes of too many elements");
   }
@@ -250,9 +262,12 @@ Status infer_expand(const Sizes& sizes, Shape& out) {
     const int32_t size = sizes.number(d);
     const uint32_t missing = out.rank - in.rank;
     const bool has_own = d >= missing;
-    if (size < -1 || (size == -1 && !has_own)) return mismatch("expansion to a negative size");
+    if (size == kInferredSize && !has_own) return mismatch("expansion to a negative size");
     const uint32_t own = has_own ? in.sizes[d - missing] : 1;
-    out.sizes[d] = size == -1 ? own : static_cast<uint32_t>(size);
+    out.sizes[d] = size == kInferredSize ? own : static_cast<uint32_t>(size);
+    if (size <= kCopiedSize) {
+      ETB_ASSIGN(out.sizes[d], copied_size(sizes, size));
+    }
     if (own != 1 && own != out.sizes[d]) return mismatch("expansion of a size other than 1");
   }
   return {};
@@ -263,7 +278,11 @@ Status infer_slice(const Sizes& sizes, Shape& out) {
   const uint32_t dim = positive_dim(sizes.number(field::kSliceDim), out.rank);
   if (dim == kMaxRank) return mismatch("dim out of range");
   if (sizes.number(field::kStep) < 1) return mismatch("step, expected at least 1");
-  out.sizes[dim] = slice_part(sizes.node, out.sizes[dim]).count;
+  const bool has_end = sizes.node.inputs.size() > 1;
+  if (has_end != (sizes.node.ints.size() > field::kEndDim)) return mismatch("an end without a dimension");
+  if (has_end && positive_dim(sizes.number(field::kEndDim), sizes.input(1).rank) == kMaxRank)
+    return mismatch("dim of the end out of range");
+  out.sizes[dim] = slice_part(sizes.node, sizes.shapes).count;
   return {};
 }
 
@@ -312,9 +331,50 @@ Status infer_pad(const Sizes& sizes, Shape& out) {
 Status infer_embedding(const Sizes& sizes, Shape& out) {
   const Shape &table = sizes.input(0), &indices = sizes.input(1);
   if (table.rank != 2 || indices.rank >= kMaxRank) return mismatch("table, expected a matrix");
-  if (sizes.type(1) == DataType::kFloat32) return mismatch("indices, expected integers");
   out = indices;
   out.sizes[out.rank++] = table.sizes[1];
+  return {};
+}
+
+// The plan expands operands to the same sizes.
+Status infer_where(const Sizes& sizes, Shape& out) {
+  out = sizes.input(0);
+  if (sizes.input(1) != out || sizes.input(2) != out) return mismatch("operands of different sizes");
+  return {};
+}
+
+Status infer_flip(const Sizes& sizes, Shape& out) {
+  out = sizes.input(0);
+  if ((static_cast<uint32_t>(sizes.number(field::kFlippedDims)) >> out.rank) != 0)
+    return mismatch("dims out of range");
+  return {};
+}
+
+Status infer_gather(const Sizes& sizes, Shape& out) {
+  const Shape &in = sizes.input(0), &index = sizes.input(1);
+  const uint32_t dim = positive_dim(sizes.number(field::kGatherDim), in.rank);
+  if (dim == kMaxRank) return mismatch("dim out of range");
+  out = in;
+  if (sizes.number(field::kIsShared) != 0) {
+    if (index.rank != 1) return mismatch("indices, expected one dimension");
+    out.sizes[dim] = index.sizes[0];
+    return {};
+  }
+  if (index.rank != in.rank) return mismatch("indices of another rank");
+  out.sizes[dim] = index.sizes[dim];
+  if (index != out) return mismatch("indices of other sizes");
+  return {};
+}
+
+Status infer_resize(const Sizes& sizes, Shape& out) {
+  out = sizes.input(0);
+  if (out.rank != 4) return mismatch("resize, expected rank 4");
+  for (uint32_t i = 0; i < 2; ++i) {
+    const int32_t size = sizes.number(field::kHeight + i);
+    if (size < 0 || size > 1 << 24) return mismatch("size out of range");
+    if (size != 0 && out.sizes[2 + i] == 0) return mismatch("an image without pixels");
+    out.sizes[2 + i] = static_cast<uint32_t>(size);
+  }
   return {};
 }
 
@@ -356,6 +416,14 @@ Status infer_node(const Sizes& sizes, Shape& out) {
       return infer_pad(sizes, out);
     case Operator::kEmbedding:
       return infer_embedding(sizes, out);
+    case Operator::kWhere:
+      return infer_where(sizes, out);
+    case Operator::kFlip:
+      return infer_flip(sizes, out);
+    case Operator::kGather:
+      return infer_gather(sizes, out);
+    case Operator::kResize:
+      return infer_resize(sizes, out);
   }
   return mismatch("an unknown operator");
 }
@@ -370,7 +438,9 @@ Status check_result(const Sizes& sizes, const Shape& out) {
   if (sizes.graph.value(sizes.node.output).type != DataType::kFloat32)
     return mismatch("result, expected floats");
   for (size_t i = 0; i < sizes.node.inputs.size(); ++i) {
-    const bool may_be_integer = sizes.node.op == Operator::kEmbedding && i == 1;
+    const bool is_size = i > 0 && (sizes.node.op == Operator::kReshape ||
+                                   sizes.node.op == Operator::kExpand || sizes.node.op == Operator::kSlice);
+    const bool may_be_integer = is_size || (sizes.node.op == Operator::kEmbedding && i == 1);
     if (sizes.type(i) != DataType::kFloat32 && !may_be_integer) return mismatch("operand, expected floats");
   }
   return {};
@@ -383,9 +453,15 @@ uint32_t positive_dim(int32_t dim, uint32_t rank) {
   return counted < 0 || counted >= static_cast<int64_t>(rank) ? kMaxRank : static_cast<uint32_t>(counted);
 }
 
-SlicePart slice_part(const GpuNode& node, uint32_t size) {
-  const int64_t whole = size, step = node.ints[field::kStep];
+SlicePart slice_part(const GpuNode& node, std::span<const Shape> shapes) {
+  const Shape& in = shapes[node.inputs[0]];
+  const int64_t whole = in.sizes[positive_dim(node.ints[field::kSliceDim], in.rank)],
+                step = node.ints[field::kStep];
   int64_t start = node.ints[field::kStart], end = node.ints[field::kEnd];
+  if (node.inputs.size() > 1) {
+    const Shape& other = shapes[node.inputs[1]];
+    end = other.sizes[positive_dim(node.ints[field::kEndDim], other.rank)];
+  }
   if (start < 0) start += whole;
   if (end < 0) end += whole;
   start = std::clamp<int64_t>(start, 0, whole);

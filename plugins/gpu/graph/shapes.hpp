@@ -18,10 +18,10 @@ namespace etb::gpu {
 uint32_t positive_dim(int32_t dim,
                       uint32_t rank);  // counts from the front; kMaxRank if there is no such dimension
 
-// The part of a dimension of `size` that a slice selects.
+// The part of a dimension that a slice selects, for these sizes of all values.
 struct SlicePart {
   uint32_t start = 0, count = 0, step = 1;
 };
-SlicePart slice_part(const GpuNode& node, uint32_t size);
+SlicePart slice_part(const GpuNode& node, std::span<const Shape> shapes);
 
 }  // namespace etb::gpu

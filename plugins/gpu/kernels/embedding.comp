@@ -7,14 +7,20 @@
 BEGIN_PUSH
   uint count;  // results
   uint rows, row_size;
-  uint words;  // of an index: 2 for 64 bits, low word first
+  uint words;  // of an index: 2 for 64 bits, low word first; 0: one word, a float
 END_PUSH
 
 KERNEL3(READS, float, table, READS, uint, indices, WRITES, float, y) {
   uint i = linear_index();
   if (i >= push.count) return;
   uint which = i / push.row_size;
-  uint row = indices[which * push.words];
-  bool is_known = row < push.rows && (push.words == 1 || indices[which * push.words + 1] == 0);
+  uint row = indices[which * max(push.words, 1u)];
+  bool is_known = push.words < 2 || indices[which * push.words + 1] == 0;
+  if (push.words == 0) {
+    float number = uintBitsToFloat(row);
+    is_known = number >= 0.0 && number < float(push.rows);
+    row = is_known ? uint(number) : 0;
+  }
+  is_known = is_known && row < push.rows;
   y[i] = is_known ? table[row * push.row_size + (i - which * push.row_size)] : NOT_A_NUMBER;
 }

@@ -104,6 +104,29 @@ float error_function(float x) {
 }
 float unary_erf(float x, float p0, float p1) { return error_function(x); }
 
+// The sine of x plus `quarters` right angles. Right angles are subtracted in parts of 8 bits, whose products with up to 16 bits
+// are exact: beyond |x| = 100,000 the result loses digits.
+float sine(float x, int quarters) {
+  precise float n = roundEven(x * 0.636619772);
+  precise float r = ((x - n * 1.5703125) - n * 0.000482559204) - n * 1.2665987e-6;
+  r = r - n * 9.920936e-10;
+  precise float z = r * r;
+  precise float odd = -0.00019508773;
+  odd = odd * z + 0.008332114;
+  odd = odd * z + -0.16666654;
+  odd = odd * z * r + r;
+  precise float even = 2.4431241e-5;
+  even = even * z + -0.0013887306;
+  even = even * z + 0.041666646;
+  even = even * z * z + (1.0 - 0.5 * z);
+  int turn = (int(n) + quarters) & 3;
+  float magnitude = (turn & 1) != 0 ? even : odd;
+  float result = (turn & 2) != 0 ? -magnitude : magnitude;
+  return is_nan(x) || abs(x) == INFINITY ? NOT_A_NUMBER : (n == 0.0 && quarters == 0 && x == 0.0 ? x : result);
+}
+float unary_sin(float x, float p0, float p1) { return sine(x, 0); }
+float unary_cos(float x, float p0, float p1) { return sine(x, 1); }
+
 float unary_gelu(float x, float p0, float p1) {
   precise float y = 0.5 * x * (1.0 + error_function(x * 0.707106769));
   return x == -INFINITY ? NOT_A_NUMBER : y;
@@ -123,3 +146,6 @@ float binary_mul(float x, float y, float p0) { return x * y; }
 float binary_div(float x, float y, float p0) { return x / y; }
 float binary_maximum(float x, float y, float p0) { return is_nan(x) || x > y ? x : y; }
 float binary_minimum(float x, float y, float p0) { return is_nan(x) || x < y ? x : y; }
+float binary_equal(float x, float y, float p0) { return x == y ? 1.0 : 0.0; }
+float binary_less(float x, float y, float p0) { return x < y ? 1.0 : 0.0; }
+float binary_less_equal(float x, float y, float p0) { return x <= y ? 1.0 : 0.0; }

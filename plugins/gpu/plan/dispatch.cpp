@@ -106,8 +106,41 @@ void dispatch_embedding(const NodeDispatch& context) {
   dispatch.add(static_cast<uint32_t>(context.result().numel()));
   dispatch.add(context.input(0).sizes[0]);
   dispatch.add(context.input(0).sizes[1]);
-  dispatch.add(nbytes_of(context.graph.value(context.node.inputs[1]).type) / 4);
+  const DataType type = context.graph.value(context.node.inputs[1]).type;
+  dispatch.add(type == DataType::kFloat32 ? 0 : nbytes_of(type) / 4);
   dispatch.set_linear(context.result().numel());
+}
+
+void dispatch_where(const NodeDispatch& context) {
+  Dispatch& dispatch = context.add(Kernel::kWhere);
+  const uint64_t groups = (context.result().numel() + 3) / 4;
+  dispatch.add(static_cast<uint32_t>(groups));
+  dispatch.set_linear(groups);
+}
+
+void dispatch_gather(const NodeDispatch& context) {
+  const Shape &in = context.input(0), &out = context.result();
+  const uint32_t dim = positive_dim(context.number(field::kGatherDim), in.rank);
+  Dispatch& dispatch = context.add(Kernel::kGather);
+  dispatch.add(static_cast<uint32_t>(out.numel()));
+  dispatch.add(out.product(dim + 1, out.rank));
+  dispatch.add(out.sizes[dim]);
+  dispatch.add(in.sizes[dim]);
+  dispatch.add(context.number(field::kIsShared) != 0 ? 1 : 0);
+  dispatch.set_linear(out.numel());
+}
+
+void dispatch_resize(const NodeDispatch& context) {
+  const Shape &in = context.input(0), &out = context.result();
+  Dispatch& dispatch =
+      context.add(context.number(field::kIsLinear) != 0 ? Kernel::kResizeLinear : Kernel::kResizeNearest);
+  dispatch.add(static_cast<uint32_t>(out.numel()));
+  for (const Shape* shape : {&in, &out}) {
+    dispatch.add(shape->sizes[2]);
+    dispatch.add(shape->sizes[3]);
+  }
+  for (const float number : context.node.floats) dispatch.add_float(number);
+  dispatch.set_linear(out.numel());
 }
 
 void dispatch_node(const NodeDispatch& context, bool is_alias) {
@@ -149,6 +182,14 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
       return dispatch_pad(context);
     case Operator::kEmbedding:
       return dispatch_embedding(context);
+    case Operator::kWhere:
+      return dispatch_where(context);
+    case Operator::kFlip:
+      return dispatch_flip(context);
+    case Operator::kGather:
+      return dispatch_gather(context);
+    case Operator::kResize:
+      return dispatch_resize(context);
   }
 }
 

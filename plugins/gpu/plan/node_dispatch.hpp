@@ -41,6 +41,7 @@ void dispatch_permute(const NodeDispatch& context);
 void dispatch_expand(const NodeDispatch& context);
 void dispatch_slice(const NodeDispatch& context);
 void dispatch_select(const NodeDispatch& context);
+void dispatch_flip(const NodeDispatch& context);
 void dispatch_cat(const NodeDispatch& context);
 void dispatch_pad(const NodeDispatch& context);
 void dispatch_reduce(const NodeDispatch& context);

@@ -99,7 +99,7 @@ void dispatch_expand(const NodeDispatch& context) {
 void dispatch_slice(const NodeDispatch& context) {
   const Shape& in = context.input(0);
   const uint32_t dim = positive_dim(context.number(field::kSliceDim), in.rank);
-  const SlicePart part = slice_part(context.node, in.sizes[dim]);
+  const SlicePart part = slice_part(context.node, context.shapes);
   View from{context.node.inputs[0], dense_strides(in)};
   from.first = part.start * from.strides[dim];
   from.strides[dim] *= part.step;
@@ -117,6 +117,20 @@ void dispatch_select(const NodeDispatch& context) {
       dense[dim];
   for (uint32_t d = 0; d < context.result().rank; ++d) from.strides[d] = dense[d < dim ? d : d + 1];
   add_copy(context, context.result(), from, {context.node.output, dense_strides(context.result())});
+}
+
+// Strides of reversed dimensions are negative: addresses are sums modulo 2^32.
+void dispatch_flip(const NodeDispatch& context) {
+  const Shape& shape = context.result();
+  const Strides dense = dense_strides(shape);
+  const auto mask = static_cast<uint32_t>(context.number(field::kFlippedDims));
+  View from{context.node.inputs[0], dense};
+  for (uint32_t d = 0; d < shape.rank; ++d) {
+    if ((mask >> d & 1) == 0 || shape.sizes[d] == 0) continue;
+    from.first += (shape.sizes[d] - 1) * dense[d];
+    from.strides[d] = 0 - dense[d];
+  }
+  add_copy(context, shape, from, {context.node.output, dense});
 }
 
 void dispatch_cat(const NodeDispatch& context) {

@@ -84,7 +84,8 @@ Status write_constants(const ExecutionPlan& plan, const NamedData& data, std::by
       continue;
     }
     if (value.role == ValueRole::kInline) {
-      std::memcpy(at, value.floats.data(), value.floats.size() * sizeof(float));
+      pack(constant, value.shape, std::as_bytes(std::span(value.floats)).data(),
+           reinterpret_cast<float*>(at));
       continue;
     }
     ETB_ASSIGN(const Payload bytes, named_bytes(value, data));

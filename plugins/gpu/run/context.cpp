@@ -6,32 +6,27 @@
 #include <tuple>
 
 #include "etb/cpp/values.hpp"
+#include "plugins/gpu/run/host_numbers.hpp"
 
 namespace etb::gpu {
 
 namespace {
 
-etb_dtype dtype_of(DataType type) {
-  return type == DataType::kInt64   ? ETB_DTYPE_INT64
-         : type == DataType::kInt32 ? ETB_DTYPE_INT32
-                                    : ETB_DTYPE_FLOAT32;
-}
-
-// Returns the bytes of a contiguous tensor of the value's type.
-Result<std::span<const std::byte>> bytes_of(const Tensor& tensor, DataType type) {
-  const auto as_bytes = [](auto elements) -> Result<std::span<const std::byte>> {
-    if (!elements) return tl::make_unexpected(std::move(elements).error());
-    return std::as_bytes(*elements);
-  };
-  switch (type) {
-    case DataType::kFloat32:
-      return as_bytes(tensor.data<float>());
-    case DataType::kInt32:
-      return as_bytes(tensor.data<int32_t>());
-    case DataType::kInt64:
-      return as_bytes(tensor.data<int64_t>());
-  }
-  return make_error(Code::INTERNAL, "a value of an unknown type");
+// Checks that a tensor is in the host's memory and of a dtype that the value accepts; and row-major, if no element is converted.
+Status check_tensor(const Tensor& tensor, const GpuValue& value) {
+  if (!accepts(value, tensor.dtype()))
+    return make_error(Code::INVALID_ARGUMENT, std::string("dtype ") + dtype_text(tensor.dtype()) +
+                                                  ", expected " + dtype_text(expected_dtype(value)));
+  const etb_tensor& raw = tensor.raw();
+  if (raw.buffer != nullptr)
+    return make_error(Code::INVALID_ARGUMENT,
+                      std::string("memory of kind '") + raw.buffer->kind + "', expected host memory");
+  if (value.host == HostNumbers::kSame && !tensor.is_contiguous())
+    return make_error(Code::INVALID_ARGUMENT, "strides or dim order, expected a contiguous tensor");
+  if (tensor.nbytes() > raw.capacity_bytes || (raw.data == nullptr && tensor.nbytes() > 0))
+    return make_error(Code::INVALID_ARGUMENT, "capacity of " + std::to_string(raw.capacity_bytes) +
+                                                  " bytes, expected " + std::to_string(tensor.nbytes()));
+  return check_strides(tensor);
 }
 
 std::array<int64_t, kMaxRank> sizes_of(const Shape& shape) {
@@ -48,7 +43,13 @@ GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind, Compl
       dispatches_(plan.dispatches),
       buffer_kind_(buffer_kind),
       externals_(plan.graph.values.size()),
-      completions_(completions) {}
+      completions_(completions) {
+  uint64_t most = 0;
+  for (const auto* ids : {&plan.graph.inputs, &plan.graph.outputs})
+    for (const uint32_t id : *ids)
+      if (plan.graph.value(id).host != HostNumbers::kSame) most = std::max(most, plan.bounds[id].numel());
+  numbers_.resize(most);
+}
 
 Status GpuContext::take_buffer(uint32_t id, const etb_tensor& tensor) {
   ExternalBuffer found;
@@ -61,7 +62,8 @@ Status GpuContext::take_buffer(uint32_t id, const etb_tensor& tensor) {
                         "a buffer of kind '" + std::string(desc->kind == nullptr ? "" : desc->kind) +
                             "' and " + std::to_string(desc->nbytes) + " bytes, expected " + buffer_kind_ +
                             " and " + std::to_string(location(id).nbytes));
-    if (tensor.dtype != dtype_of(plan_.graph.value(id).type) || !Tensor(tensor).is_contiguous())
+    if (!is_same_on_device(plan_.graph.value(id), tensor.dtype) || !Tensor(tensor).is_contiguous() ||
+        !accepts(plan_.graph.value(id), tensor.dtype))
       return make_error(Code::INVALID_ARGUMENT, "a buffer of another dtype or order of dimensions");
     found = {desc->handle, desc->offset_bytes, location(id).nbytes};
   }
@@ -84,6 +86,8 @@ bool GpuContext::has_externals() const {
 }
 
 bool may_be_external(const ExecutionPlan& plan, uint32_t value) {
+  const HostNumbers host = plan.graph.value(value).host;
+  if (host != HostNumbers::kSame && host != HostNumbers::kFloats) return false;
   const auto& [inputs, outputs] = std::tie(plan.graph.inputs, plan.graph.outputs);
   return std::count(inputs.begin(), inputs.end(), value) +
              std::count(outputs.begin(), outputs.end(), value) ==
@@ -121,11 +125,11 @@ Status GpuContext::resize(const auto& size_of_input) {
 
 Status GpuContext::reserve(std::span<const Tensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const etb_dtype expected = dtype_of(plan_.graph.value(plan_.graph.inputs[i]).type);
-    if (inputs[i].dtype() != expected)
+    const GpuValue& value = plan_.graph.value(plan_.graph.inputs[i]);
+    if (!accepts(value, inputs[i].dtype()))
       return make_error(Code::INVALID_ARGUMENT, "input " + std::to_string(i) + ": dtype " +
                                                     dtype_text(inputs[i].dtype()) + ", expected " +
-                                                    dtype_text(expected));
+                                                    dtype_text(expected_dtype(value)));
   }
   ETB_TRY(created());
   ETB_TRY(take_buffers(
@@ -133,13 +137,28 @@ Status GpuContext::reserve(std::span<const Tensor> inputs) {
   return resize([&](size_t i) { return inputs[i].sizes(); });
 }
 
+Status GpuContext::write_input(uint32_t id, const Tensor& tensor) {
+  const GpuValue& value = plan_.graph.value(id);
+  ETB_TRY(check_tensor(tensor, value));
+  const auto* data = static_cast<const std::byte*>(tensor.raw().data);
+  if (tensor.nbytes() == 0) return {};
+  if (is_same_on_device(value, tensor.dtype()) && tensor.is_contiguous())
+    return write(location(id).offset, {data, tensor.nbytes()});
+  const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
+  const ReadNumbers facts = read_tensor(tensor, numbers);
+  if (facts.largest > static_cast<double>(plan_.graph.integer_limit))
+    return make_error(Code::INVALID_ARGUMENT, "an integer beyond " +
+                                                  std::to_string(plan_.graph.integer_limit) +
+                                                  ", up to which the device computes integers as floats");
+  return write(location(id).offset, std::as_bytes(numbers));
+}
+
 Status GpuContext::write_inputs(const Run& run) {
   for (uint32_t i = 0; i < run.input_count(); ++i) {
     const uint32_t id = plan_.graph.inputs[i];
     if (external(id) != nullptr) continue;
-    const auto bytes = bytes_of(run.input(i), plan_.graph.value(id).type);
-    if (!bytes) return tl::make_unexpected(with_context(bytes.error(), "input " + std::to_string(i)));
-    if (!bytes->empty()) ETB_TRY(write(location(id).offset, *bytes));
+    if (Status written = write_input(id, run.input(i)); !written)
+      return tl::make_unexpected(with_context(std::move(written).error(), "input " + std::to_string(i)));
   }
   return {};
 }
@@ -155,14 +174,25 @@ Status GpuContext::resize_outputs(const Run& run) const {
   return {};
 }
 
+Status GpuContext::read_output(uint32_t id, const OutputTensor& tensor) {
+  const GpuValue& value = plan_.graph.value(id);
+  ETB_TRY(check_tensor(tensor, value));
+  auto* data = static_cast<std::byte*>(tensor.raw().data);
+  if (tensor.nbytes() == 0) return {};
+  if (is_same_on_device(value, tensor.dtype()) && tensor.is_contiguous())
+    return read(location(id).offset, {data, tensor.nbytes()});
+  const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
+  ETB_TRY(read(location(id).offset, std::as_writable_bytes(numbers)));
+  write_tensor(numbers, tensor);
+  return {};
+}
+
 Status GpuContext::read_outputs(const Run& run) {
   for (uint32_t i = 0; i < run.output_count(); ++i) {
     if (external(plan_.graph.outputs[i]) != nullptr) continue;
-    OutputTensor tensor = run.output(i);
-    const auto elements = tensor.data<float>();
-    if (!elements) return tl::make_unexpected(with_context(elements.error(), "output " + std::to_string(i)));
-    if (!elements->empty())
-      ETB_TRY(read(location(plan_.graph.outputs[i]).offset, std::as_writable_bytes(*elements)));
+    const uint32_t id = plan_.graph.outputs[i];
+    if (Status found = read_output(id, run.output(i)); !found)
+      return tl::make_unexpected(with_context(std::move(found).error(), "output " + std::to_string(i)));
   }
   return {};
 }
@@ -172,7 +202,9 @@ Status GpuContext::put_value(const Run& run, uint32_t id, const std::string& nam
   auto sizes = sizes_of(shape);
   etb_tensor tensor{};
   tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
-  tensor.dtype = dtype_of(plan_.graph.value(id).type);
+  GpuValue on_device;
+  on_device.type = plan_.graph.value(id).type;
+  tensor.dtype = expected_dtype(on_device);
   tensor.rank = shape.rank;
   tensor.role = ETB_ROLE_OUTPUT;
   tensor.sizes = sizes.data();
@@ -219,7 +251,7 @@ Status GpuContext::run_timed(const Run& run) {
     event.struct_size = ETB_INIT_SIZE(etb_event);
     event.flags = ETB_EVENT_LOSSY;
     event.name = event_names_[dispatches_[first].node].c_str();
-    event.debug_id = -1;
+    event.debug_id = plan_.graph.nodes[dispatches_[first].node].debug_id;
     event.begin_ticks = on_host(begins_ns_[first]);
     event.end_ticks = on_host(ends_ns_[i - 1]);
     event.timebase = ETB_TIMEBASE_HOST;

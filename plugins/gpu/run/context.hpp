@@ -88,8 +88,10 @@ class GpuContext : private CompletionThread::Entry {
   Status submit_run(const Run& run);
   bool advance(std::chrono::milliseconds most) noexcept override;
   void end() noexcept override;
+  Status write_input(uint32_t id, const Tensor& tensor);
   Status write_inputs(const Run& run);
   Status resize_outputs(const Run& run) const;
+  Status read_output(uint32_t id, const OutputTensor& tensor);
   Status read_outputs(const Run& run);
   // Reports an event for each node that has dispatches.
   Status run_timed(const Run& run);
@@ -103,7 +105,8 @@ class GpuContext : private CompletionThread::Entry {
   const char* buffer_kind_;
   std::vector<ExternalBuffer> externals_;  // by value
   bool has_new_externals_ = false;
-  bool is_solved_ = false;  // dispatches_ are those of the solver's sizes
+  bool is_solved_ = false;      // dispatches_ are those of the solver's sizes
+  std::vector<float> numbers_;  // of an argument that is converted
   StopRequest stop_;
   // While an asynchronous run is in flight.
   CompletionThread& completions_;

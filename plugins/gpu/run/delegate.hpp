@@ -6,6 +6,7 @@
 
 #include "etb/cpp/plugin.hpp"
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/official/payload.hpp"
 #include "plugins/gpu/run/completion_thread.hpp"
 #include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/run/context.hpp"
@@ -28,7 +29,9 @@ class GpuDelegate {
   };
 
   static Result<GpuDelegate> make(const typename Api::Plugin& plugin, CreateArgs& args) {
-    ETB_ASSIGN(GpuGraph graph, read_payload(args.payload.bytes()));
+    ETB_ASSIGN(GpuGraph graph, args.backend_id == kOfficialBackend
+                                   ? read_official_payload(args.payload.bytes(), args.named_data)
+                                   : read_payload(args.payload.bytes()));
     args.payload.release();
     GpuDelegate delegate;
     delegate.state_ = std::make_unique<SharedState>();

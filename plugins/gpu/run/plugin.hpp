@@ -19,8 +19,13 @@
 
 namespace etb::gpu {
 
-// Returns the verdict about the beginning of a payload.
-inline Verdict check_prefix(const etb_payload_check& check) {
+// Returns the verdict about the beginning of a payload. `official`: that about the header of an official one.
+inline Verdict check_prefix(const etb_payload_check& check, etb_verdict_kind official) {
+  if (check.backend_id != nullptr && check.backend_id == kOfficialBackend) {
+    if (!is_official_payload(to_span(check.prefix)))
+      return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "does not begin with a header VH00"};
+    return {official, 0, {}};
+  }
   ByteReader prefix(to_span(check.prefix));
   if (prefix.read<uint32_t>() != kPayloadMagic)
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "does not begin with ETBG"};
@@ -30,7 +35,7 @@ inline Verdict check_prefix(const etb_payload_check& check) {
 }
 
 // Api: as of GpuDelegate; and Instance, which finds devices; DeviceFacts, with those of gpu::DeviceFacts; kName; kNoDevice,
-// the message of a machine without a device.
+// the message of a machine without a device; kOfficialVerdict, by which a host chooses among plugins for official payloads.
 template <class Api>
 class GpuPlugin {
  public:
@@ -77,7 +82,9 @@ class GpuPlugin {
     static constexpr etb_buffer_table kBuffers = Buffers<Api>::table();
     return object_kind == ETB_OBJECT_DEVICE && id == ETB_EXT_BUFFER ? &kBuffers : nullptr;
   }
-  Verdict check_payload(const etb_payload_check& check) const { return check_prefix(check); }
+  Verdict check_payload(const etb_payload_check& check) const {
+    return check_prefix(check, Api::kOfficialVerdict);
+  }
   Status partition(const Graph& graph, const PartitionSink& sink) const { return claim_nodes(graph, sink); }
   Result<Artifact> compile(const Region& region) const { return compile_region(region); }
 

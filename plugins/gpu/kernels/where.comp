@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The element of a where the condition is not 0, else that of b. Buffers are padded to 16 bytes.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "kernel.glsl"
+
+BEGIN_PUSH
+  uint count;  // groups of four elements
+END_PUSH
+
+KERNEL4(READS, vec4, condition, READS, uvec4, a, READS, uvec4, b, WRITES, uvec4, y) {
+  uint i = linear_index();
+  if (i >= push.count) return;
+  vec4 c = condition[i];
+  uvec4 v = a[i], w = b[i];
+  y[i] = UVEC4(c.x != 0.0 ? v.x : w.x, c.y != 0.0 ? v.y : w.y, c.z != 0.0 ? v.z : w.z, c.w != 0.0 ? v.w : w.w);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the reader of official payloads: invalid ones, a kind of defect a test, and damaged ones of the exporter
+// (tests/fuzz/gpu_official). tests/runtime/vulkan_programs_test.cpp tests results. official_fuzz.cpp searches for other defects.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <random>
+
+#include "etb_schema/vulkan_graph_generated.h"
+#include "plugins/gpu/official/payload.hpp"
+#include "plugins/gpu/plan/execution_plan.hpp"
+#include "plugins/gpu/testing/zero_data.hpp"
+
+namespace etb::gpu {
+namespace {
+
+namespace fb = vulkan_schema;
+using testing::HasSubstr;
+
+constexpr int8_t kBool = 0, kInt32 = 3, kFloat32 = 5;
+
+struct Bytes {
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<fb::Value>> values;
+  std::vector<flatbuffers::Offset<fb::Call>> calls;
+  std::vector<flatbuffers::Offset<fb::Constant>> constants;
+  std::vector<uint32_t> inputs, outputs;
+
+  int32_t add(fb::Content kind, flatbuffers::Offset<void> content) {
+    values.push_back(fb::CreateValue(builder, kind, content));
+    return static_cast<int32_t>(values.size() - 1);
+  }
+  int32_t tensor(std::vector<uint32_t> sizes, int8_t type = kFloat32, int32_t constant = -1) {
+    return add(fb::Content::Tensor, fb::CreateTensorDirect(builder, type, &sizes, constant, -1).Union());
+  }
+  int32_t integer(int64_t value) {
+    return add(fb::Content::Integer, fb::CreateInteger(builder, value).Union());
+  }
+  int32_t list(std::vector<int32_t> items) {
+    return add(fb::Content::Values, fb::CreateValuesDirect(builder, &items).Union());
+  }
+  int32_t nothing() { return add(fb::Content::Nothing, fb::CreateNothing(builder).Union()); }
+  void constant(const char* key, uint64_t nbytes) {
+    constants.push_back(fb::CreateConstantDirect(builder, UINT64_MAX, nbytes, key));
+  }
+  void call(const char* op, std::vector<int32_t> arguments) {
+    calls.push_back(fb::CreateCallDirect(builder, static_cast<uint32_t>(calls.size()), op, &arguments));
+  }
+  std::vector<std::byte> finish(const char* version = "0") {
+    builder.Finish(fb::CreateGraphDirect(builder, version, &calls, &values, &inputs, &outputs, &constants),
+                   "VK00");
+    std::vector<std::byte> out(32 + builder.GetSize());
+    const auto put = [&](size_t at, auto number) { std::memcpy(out.data() + at, &number, sizeof(number)); };
+    std::memcpy(out.data() + 4, "VH00", 4);
+    put(8, uint16_t{30});
+    put(10, uint32_t{32});
+    put(14, builder.GetSize());
+    put(18, static_cast<uint32_t>(out.size()));
+    std::memcpy(out.data() + 32, builder.GetBufferPointer(), builder.GetSize());
+    return out;
+  }
+};
+
+// relu(x [2, 4] times the constant [3, 4]), with `change` applied before the calls' arguments are stored.
+struct Layer {
+  Bytes bytes;
+  int32_t x = 0, weight = 0, product = 0, result = 0, null = 0;
+  Layer() {
+    bytes.constant("w", 48);
+    x = bytes.tensor({2, 4});
+    weight = bytes.tensor({3, 4}, kFloat32, 0);
+    product = bytes.tensor({2, 3});
+    result = bytes.tensor({2, 3});
+    null = bytes.nothing();
+    bytes.inputs = {0};
+    bytes.outputs = {3};
+  }
+  std::vector<std::byte> finish() {
+    bytes.call("aten.linear.default", {x, weight, null, product});
+    bytes.call("aten.relu.default", {product, result});
+    return bytes.finish();
+  }
+};
+
+Result<GpuGraph> read(std::span<const std::byte> bytes) {
+  static const etb_named_data kZeros = zero_data();
+  return read_official_payload(bytes, NamedData(&kZeros));
+}
+
+std::string reason_of(std::span<const std::byte> bytes) {
+  const auto graph = read(bytes);
+  return graph ? "" : graph.error().message;
+}
+std::string reason_of(Bytes& bytes) { return reason_of(bytes.finish()); }
+
+TEST(OfficialPayload, IsReadAsAGraph) {
+  const auto graph = read(Layer().finish());
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_EQ(graph->nodes.size(), 2u);
+  EXPECT_EQ(graph->nodes[0].op, Operator::kMatmul);
+  EXPECT_EQ(graph->nodes[1].debug_id, 1);
+  EXPECT_EQ(graph->inputs.size(), 1u);
+  EXPECT_EQ(graph->outputs.size(), 1u);
+  EXPECT_TRUE(make_execution_plan(*graph));
+}
+
+TEST(OfficialPayload, IsReadAtAnOddAddress) {
+  std::vector<std::byte> moved = Layer().finish();
+  moved.insert(moved.begin(), std::byte{7});
+  EXPECT_EQ(reason_of(std::span(moved).subspan(1)), "");
+}
+
+TEST(OfficialPayload, IsRejectedAtEveryLengthButItsOwn) {
+  const std::vector<std::byte> bytes = Layer().finish();
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_NE(reason_of(std::span(bytes).first(length)), "") << length;
+}
+
+TEST(OfficialPayload, HeadersThatPointElsewhereAreNamed) {
+  const std::vector<std::byte> honest = Layer().finish();
+  const auto with = [&](size_t at, auto number) {
+    std::vector<std::byte> bytes = honest;
+    std::memcpy(bytes.data() + at, &number, sizeof(number));
+    return reason_of(bytes);
+  };
+  EXPECT_THAT(with(4, uint32_t{0}), HasSubstr("no 'VH00'"));
+  EXPECT_THAT(with(8, uint16_t{29}), HasSubstr("size 29, expected 30"));
+  EXPECT_THAT(with(10, UINT32_MAX), HasSubstr("graph at 4294967295"));
+  EXPECT_THAT(with(14, UINT32_MAX), HasSubstr("graph at 32 of 4294967295 bytes"));
+  EXPECT_THAT(with(22, UINT64_MAX), HasSubstr("of 18446744073709551615"));
+  EXPECT_THAT(with(36, uint32_t{0}), HasSubstr("graph without identifier VK00"));
+}
+
+TEST(OfficialPayload, OfAnotherVersionIsIncompatible) {
+  Layer layer;
+  const auto graph = read(layer.bytes.finish("1"));
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().code, Code::INCOMPATIBLE);
+}
+
+TEST(OfficialPayload, AllUnknownOperatorsAreNamedInOneError) {
+  Layer layer;
+  layer.bytes.call("aten.not_there.default", {layer.x, layer.product});
+  layer.bytes.call("et_vk.nor_this.default", {layer.product, layer.result});
+  const auto graph = read(layer.bytes.finish());
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().code, Code::NOT_SUPPORTED);
+  EXPECT_THAT(graph.error().message, HasSubstr("aten.not_there.default, et_vk.nor_this.default"));
+}
+
+TEST(OfficialPayload, IndicesBeyondTheValuesAreNamed) {
+  Layer layer;
+  layer.bytes.call("aten.relu.default", {77, layer.result});
+  EXPECT_THAT(reason_of(layer.bytes), HasSubstr("call 0: no value 77, expected less than 5"));
+  Layer input;
+  input.bytes.inputs = {9};
+  EXPECT_THAT(reason_of(input.finish()), HasSubstr("input 0: no value 9"));
+  Layer no_tensor;
+  no_tensor.bytes.outputs = {4};
+  EXPECT_THAT(reason_of(no_tensor.finish()), HasSubstr("output 0: value 4 is no tensor"));
+  Layer constant;
+  constant.bytes.tensor({1}, kFloat32, 5);
+  EXPECT_THAT(reason_of(constant.finish()), HasSubstr("value 5: constant 5, expected less than 1"));
+}
+
+TEST(OfficialPayload, CyclesAreNamedWithTheirCall) {
+  Layer layer;
+  layer.bytes.call("aten.relu.default", {layer.product, layer.result});
+  layer.bytes.call("aten.relu.default", {layer.result, layer.product});
+  EXPECT_THAT(reason_of(layer.bytes),
+              HasSubstr("call 0 (aten.relu.default): argument 0: value 2 is read before it is computed"));
+  Layer twice;
+  twice.bytes.call("aten.relu.default", {twice.x, twice.x});
+  EXPECT_THAT(reason_of(twice.bytes), HasSubstr("result 0: value 0 exists before"));
+  Layer constant;
+  constant.bytes.call("aten.relu.default", {constant.x, constant.weight});
+  EXPECT_THAT(reason_of(constant.bytes), HasSubstr("result 0: value 1 is a constant"));
+  Layer absent;
+  absent.bytes.outputs = {2};
+  EXPECT_THAT(reason_of(absent.bytes), HasSubstr("output 0: value 2 is never computed"));
+}
+
+TEST(OfficialPayload, ArgumentsOfOtherKindsAreNamed) {
+  Layer layer;
+  layer.bytes.call("aten.relu.default", {layer.null, layer.product});
+  EXPECT_THAT(reason_of(layer.bytes),
+              HasSubstr("call 0 (aten.relu.default): argument 0: value 4, expected a tensor"));
+  Layer count;
+  count.bytes.call("aten.relu.default", {count.x, count.x, count.product});
+  EXPECT_THAT(reason_of(count.bytes), HasSubstr("3 arguments, expected 2"));
+  Layer number;
+  number.bytes.call("aten.leaky_relu.default", {number.x, number.null, number.product});
+  EXPECT_THAT(reason_of(number.bytes), HasSubstr("argument 1: value 4, expected a number"));
+  Layer list;
+  list.bytes.call("aten.permute_copy.default", {list.x, list.x, list.product});
+  EXPECT_THAT(reason_of(list.bytes), HasSubstr("argument 1: value 0, expected integers"));
+  Layer type;
+  const int32_t flags = type.bytes.tensor({2, 3}, kBool);
+  type.bytes.call("aten.exp.default", {type.x, flags});
+  EXPECT_THAT(reason_of(type.bytes), HasSubstr("result 0: bool, expected floats"));
+}
+
+TEST(OfficialPayload, SizesThatTheOperatorDoesNotComputeAreNamed) {
+  Layer layer;
+  const int32_t other = layer.bytes.tensor({2, 5});
+  layer.bytes.call("aten.exp.default", {layer.x, other});
+  layer.bytes.outputs = {static_cast<uint32_t>(other)};
+  EXPECT_THAT(reason_of(layer.bytes), HasSubstr("value 5: sizes [2, 5], the operator computes [2, 4]"));
+  Layer large;
+  large.bytes.tensor({1u << 30, 4});
+  EXPECT_THAT(reason_of(large.finish()), HasSubstr("value 5: more than 536870912 elements"));
+  Layer rank;
+  rank.bytes.tensor({1, 1, 1, 1, 1, 1, 1});
+  EXPECT_THAT(reason_of(rank.finish()), HasSubstr("value 5: rank 7, expected at most 6"));
+}
+
+TEST(OfficialPayload, ConstantsAreAsLongAsTheirTensors) {
+  Layer layer;
+  layer.bytes.constant("short", 8);
+  const int32_t weight = layer.bytes.tensor({3, 4}, kFloat32, 1);
+  layer.bytes.call("aten.linear.default", {layer.x, weight, layer.null, layer.product});
+  EXPECT_THAT(reason_of(layer.bytes), HasSubstr("value 5: constant 1 of 8 bytes, expected 48"));
+  Layer stored;
+  stored.bytes.constants.push_back(fb::CreateConstant(stored.bytes.builder, 16, 1 << 20));
+  EXPECT_THAT(reason_of(stored.finish()), HasSubstr("constant 1: 1048576 bytes at 16, the payload stores 0"));
+}
+
+// Products of integers may exceed what floats represent; a smaller limit for the inputs is tried first.
+TEST(OfficialPayload, IntegersStayExact) {
+  const auto squares = [](int times) {
+    Bytes bytes;
+    int32_t value = bytes.tensor({4}, kInt32);
+    bytes.inputs = {0};
+    for (int i = 0; i < times; ++i) {
+      const int32_t next = bytes.tensor({4}, kInt32);
+      bytes.call("aten.mul.Tensor", {value, value, next});
+      value = next;
+    }
+    bytes.outputs = {static_cast<uint32_t>(value)};
+    return bytes.finish();
+  };
+  const auto once = read(squares(1));
+  ASSERT_TRUE(once) << once.error().message;
+  EXPECT_EQ(once->integer_limit, 4096);
+  EXPECT_THAT(reason_of(squares(2)), HasSubstr("int32 results that may exceed 16777216"));
+}
+
+// Every truncation of the exporter's payloads is rejected; with random bytes changed, they are rejected or planned.
+TEST(OfficialPayload, DamagedOnesAreRejectedOrPlanned) {
+  constexpr uint32_t kSeed = 20261126;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937 random(kSeed);
+  size_t files = 0, accepted = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(ETB_OFFICIAL_PAYLOADS)) {
+    SCOPED_TRACE(entry.path().filename().string());
+    std::ifstream stream(entry.path(), std::ios::binary);
+    const std::vector<char> chars{std::istreambuf_iterator<char>(stream), {}};
+    std::vector<std::byte> bytes(chars.size());
+    std::memcpy(bytes.data(), chars.data(), chars.size());
+    if (reason_of(bytes) != "") continue;  // a finding of the fuzzer
+    ++files;
+    uint32_t graph_nbytes = 0;
+    std::memcpy(&graph_nbytes, bytes.data() + 14, sizeof(graph_nbytes));
+    for (size_t length = 0; length < 32 + graph_nbytes; ++length)
+      ASSERT_NE(reason_of(std::span(bytes).first(length)), "") << length;
+    for (int i = 0; i < 4000; ++i) {
+      std::vector<std::byte> changed = bytes;
+      for (uint32_t k = 0; k <= random() % 3; ++k)
+        changed[random() % changed.size()] =
+            static_cast<std::byte>(random() % 4 == 0 ? random() : 1u << random() % 8);
+      auto graph = read(changed);
+      if (!graph) {
+        ASSERT_NE(graph.error().message, "") << i;
+        continue;
+      }
+      ++accepted;
+      const auto plan = make_execution_plan(*std::move(graph));
+      ASSERT_TRUE(plan || plan.error().message != "") << i;
+    }
+  }
+  EXPECT_GE(files, 15u);
+  EXPECT_GT(accepted, 0u);
+}
+
+}  // namespace
+}  // namespace etb::gpu
