@@ -39,6 +39,7 @@ void add_designs(CaseList& out) {
                                               add_window_designs,
                                               add_fused_designs,
                                               add_cached_attention_designs,
+                                              add_segment_designs,
                                               add_recurrence_designs,
                                               add_quantised_weight_designs,
                                               add_quantised_number_designs,

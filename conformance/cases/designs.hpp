@@ -41,6 +41,7 @@ void add_scatter_designs(CaseList& out);
 void add_window_designs(CaseList& out);
 void add_fused_designs(CaseList& out);  // layers with a norm and a clamp after them
 void add_cached_attention_designs(CaseList& out);
+void add_segment_designs(CaseList& out);           // segment_reduce
 void add_recurrence_designs(CaseList& out);        // delta rule, Hadamard, experts
 void add_quantised_weight_designs(CaseList& out);  // codes times floats, embeddings
 void add_quantised_number_designs(CaseList& out);  // scales in tensors, sums of codes, scales of tokens

@@ -307,37 +307,53 @@ void options_are_checked(CheckContext& context) {
   }
 }
 
+// Opens and closes a device so often. Returns its free memory as the last one saw it, nothing after a failure.
+std::optional<uint64_t> open_repeatedly(CheckContext& context, Subject& subject, const DeviceFacts& facts,
+                                        int times) {
+  std::optional<uint64_t> memory_free;
+  for (int i = 0; i < times; ++i) {
+    OpenDevice device(context, subject, facts);
+    if (!is_open(context, facts, device)) return std::nullopt;
+    if (i + 1 == times) {
+      const auto found = query(context, subject, device.handle());
+      if (!found) return std::nullopt;
+      memory_free = found->memory_free;
+    }
+    expect_closed(context, facts, device);
+    if (!context.outcome().findings.empty()) return std::nullopt;
+  }
+  return memory_free;
+}
+
 // Opening and closing leaves neither heap memory, descriptors nor device memory.
 void opened_often(CheckContext& context) {
-  constexpr int kWarmUp = 10, kLoops = 100;
+  constexpr int kWarmUp = 10, kLoops = 100, kTries = 3;
+  constexpr double kMostGrown = 16;
   const auto subject = context.open(bare());
   if (!subject) return;
   const DeviceList devices = devices_of(context, *subject);
   if (devices.empty()) return;
-  size_t heap = 0, descriptors = 0;
-  uint64_t memory_free = 0;
-  for (int i = 0; i < kWarmUp + kLoops; ++i) {
-    if (i == kWarmUp) heap = heap_bytes(), descriptors = open_descriptor_count();
-    OpenDevice device(context, *subject, devices[0]);
-    if (!is_open(context, devices[0], device)) return;
-    if (i == kWarmUp || i + 1 == kWarmUp + kLoops) {
-      const auto found = query(context, *subject, device.handle());
-      if (!found) return;
-      if (i == kWarmUp) memory_free = found->memory_free;
-      constexpr uint64_t kMostLost = uint64_t{256} << 20;  // other programs use the device, too
-      if (i != kWarmUp && devices[0].kind != "cpu" && found->memory_free + kMostLost < memory_free)
-        context.warn(fmt::format("{} MiB of device memory less after {} times",
-                                 (memory_free - found->memory_free) >> 20, kLoops));
-    }
-    expect_closed(context, devices[0], device);
-    if (!context.outcome().findings.empty()) return;
+  const DeviceFacts& facts = devices[0];
+  const auto memory_before = open_repeatedly(context, *subject, facts, kWarmUp);
+  if (!memory_before) return;
+  // The threads of a driver allocate when they like: a leak is in each try.
+  double grown = kMostGrown + 1;
+  for (int i = 0; i < kTries && grown > kMostGrown; ++i) {
+    const size_t heap = heap_bytes(), descriptors = open_descriptor_count();
+    const auto memory_free = open_repeatedly(context, *subject, facts, kLoops);
+    if (!memory_free) return;
+    const double more = (static_cast<double>(heap_bytes()) - static_cast<double>(heap)) / kLoops;
+    grown = i == 0 ? more : std::min(grown, more);
+    constexpr uint64_t kMostLost = uint64_t{256} << 20;  // other programs use the device, too
+    if (facts.kind != "cpu" && *memory_free + kMostLost < *memory_before)
+      context.warn(fmt::format("{} MiB of device memory less after {} times",
+                               (*memory_before - *memory_free) >> 20, kLoops));
+    if (open_descriptor_count() > descriptors + kLoops / 10)
+      return context.fail(fmt::format("{} more open descriptors after {} devices were opened and closed",
+                                      open_descriptor_count() - descriptors, kLoops));
   }
-  const double grown = (static_cast<double>(heap_bytes()) - static_cast<double>(heap)) / kLoops;
-  if (grown > 16)
+  if (grown > kMostGrown)
     context.fail(fmt::format("{:.1f} more heap bytes for each device opened and closed", grown));
-  if (open_descriptor_count() > descriptors + kLoops / 10)
-    context.fail(fmt::format("{} more open descriptors after {} devices were opened and closed",
-                             open_descriptor_count() - descriptors, kLoops));
 }
 
 constexpr Check kChecks[] = {

@@ -16,6 +16,7 @@
 #include <new>
 
 #include "conformance/process/cleanup_process.hpp"
+#include "conformance/process/processor_share.hpp"
 #include "conformance/process/watched_time.hpp"
 
 namespace etb::conformance {
@@ -192,8 +193,10 @@ LinkState SubjectLink::receive(const Limits& limits, std::vector<std::byte>& out
     if (take_frame(limits, out_answer)) return LinkState::kAnswered;
     if (!tampering_.empty()) return give_up(LinkState::kTampered);
     if (has_ended) return LinkState::kEnded;
+    const uint64_t begin = monotonic_ns();
     pump(kLongestWaitMs);
-    time.observe(monotonic_ns());
+    const uint64_t now = monotonic_ns();
+    time.observe(now, now - begin > kLongestWaitMs * kMillisecond / 2 ? processor_share() : 1);
     if (const uint32_t more = page_->restarts.load(); more != restarts) {
       restarts = more;
       time.restart();

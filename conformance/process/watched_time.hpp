@@ -14,8 +14,10 @@ class WatchedTime {
  public:
   WatchedTime(uint64_t now_ns, uint64_t most_step_ns) : last_ns_(now_ns), most_step_ns_(most_step_ns) {}
 
-  void observe(uint64_t now_ns) {
-    const uint64_t step = std::min(now_ns - last_ns_, most_step_ns_);
+  // `share`: the part of the step that counts (processor_share.hpp).
+  void observe(uint64_t now_ns, double share = 1) {
+    const auto step =
+        static_cast<uint64_t>(share * static_cast<double>(std::min(now_ns - last_ns_, most_step_ns_)));
     last_ns_ = now_ns;
     whole_ns_ += step;
     part_ns_ += step;
