@@ -33,9 +33,9 @@ etb_status check_dtype(KernelContext& context, size_t index, const EValue& value
 }  // namespace
 
 etb_status check_selected_dtypes(KernelContext& context, const char* signature,
-                                 EValue* const* arguments) noexcept {
+                                 std::span<EValue* const> arguments) noexcept {
   size_t index = 0;
-  for (const char* letter = signature; *letter != '\0'; ++letter) {
+  for (const char* letter = signature; *letter != '\0' && index < arguments.size(); ++letter) {
     if (is_mark(*letter)) continue;
     const EValue& value = *arguments[index];
     if (value.tag() == Tag::kTensorList || value.tag() == Tag::kOptionalTensorList) {
@@ -51,7 +51,7 @@ etb_status check_selected_dtypes(KernelContext& context, const char* signature,
 }
 
 etb_status check_selected_call(KernelContext& context, const Kernel& kernel,
-                               EValue* const* arguments) noexcept {
+                               std::span<EValue* const> arguments) noexcept {
   for (const KernelRows* rows : kPortableKernels)
     if (rows != nullptr && !rows->empty() && &kernel >= rows->data() && &kernel < rows->data() + rows->size())
       return check_selected_dtypes(context, kernel.signature, arguments);

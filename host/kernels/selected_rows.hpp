@@ -24,7 +24,7 @@ constexpr bool is_selected([[maybe_unused]] std::string_view op) noexcept {
 
 // Fails for the first tensor, also in a list, whose dtype is not selected.
 etb_status check_selected_dtypes(KernelContext& context, const char* signature,
-                                 EValue* const* arguments) noexcept;
+                                 std::span<EValue* const> arguments) noexcept;
 
 template <const auto& kAll>
 class SelectedRows {
@@ -44,7 +44,9 @@ class SelectedRows {
 
   template <size_t kPlace>
   static etb_status run(KernelContext& context, EValue** arguments) {
-    if (const etb_status status = check_selected_dtypes(context, kAll[kPlace].signature, arguments);
+    const char* const signature = kAll[kPlace].signature;
+    if (const etb_status status =
+            check_selected_dtypes(context, signature, {arguments, count_arguments(signature)});
         status != ETB_OK)
       return status;
     return kAll[kPlace].function(context, arguments);

@@ -75,7 +75,8 @@ etb_status check_selected_calls(const MethodState& state, etb_error* error) noex
   for (const Instruction& instruction : state.instructions) {
     if (instruction.kind != InstructionKind::kKernel) continue;
     context.begin_kernel(instruction.kernel->name);
-    ETB_CHECK(check_selected_call(context, *instruction.kernel, instruction.arguments));
+    ETB_CHECK(check_selected_call(context, *instruction.kernel,
+                                  {instruction.arguments, instruction.argument_count}));
   }
   return ETB_OK;
 }

@@ -7,8 +7,9 @@
 namespace etb::host {
 
 // Returns ETB_NOT_SUPPORTED, with the argument, if a portable kernel would meet a dtype that is not selected. Other kernels
-// may have any. Defined in host/kernels/portable.cpp.
+// may have any. A call may have fewer arguments than its kernel: programs are not trusted, and the check of arguments comes later.
+// Defined in host/kernels/portable.cpp.
 etb_status check_selected_call(KernelContext& context, const Kernel& kernel,
-                               EValue* const* arguments) noexcept;
+                               std::span<EValue* const> arguments) noexcept;
 
 }  // namespace etb::host
