@@ -146,7 +146,8 @@ struct PairRow {
     if (orders == kRowMajor) return true;
     if (orders == kLastFirst && role == kTwice) return false;
     const uint32_t least_rank = orders == kReversedBoth ? 2 : 4;
-    return rank >= least_rank && part_a == kWhole && part_b <= kMiddleIsOne;
+    const bool is_lower_rank = part_b > kMiddleIsOne;  // row-major beside a channels-last tensor
+    return rank >= least_rank && part_a == kWhole && (!is_lower_rank || orders == kLastFirst);
   }
   Setting setting() const { return {part_a, part_b, role, orders.a, orders.b, values.a, values.b, alpha}; }
 };

@@ -94,7 +94,7 @@ void add_ranges(CaseList& out, etb_dtype dtype) {
   std::vector<Range> ranges = {{0, 1, 1},  {0, 7, 1}, {0, 100, 1}, {3, 50, 4},
                                {5, 6, 10}, {0, 0, 1}, {9, 0, -2}};
   if (!is_unsigned) ranges.insert(ranges.end(), {{-5, 6, 2}, {3, -40, -3}, {-60, 60, 1}});
-  if (is_real) ranges.insert(ranges.end(), {{0.5, 3, 0.5}, {-1.5, 2.25, 0.75}});
+  if (is_real) ranges.insert(ranges.end(), {{0.5, 3, 0.5}, {-1.5, 2.25, 0.75}, {0, 4.5, 1}});
   if (is_real && !is_half(dtype))
     ranges.insert(ranges.end(), {{0.125, 2, 0.125}, {-2.5, 3, 0.5}, {1, -1, -0.25}, {0, 1027, 1}});
   for (const Range& range : ranges) {

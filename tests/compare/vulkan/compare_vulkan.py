@@ -54,7 +54,6 @@ def lower(path, seconds):
     signal.alarm(seconds)
     try:
         exported = torch.export.load(path)
-        states = list(exported.graph_signature.buffers_to_mutate.values())
         edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()], compile_config=EdgeCompileConfig(_check_ir_validity=False))
 
         def count(graph):
@@ -64,6 +63,13 @@ def lower(path, seconds):
         regions = get_lowered_submodules(edge.exported_program().graph_module)
         inside = sum(count(module.original_module.graph_module.graph) for _, module, _ in regions)
         outside = count(edge.exported_program().graph)
+        # Without the pass and the mark, a file has no initial state.
+        signature = edge.exported_program().graph_signature
+        mutated = set(signature.buffers_to_mutate.values())
+        states = [name for name, buffer in signature.inputs_to_buffers.items() if buffer in mutated]
+        for node in edge.exported_program().graph.nodes:
+            if node.op == "placeholder" and node.name in states:
+                node.meta["et_init_buffer"] = True
         passes = [InitializedMutableBufferPass(states)] if states else []
         return edge.to_executorch(ExecutorchBackendConfig(passes=passes)).buffer, (len(regions), inside, outside)
     finally:
