@@ -246,6 +246,19 @@ uint32_t two_convolutions(CaseBuilder& builder, Values values) {
   return binary(builder, "aten.add.Tensor", convolution_of(builder, y, b, 0, {1, 2, 5, 5}), x, {1, 2, 5, 5});
 }
 
+// Adds tensors of lower rank to the result of a convolution, which a plugin may store in channels-last order.
+uint32_t convolution_plus_lower_ranks(CaseBuilder& builder, Values values) {
+  const std::vector<int64_t> sizes = {1, 3, 4, 5};
+  const uint32_t x = builder.input(f32({1, 2, 4, 5}), values, domain());
+  std::vector<uint32_t> lower;
+  for (const std::vector<int64_t>& each : {std::vector<int64_t>{3, 1, 1}, {3, 4, 5}, {4, 5}, {5}})
+    lower.push_back(builder.input(f32(each), values, domain()));
+  const uint32_t a = weight(builder, {3, 2, 3, 3}, values);
+  uint32_t y = convolution_of(builder, x, a, 1, sizes);
+  for (const uint32_t each : lower) y = binary(builder, "aten.add.Tensor", y, each, sizes);
+  return y;
+}
+
 // Scales channels by a function of their mean.
 uint32_t squeeze_and_excite(CaseBuilder& builder, Values values) {
   const uint32_t x = builder.input(f32({1, 4, 3, 3}), values, domain());
@@ -321,6 +334,7 @@ const Model kModels[] = {
     {"integer_chain", 4, true, integer_chain},
     {"convolution_to_linear", 27 + 4 + 17, true, convolution_to_linear},
     {"two_convolutions", 18 + 3 + 1, true, two_convolutions},
+    {"convolution_plus_lower_ranks", 18 + 4 + 1, true, convolution_plus_lower_ranks},
     {"squeeze_and_excite", 10 + 40, false, squeeze_and_excite},
     {"clamped_sum", 4, true, clamped_sum},
     {"added_product", 8, true, added_product},
