@@ -16,7 +16,7 @@ using graph::value_arg;
 
 struct Segments {
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
-  Numbers lengths;    // of the segments; the same in each row of the outer dim
+  Numbers lengths;    // elements of each segment; the same in each row of the outer dim
   int64_t outer = 0;  // 0: the segments are in the first dim
   int64_t inner = 1;  // 0: no dim after that of the segments
   std::string reduce;

@@ -30,7 +30,7 @@ class EngineDelegates final : public DelegateResolver {
     uint64_t max_device_bytes = 0;
   };
   Choices choices;
-  FileMapping file;  // of the program; set before the first method is loaded
+  FileMapping file;  // mapping of the program; set before the first method is loaded
 
  private:
   std::shared_ptr<Engine> engine_;

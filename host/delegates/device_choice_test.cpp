@@ -25,8 +25,8 @@ std::multiset<const void*> open_devices;              // opened and not closed
 std::vector<const void*> used_devices;                // by each created delegate
 std::vector<std::vector<int64_t>> reserved;           // sizes of the first input
 std::vector<std::vector<int64_t>> sizes_before_runs;  // reserved sizes when a run began
-etb_payload_view payload{};                           // of the latest delegate
-uint64_t resident_bytes = 0;                          // that each delegate states
+etb_payload_view payload{};                           // payload of the latest delegate
+uint64_t resident_bytes = 0;                          // bytes that each delegate states
 
 etb_status ETB_CALL enumerate_two(etb_plugin*, const etb_device_sink* sink, etb_error*) {
   etb_device_info info{};

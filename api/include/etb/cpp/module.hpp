@@ -36,8 +36,8 @@ struct ModuleOptions {
   uint32_t thread_count = 0;           // for kernels and plugins; 0: one for each processor
   uint32_t load_mode = ETB_LOAD_MMAP;  // ETB_LOAD_*
   uint64_t max_memory_bytes = 0;       // 0: 16 GiB, or less
-  uint64_t max_device_bytes = 0;  // of all delegates of one device, as their plugins state them; 0: no limit
-  uint64_t random_seed = 0;       // of operators that draw random numbers
+  uint64_t max_device_bytes = 0;       // most bytes of the delegates of one device; 0: no limit
+  uint64_t random_seed = 0;            // seed of operators that draw random numbers
   bool allows_plugins = true;
   bool is_async = false;  // delegates run beside instructions that do not depend on them (ETB_MODULE_ASYNC)
   bool shares_arenas = false;  // all methods use one set of arenas; they must not depend on each other's
