@@ -58,7 +58,7 @@ const std::set<std::string>& Subject::claimed_rows() {
   has_rows_ = true;
   const etb_op_sink sink = {
       ETB_INIT_SIZE(etb_op_sink), 0, &claimed_rows_, [](void* ctx, const etb_op_capability* op) {
-        for (uint32_t i = 0; i < op->dtype_count; ++i)
+        for (uint32_t i = 0; op->op != nullptr && i < op->dtype_count; ++i)
           static_cast<std::set<std::string>*>(ctx)->insert(std::string(op->op) + " " +
                                                            std::to_string(op->dtypes[i]));
         return etb_status{ETB_OK};
