@@ -6,7 +6,8 @@
 #   false_alarms.sh ETBACKEND COUNT PROFILE PLUGIN...
 #   false_alarms.sh build/dev/bin/etbackend 50 cert portable build/dev/plugins.d/xnnpack.so
 #
-# LOOPS is the number of busy loops beside the runs (default: 4).
+# LOOPS is the number of busy loops beside the runs (default: 4). Each line has the mean number of processes that
+# wanted a processor in the last minute.
 set -u
 if [ $# -lt 4 ]; then
   echo "usage: $0 ETBACKEND COUNT PROFILE PLUGIN..." >&2
@@ -40,7 +41,8 @@ while [ "$run" -le "$count" ]; do
       >"$folder/report.txt" 2>&1
     found=$?
     seconds=$(($(date +%s) - begin))
-    echo "run $run of $count: $plugin: exit code $found, $seconds s: $(tail -1 "$folder/report.txt")"
+    load=$(cut -d' ' -f1 /proc/loadavg)
+    echo "run $run of $count: $plugin: exit code $found, $seconds s, load $load: $(tail -1 "$folder/report.txt")"
     [ "$found" -eq 0 ] && continue
     failures=$((failures + 1))
     grep -E '"state":"(fail|crash|hang|dishonest|flaky|xpass)"' "$folder/results.jsonl"
