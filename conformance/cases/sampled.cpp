@@ -71,13 +71,13 @@ void enlarge_diagonal(TensorData& data, double width) {
     }
 }
 
-// Makes the elements of "(-4,4)": numbers of an interval; with ~ before it, matrices with a large diagonal; "{0,1}": these
-// elements, again and again.
+// Makes the elements of "(-4,4)": numbers of an interval; with ~ before it, matrices with a large diagonal; with # before
+// it, whole numbers, whose sums are exact; "{0,1}": these elements, again and again.
 TensorData make_elements(const Shape& shape, std::string_view data, Random& random) {
-  const bool has_diagonal = data[0] == '~';
-  if (has_diagonal) data.remove_prefix(1);
+  const bool has_diagonal = data[0] == '~', is_whole = data[0] == '#';
+  if (has_diagonal || is_whole) data.remove_prefix(1);
   const std::vector<std::string_view> numbers = split(data.substr(1, data.size() - 2), ',');
-  if (is_floating(shape.dtype)) {
+  if (is_floating(shape.dtype) && !is_whole) {
     const Domain domain = {number(numbers.at(0)), number(numbers.at(1))};
     TensorData made = make_values(shape, Values::kStatistical, domain, 0, random);
     if (has_diagonal) enlarge_diagonal(made, domain.high - domain.low);

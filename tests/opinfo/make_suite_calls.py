@@ -11,7 +11,7 @@ floating tensors are not kept, only their interval; a case draws its own. A row 
     op | dtype | x (exact), or the largest number of the computation | arguments | results
 
 An argument is NAME:VALUE. The first letter of a value is its kind: N none, I integer, D double, B bool, S text, L list of integers, F list
-of doubles, M list of bools, T code of a dtype, V tensors between semicolons; else a tensor: f32[2,3](-4,4) with numbers of an interval, i64[2]{0,1} with these
+of doubles, M list of bools, T code of a dtype, V tensors between semicolons; else a tensor: f32[2,3](-4,4) with numbers of an interval, f32[2,3]#(-4,4) with whole numbers of it, i64[2]{0,1} with these
 elements. @0231 after the sizes is a dim order.
 """
 import collections
@@ -131,7 +131,7 @@ def is_matrix(tensor):
     return tensor[1] in FLOATS and len(tensor[2]) >= 2 and min(tensor[2][-2:]) > 0
 
 
-def tensor_text(tensor, has_diagonal=False):
+def tensor_text(tensor, has_diagonal=False, is_whole=False):
     _, dtype, sizes, order, data = tensor
     if dtype not in NAMES or data.size > MOST_ELEMENTS:
         raise ValueError("dtype or size")
@@ -143,13 +143,15 @@ def tensor_text(tensor, has_diagonal=False):
     low, high = (math.floor(data.min() * 64) / 64, math.ceil(data.max() * 64) / 64) if data.size else (-1, 1)
     if max(abs(low), abs(high)) > 1e4:
         raise ValueError("large numbers")
+    if is_whole:
+        return text + f"#({math.floor(low)},{math.ceil(high)})"
     return text + ("~" if has_diagonal and is_matrix(tensor) else "") + f"({low:.6g},{high:.6g})"
 
 
-def value_text(argument, schema, has_diagonal):
+def value_text(argument, schema, has_diagonal, is_whole):
     kind = argument[0]
     if kind == "tensor":
-        return tensor_text(argument, has_diagonal)
+        return tensor_text(argument, has_diagonal, is_whole)
     if kind == "tensors":
         if not argument[1] or any(one is None for one in argument[1]):
             raise ValueError("an optional tensor in a list")
@@ -181,15 +183,18 @@ def row_of(edge, base, schema, scale, arguments):
         raise ValueError("arguments")
     texts, key, largest = [], [], scale
     has_diagonal = any(word in base for word in MATRICES)
+    is_whole = base.startswith("max_pool") and base.endswith("_backward")  # a sum whose additions PyTorch rounds one by one
     tensors = [t for a in inputs for t in ([a] if a[0] == "tensor" else a[1] if a[0] == "tensors" else []) if t is not None]
     for argument, one in zip(inputs, schema.arguments):
-        text = value_text(argument, one, has_diagonal)
+        text = value_text(argument, one, has_diagonal, is_whole)
         texts.append(f"{one.name}:{text}")
         key.append((len(argument[2]), argument[3]) if argument[0] == "tensor" else text.split("[")[0])
     dtypes = [t[1] for t in tensors]
     dtype = next((NAMES[d] for d in (6, 7, 5, 15, 4, 11) if d in dtypes), NAMES[dtypes[0]] if dtypes else None)
     if dtype is None or all(t[4].size == 0 for t in tensors):
         raise ValueError("no elements")
+    if base == "histogram" and tensors[0][4].size > 1:
+        raise ValueError("a number beside the border of two bins belongs to either")
     results = []
     for _, code, sizes, order, data in outputs:
         if code not in NAMES or not np.isfinite(data.astype("f8")).all():
@@ -198,6 +203,9 @@ def row_of(edge, base, schema, scale, arguments):
     for _, code, _, _, data in outputs + tensors:
         if code in FLOATS and data.size:
             largest = max(largest, float(np.abs(data).max()))
+    if base.startswith(("native_group_norm", "native_layer_norm", "_native_batch_norm_legit")) and tensors[0][4].size <= 8:
+        # Few numbers may be close to each other: all but epsilon of their variance is rounding.
+        largest = max(largest, float(np.abs(tensors[0][4]).max(initial=1)) / math.sqrt(inputs[-1][1]))
     for tensor in tensors:
         if has_diagonal and is_matrix(tensor):
             rows, columns = tensor[2][-2:]  # the last element of the diagonal is the largest
