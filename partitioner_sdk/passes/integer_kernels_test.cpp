@@ -59,21 +59,36 @@ graph @forward {
 }
 
 TEST(IntegerKernels, AConvolutionWithItsBiasAndRelu) {
-  EXPECT_EQ(fused(R"(  %c: float32[1, 2, 4, 2] = aten.convolution.default(%wide, %kernel, %b, [1, 2], [0, 0], [1, 1], false, [0, 0], 1)
+  EXPECT_EQ(
+      fused(
+          R"(  %c: float32[1, 2, 4, 2] = aten.convolution.default(%wide, %kernel, %b, [1, 2], [0, 0], [1, 1], false, [0, 0], 1)
   %r: float32[1, 2, 4, 2] = aten.relu.default(%c)
   %q: int8[1, 2, 4, 2] = quantized_decomposed.quantize_per_tensor.default(%r, 0.5, -5, -128, 127, int8)
 )",
-                  "return"),
-            "?");
+          "  return %q"),
+      R"(constant "_lifted_tensor_constant9": int8[2, 1, 2, 3] = [1, 3, 5, 2, 4, 6, 7, 9, 11, 8, 10, 12]
+constant "_lifted_tensor_constant10": int32[2] = [8, -6]
+constant "_lifted_tensor_constant11": int32[2] = [1073741824, 1073741824]
+constant "_lifted_tensor_constant12": int32[2] = [-1, 1]
+constant "_lifted_tensor_constant13": uint8[0] = []
+  %q: int8[1, 2, 4, 2] = cortex_m.quantized_conv2d.default(%x, %_lifted_tensor_constant9, %_lifted_tensor_constant10, [1, 2], [0, 0], [1, 1], -3, -5, %_lifted_tensor_constant11, %_lifted_tensor_constant12, -5, 127, %_lifted_tensor_constant13)
+)");
 }
 
 TEST(IntegerKernels, ADepthwiseConvolutionBetweenLimits) {
-  EXPECT_EQ(fused(R"(  %c: float32[1, 3, 4, 4] = aten.convolution.default(%wide, %deep, none, [1], [0], [1], false, [0, 0], 3)
+  EXPECT_EQ(
+      fused(
+          R"(  %c: float32[1, 3, 4, 4] = aten.convolution.default(%wide, %deep, none, [1], [0], [1], false, [0, 0], 3)
   %r: float32[1, 3, 4, 4] = aten.hardtanh.default(%c, 0.0, 6.0)
   %q: int8[1, 3, 4, 4] = quantized_decomposed.quantize_per_tensor.default(%r, 0.5, -100, -128, 127, int8)
 )",
-                  "return"),
-            "?");
+          "  return %q"),
+      R"(constant "_lifted_tensor_constant9": int8[1, 1, 2, 3] = [1, 3, 5, 2, 4, 6]
+constant "_lifted_tensor_constant10": int32[3] = [1073741824, 1073741824, 1073741824]
+constant "_lifted_tensor_constant11": int32[3] = [-1, 1, -1]
+constant "_lifted_tensor_constant12": uint8[0] = []
+  %q: int8[1, 3, 4, 4] = cortex_m.quantized_depthwise_conv2d.default(%x, %_lifted_tensor_constant9, none, [1, 1], [0, 0], [1, 1], 1, -3, -100, %_lifted_tensor_constant10, %_lifted_tensor_constant11, -100, -88, %_lifted_tensor_constant12)
+)");
 }
 
 TEST(IntegerKernels, ALinearLayerBetweenViews) {
@@ -83,53 +98,70 @@ TEST(IntegerKernels, ALinearLayerBetweenViews) {
   %v: float32[1, 2, 2] = aten.view_copy.default(%p, [1, 2, 2])
   %q: int8[1, 2, 2] = quantized_decomposed.quantize_per_tensor.default(%v, 0.5, 7, -128, 127, int8)
 )",
-                  "return"),
-            "?");
+                  "  return %q"),
+            R"(constant "_lifted_tensor_constant9": int8[2, 4] = [1, 2, 3, 4, 5, 6, 7, 8]
+constant "_lifted_tensor_constant10": int32[2] = [8, -6]
+  %1: int8[2, 2] = cortex_m.quantized_linear.default(%0, %_lifted_tensor_constant9, %_lifted_tensor_constant10, none, -3, 0, 7, [1073741824, 1073741824], [-1, 1], 127, -128)
+  %q: int8[1, 2, 2] = aten.view_copy.default(%1, [1, 2, 2])
+)");
 }
 
 TEST(IntegerKernels, AMeanOfTheSameScale) {
   EXPECT_EQ(fused(R"(  %a: float32[1, 3] = aten.mean.dim(%wide, [-1, -2])
   %q: int8[1, 3] = quantized_decomposed.quantize_per_tensor.default(%a, 0.5, 3, -128, 127, int8)
 )",
-                  "return"),
-            "?");
+                  "  return %q"),
+            R"(constant "_lifted_tensor_constant9": uint8[0] = []
+  %0: int8[1, 3, 1, 1] = cortex_m.quantized_avg_pool2d.default(%x, [4, 5], [1, 1], [0, 0], false, 3, 1073741824, 0, %_lifted_tensor_constant9)
+  %q: int8[1, 3] = aten.view_copy.default(%0, [1, 3])
+)");
 }
 
 TEST(IntegerKernels, ASumOfTwoScales) {
-  EXPECT_EQ(fused(R"(  %other: float32[1, 3, 4, 5] = quantized_decomposed.dequantize_per_tensor.default(%x, 0.25, 0, -128, 127, int8)
+  EXPECT_EQ(
+      fused(
+          R"(  %other: float32[1, 3, 4, 5] = quantized_decomposed.dequantize_per_tensor.default(%x, 0.25, 0, -128, 127, int8)
   %a: float32[1, 3, 4, 5] = aten.add.Tensor(%wide, %other)
   %q: int8[1, 3, 4, 5] = quantized_decomposed.quantize_per_tensor.default(%a, 0.5, 3, -128, 127, int8)
 )",
-                  "return"),
-            "?");
+          "  return %q"),
+      R"(  %q: int8[1, 3, 4, 5] = cortex_m.quantized_add.default(%x, 3, 1073741824, 0, %x, 0, 1073741824, -1, 3, 1073741824, -18, -128, 127)
+)");
 }
 
 TEST(IntegerKernels, OtherPatternsStay) {
-  const auto stays = [](const std::string& lines) { EXPECT_EQ(fused(lines, "unchanged"), "unchanged\n") << lines; };
+  const auto stays = [](const std::string& lines) {
+    EXPECT_EQ(fused(lines, "unchanged"), "unchanged\n") << lines;
+  };
   // A mean of another scale.
   stays(R"(  %a: float32[1, 3] = aten.mean.dim(%wide, [2, 3])
   %q: int8[1, 3] = quantized_decomposed.quantize_per_tensor.default(%a, 0.25, 3, -128, 127, int8)
 )");
   // Codes of uint8.
-  stays(R"(  %c: float32[1, 2, 4, 4] = aten.convolution.default(%wide, %kernel, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
+  stays(
+      R"(  %c: float32[1, 2, 4, 4] = aten.convolution.default(%wide, %kernel, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
   %q: uint8[1, 2, 4, 4] = quantized_decomposed.quantize_per_tensor.default(%c, 0.5, 5, 0, 255, uint8)
 )");
   // Another node reads the float result.
-  stays(R"(  %c: float32[1, 2, 4, 4] = aten.convolution.default(%wide, %kernel, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
+  stays(
+      R"(  %c: float32[1, 2, 4, 4] = aten.convolution.default(%wide, %kernel, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
   %r: float32[1, 2, 4, 4] = aten.sigmoid.default(%c)
   %q: int8[1, 2, 4, 4] = quantized_decomposed.quantize_per_tensor.default(%c, 0.5, 5, -128, 127, int8)
 )");
   // Weights with zero points.
-  stays(R"(  %k: float32[2, 3, 1, 2] = quantized_decomposed.dequantize_per_channel.default(%w, %s, %one, 0, -127, 127, int8)
+  stays(
+      R"(  %k: float32[2, 3, 1, 2] = quantized_decomposed.dequantize_per_channel.default(%w, %s, %one, 0, -127, 127, int8)
   %c: float32[1, 2, 4, 4] = aten.convolution.default(%wide, %k, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
   %q: int8[1, 2, 4, 4] = quantized_decomposed.quantize_per_tensor.default(%c, 0.5, 5, -128, 127, int8)
 )");
   // A factor beyond the shifts of kernels.
-  stays(R"(  %c: float32[1, 2, 4, 4] = aten.convolution.default(%wide, %kernel, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
+  stays(
+      R"(  %c: float32[1, 2, 4, 4] = aten.convolution.default(%wide, %kernel, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
   %q: int8[1, 2, 4, 4] = quantized_decomposed.quantize_per_tensor.default(%c, 1e12, 5, -128, 127, int8)
 )");
   // A transposed convolution.
-  stays(R"(  %c: float32[1, 3, 4, 6] = aten.convolution.default(%wide, %deep, none, [1, 1], [0, 0], [1, 1], true, [0, 0], 3)
+  stays(
+      R"(  %c: float32[1, 3, 4, 6] = aten.convolution.default(%wide, %deep, none, [1, 1], [0, 0], [1, 1], true, [0, 0], 3)
   %q: int8[1, 3, 4, 6] = quantized_decomposed.quantize_per_tensor.default(%c, 0.5, 5, -128, 127, int8)
 )");
 }

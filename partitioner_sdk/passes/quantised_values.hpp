@@ -44,7 +44,10 @@ class QuantisedValues {
 
   void add(const ir::Node& node);
   const ir::Node* find_producer(const Argument& argument) const;
-  std::string_view op_of(const ir::Node* node) const { return node == nullptr ? "" : module_.op(*node).name; }
+  // Empty for no node.
+  std::string_view op_of(const ir::Node* node) const {
+    return node == nullptr ? std::string_view() : std::string_view(module_.op(*node).name);
+  }
   uint32_t uses_of(ValueId id) const { return id < uses_.size() ? uses_[id] : 0; }
 
   // A float32 value that is a dequantize node of an int8 tensor.
