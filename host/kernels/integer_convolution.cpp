@@ -4,6 +4,9 @@
 // The first gathers the inputs under some outputs of a row into scratch, with their offset added and zeros for padding, in the
 // order of the weights; sums are then products of matrices. The second adds one kernel position at a time to the sums of a line:
 // of all channels of a pixel if these are neighbours in memory, else of all pixels of a row.
+#include <cstddef>
+#include <cstring>
+
 #include "api/ops/sizes/arithmetic.hpp"
 #include "api/ops/sizes/window.hpp"
 #include "host/kernels/integer_products.hpp"
@@ -99,9 +102,16 @@ etb_status gather(KernelContext& context, const Geometry& shape, const Tensor& i
         const int8_t* from =
             is_inside ? channels + row * input.stride(2) + column * input.stride(3) : channels;
         ETB_CHECK(for_each_piece(context, channel_count, [&](int64_t begin, int64_t length) {
-          for (int64_t i = begin; i < begin + length; ++i)
-            *out_rows++ =
-                is_inside ? static_cast<int16_t>(from[i * channel_stride] + shape.input_offset) : int16_t{0};
+          const auto count_here = static_cast<ptrdiff_t>(length),
+                     step = static_cast<ptrdiff_t>(channel_stride);
+          const int8_t* at = from + begin * channel_stride;
+          if (is_inside) {
+            for (ptrdiff_t i = 0; i < count_here; ++i)
+              out_rows[i] = static_cast<int16_t>(at[i * step] + shape.input_offset);
+          } else {
+            std::memset(out_rows, 0, static_cast<size_t>(count_here) * sizeof(int16_t));
+          }
+          out_rows += count_here;
         }));
       }
     }
@@ -216,10 +226,14 @@ class Depthwise {
   etb_status accumulate(int64_t begin, int64_t count, const int8_t* input, int64_t step,
                         const int8_t* weights, int64_t weight_step) {
     return for_each_piece(context_, count, [&](int64_t from, int64_t length) {
-      for (int64_t i = from; i < from + length; ++i) {
-        sums_[begin + i] +=
-            static_cast<uint32_t>((input[i * step] + shape_.input_offset) * weights[i * weight_step]);
-      }
+      // Numbers of one register.
+      const auto size = static_cast<ptrdiff_t>(length), x_step = static_cast<ptrdiff_t>(step),
+                 w_step = static_cast<ptrdiff_t>(weight_step);
+      const int8_t *x = input + from * step, *w = weights + from * weight_step;
+      uint32_t* sums = sums_ + begin + from;
+      const int32_t offset = shape_.input_offset;
+      for (ptrdiff_t i = 0; i < size; ++i)
+        sums[i] += static_cast<uint32_t>((x[i * x_step] + offset) * w[i * w_step]);
     });
   }
 

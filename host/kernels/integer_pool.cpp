@@ -78,9 +78,8 @@ etb_status pool_plane(KernelContext& context, const Pool& pool, const Tensor& in
       for (int64_t row = top; row < bottom; ++row) {
         ETB_CHECK(for_each_piece(context, right - left, [&](int64_t begin, int64_t length) {
           const int8_t* at = from + row * input.stride(2) + (left + begin) * input.stride(3);
-          int32_t part = 0;  // a piece has few enough elements
-          for (int64_t i = 0; i < length; ++i) part += at[i * input.stride(3)];
-          sum += part;
+          const auto size = static_cast<ptrdiff_t>(length), step = static_cast<ptrdiff_t>(input.stride(3));
+          for (ptrdiff_t i = 0; i < size; ++i) sum += at[i * step];
         }));
         if (context.should_stop(1)) return context.stopped();
       }

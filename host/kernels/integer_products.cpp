@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kernels/integer_products.hpp"
 
+#include <cstddef>
+
 #include "etb/cpp/fail.hpp"
 #include "host/kernels/elementwise.hpp"
 
@@ -16,7 +18,8 @@ struct Sums {
     const int8_t *w0 = weights[0], *w1 = weights[1];
     // A product of 9 and 8 bits fits into int32; sums in local variables stay in registers.
     uint32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
-    for (int64_t i = 0; i < count; ++i) {
+    const auto size = static_cast<ptrdiff_t>(count);  // of one register
+    for (ptrdiff_t i = 0; i < size; ++i) {
       const int32_t a = x0[i], b = x1[i], c = w0[i], d = w1[i];
       s00 += static_cast<uint32_t>(a * c);
       s01 += static_cast<uint32_t>(a * d);

@@ -28,6 +28,7 @@ using infer::CallState;
 constexpr double kLargestBias = 1 << 30;  // so that the sum of a bias and products fits into 32 bits
 constexpr int64_t kMostProducts = int64_t{1} << 15;  // of two codes, in one sum
 constexpr std::string_view kView = "aten.view_copy.default";
+constexpr std::string_view kCopy = "dim_order_ops._clone_dim_order.default";  // such as dropout's
 
 // What lies between an op and the quantize node that takes its result.
 struct Tail {
@@ -78,7 +79,8 @@ class Fuser {
     const std::optional<Tail> tail = find_tail(quantize);
     if (!tail) return std::nullopt;
     b_.set_origin(*tail->op);
-    std::optional<ValueId> result = convolve(*tail);
+    std::optional<ValueId> result = move(*tail);
+    if (!result) result = convolve(*tail);
     if (!result) result = multiply(*tail);
     if (!result) result = average(*tail);
     if (!result) result = add(*tail);
@@ -103,11 +105,15 @@ class Fuser {
     const Argument* at = &quantize.args[0];
     for (;;) {
       const ir::Node* node = values_.find_producer(*at);
-      if (node == nullptr || node->outputs.size() != 1 || values_.uses_of(node->outputs[0]) != 1)
-        return std::nullopt;
+      if (node == nullptr || node->outputs.size() != 1) return std::nullopt;
+      // Its codes are read, so other readers of the real numbers do not matter.
+      const bool is_real = values_.find_quantised(*at).has_value();
+      if (!is_real && values_.uses_of(node->outputs[0]) != 1) return std::nullopt;
       const std::string_view op = values_.op_of(node);
       if (op == kView) {
         tail.views.insert(tail.views.begin(), b_.spec(node->outputs[0]).sizes);
+      } else if (op == kCopy) {
+        // Tensors are row-major here.
       } else if (op == "aten.relu.default") {
         limit(tail, 0.0, std::nullopt);
       } else if (op == "aten.hardtanh.default") {
@@ -130,6 +136,14 @@ class Fuser {
     const QuantisedTensor whole = tail.out;
     if (low) tail.out.low = whole.code_of(*low);
     if (high) tail.out.high = std::max(whole.code_of(*high), tail.out.low);
+  }
+
+  // Clamps and views between two tensors of one scale.
+  std::optional<ValueId> move(const Tail& tail) {
+    const auto in = values_.find_quantised(ValueRef{tail.op->outputs[0]});
+    if (!in || !in->has_scale_of(tail.out)) return std::nullopt;
+    if (tail.out.low == -128 && tail.out.high == 127) return in->codes;
+    return b_.call("aten.clamp.default", {ValueRef{in->codes}, Dim(tail.out.low), Dim(tail.out.high)});
   }
 
   // One rescale for each channel, and the bias in steps of input scale times weight scale.
@@ -246,10 +260,10 @@ class Fuser {
     // Views between the codes and the product move behind the codes.
     const Argument* at = &product->input;
     const ir::Node* node = values_.find_producer(*at);
-    const bool has_view = values_.op_of(node) == kView;
-    while (values_.op_of(node) == kView) {
+    bool has_view = false;
+    for (; values_.op_of(node) == kView || values_.op_of(node) == kCopy; node = values_.find_producer(*at)) {
+      has_view |= values_.op_of(node) == kView;
       at = &node->args[0];
-      node = values_.find_producer(*at);
     }
     const auto in = values_.find_quantised(*at);
     const auto weights = values_.find_weights(product->weights);

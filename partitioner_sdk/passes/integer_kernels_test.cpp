@@ -129,6 +129,17 @@ TEST(IntegerKernels, ASumOfTwoScales) {
 )");
 }
 
+TEST(IntegerKernels, ClampsAndViewsOfOneScale) {
+  EXPECT_EQ(fused(R"(  %h: float32[1, 3, 4, 5] = aten.hardtanh.default(%wide, 0.0, 6.0)
+  %v: float32[3, 20] = aten.view_copy.default(%h, [3, 20])
+  %c: float32[3, 20] = dim_order_ops._clone_dim_order.default(%v, dim_order=[0, 1])
+  %q: int8[3, 20] = quantized_decomposed.quantize_per_tensor.default(%c, 0.5, 3, -128, 127, int8)
+)",
+                  "%0: int8[1, 3, 4, 5] = aten.clamp.default(%x, 3, 15)"),
+            R"(  %q: int8[3, 20] = aten.view_copy.default(%0, [3, 20])
+)");
+}
+
 TEST(IntegerKernels, OtherPatternsStay) {
   const auto stays = [](const std::string& lines) {
     EXPECT_EQ(fused(lines, "unchanged"), "unchanged\n") << lines;

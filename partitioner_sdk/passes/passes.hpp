@@ -91,7 +91,7 @@ namespace etb::passes {
 [[nodiscard]] Result<bool> make_row_major(ir::Module& module);
 
 // Computes quantised layers with integers: dequantize -> convolution, linear layer, average or sum -> clamps and views -> quantize
-// becomes one node of cortex_m between int8 tensors, with int8 weights and an int32 bias. Other patterns stay in float.
+// becomes one node of cortex_m. Clamps and views between tensors of one scale move to the codes. Other patterns stay in float.
 [[nodiscard]] Result<bool> use_integer_kernels(ir::Module& module);
 
 // Folds a batch norm after a convolution with a constant weight into weight and bias. fold_constants computes
