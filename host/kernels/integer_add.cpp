@@ -13,7 +13,7 @@ using Arguments = ops::cortex_m::quantized_add_out<KernelArguments>;
 
 struct Side {
   int64_t zero_point;
-  Rescale rescale;
+  Rescale rescale = {};
 
   int64_t distance(int64_t code) const noexcept {
     return rescale.apply(static_cast<int32_t>((code - zero_point) * (int64_t{1} << 20)));
@@ -21,8 +21,9 @@ struct Side {
 };
 
 etb_status read_rescale(KernelContext& context, int64_t multiplier, int64_t shift, Rescale* out) {
-  if (multiplier < INT32_MIN || multiplier > INT32_MAX || !Rescale::is_valid(shift))
-    return context.fail(ETB_INVALID_ARGUMENT, "multiplier %lld with shift %lld, expected int32 and -31 to 30",
+  if (!Rescale::is_valid(multiplier, shift))
+    return context.fail(ETB_INVALID_ARGUMENT,
+                        "multiplier %lld with shift %lld, expected 0 to 2^31 - 1 and -31 to 30",
                         static_cast<long long>(multiplier), static_cast<long long>(shift));
   *out = {static_cast<int32_t>(multiplier), static_cast<int32_t>(shift)};
   return ETB_OK;
@@ -49,7 +50,7 @@ etb_status add_out(KernelContext& context, Arguments args) {
       return context.fail(ETB_INVALID_TYPE, "a tensor is %s, expected int8", to_text(tensor->dtype()));
   }
   Side left = {}, right = {};
-  Rescale rescale;
+  Rescale rescale = {};
   CodeRange codes;
   ETB_CHECK(read_side(context, args.self_zero_point(), args.self_multiplier(), args.self_shift(), &left));
   ETB_CHECK(read_side(context, args.other_zero_point(), args.other_multiplier(), args.other_shift(), &right));

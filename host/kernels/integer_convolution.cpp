@@ -88,16 +88,21 @@ etb_status read_geometry(KernelContext& context, const Arguments& args, int64_t 
   return resize_output(context, args.out(), sizes);
 }
 
-// One group's inputs under `count` outputs of row `y` from column `x` on; out_rows has kernel positions * channels for each.
+// One group's inputs under `count` outputs from row `y` and column `x` on, row by row; out_rows has kernel positions * channels for
+// each.
 etb_status gather(KernelContext& context, const Geometry& shape, const Tensor& input, const int8_t* channels,
                   int64_t channel_count, int64_t y, int64_t x, int64_t count, int16_t* out_rows) {
   const int64_t channel_stride = input.stride(1);
-  for (int64_t pixel = 0; pixel < count; ++pixel) {
+  for (int64_t pixel = 0; pixel < count; ++pixel, ++x) {
+    if (x == shape.out[1]) {
+      x = 0;
+      ++y;
+    }
     for (int64_t r = 0; r < shape.kernel[0]; ++r) {
       const int64_t row = shape.source(0, y, r);
       for (int64_t c = 0; c < shape.kernel[1]; ++c) {
         if (context.should_stop(1)) return context.stopped();
-        const int64_t column = shape.source(1, x + pixel, c);
+        const int64_t column = shape.source(1, x, c);
         const bool is_inside = row >= 0 && row < shape.in[0] && column >= 0 && column < shape.in[1];
         const int8_t* from =
             is_inside ? channels + row * input.stride(2) + column * input.stride(3) : channels;
@@ -119,10 +124,10 @@ etb_status gather(KernelContext& context, const Geometry& shape, const Tensor& i
   return ETB_OK;
 }
 
-// Outputs of a row that are computed together: as many as there is scratch for, up to 32.
-int16_t* allocate_rows(KernelContext& context, int64_t k, int64_t columns, int64_t* out_count) {
-  constexpr int64_t kMost = 32;
-  *out_count = std::min(columns, kMost);
+// Outputs that are computed together: as many as there is scratch for, up to 8.
+int16_t* allocate_rows(KernelContext& context, int64_t k, int64_t line, int64_t* out_count) {
+  constexpr int64_t kMost = 8;
+  *out_count = std::min(line, kMost);
   context.wish_for(static_cast<uint64_t>(k * *out_count) * sizeof(int16_t) + 64);
   while (*out_count > 1 &&
          static_cast<uint64_t>(k * *out_count) * sizeof(int16_t) + 64 > context.scratch_left_bytes()) {
@@ -134,8 +139,11 @@ int16_t* allocate_rows(KernelContext& context, int64_t k, int64_t columns, int64
 etb_status convolve(KernelContext& context, const Geometry& shape, const Tensor& input, int64_t groups,
                     IntegerProduct product, Tensor& out) {
   const int64_t group_in = shape.in_channels / groups;
+  // Outputs whose places are as far apart as those of neighbours are one line: all of a plane, or a row.
+  const bool is_plane = out.stride(2) == out.stride(3) * shape.out[1];
+  const int64_t lines = is_plane ? 1 : shape.out[0], line = shape.out[1] * (is_plane ? shape.out[0] : 1);
   int64_t most = 0;
-  int16_t* rows = allocate_rows(context, product.k, shape.out[1], &most);
+  int16_t* rows = allocate_rows(context, product.k, line, &most);
   if (rows == nullptr) return context.fail_scratch(static_cast<uint64_t>(product.k) * sizeof(int16_t));
   product.rows = rows;
   const IntegerProduct whole = product;
@@ -149,11 +157,12 @@ etb_status convolve(KernelContext& context, const Geometry& shape, const Tensor&
       const int8_t* channels =
           input.data_as<int8_t>() + image * input.stride(0) + group * group_in * input.stride(1);
       int8_t* to = out.data_as<int8_t>() + image * out.stride(0) + first * out.stride(1);
-      for (int64_t y = 0; y < shape.out[0]; ++y) {
-        for (int64_t x = 0; x < shape.out[1]; x += most) {
-          product.row_count = std::min(most, shape.out[1] - x);
-          product.out = to + y * out.stride(2) + x * out.stride(3);
-          ETB_CHECK(gather(context, shape, input, channels, group_in, y, x, product.row_count, rows));
+      for (int64_t y = 0; y < lines; ++y) {
+        for (int64_t at = 0; at < line; at += most) {
+          product.row_count = std::min(most, line - at);
+          product.out = to + y * out.stride(2) + at * out.stride(3);
+          ETB_CHECK(gather(context, shape, input, channels, group_in, y + at / shape.out[1],
+                           at % shape.out[1], product.row_count, rows));
           ETB_CHECK(run_product(context, product));
         }
       }
@@ -189,6 +198,19 @@ etb_status conv2d_out(KernelContext& context, ops::cortex_m::quantized_conv2d_ou
   return convolve(context, shape, input, groups, product, out);
 }
 
+// A function of its own, so that its numbers stay in registers.
+[[gnu::noinline]] void add_products(uint32_t* sums, ptrdiff_t count, const int8_t* input, ptrdiff_t step,
+                                    int32_t offset, const int8_t* weights, ptrdiff_t weight_step) noexcept {
+  if (weight_step == 0) {
+    const int32_t weight = *weights;
+    for (ptrdiff_t i = 0; i < count; ++i)
+      sums[i] += static_cast<uint32_t>((input[i * step] + offset) * weight);
+    return;
+  }
+  for (ptrdiff_t i = 0; i < count; ++i)
+    sums[i] += static_cast<uint32_t>((input[i * step] + offset) * weights[i * weight_step]);
+}
+
 // One convolution of each channel with `depth_multiplier` kernels.
 class Depthwise {
  public:
@@ -208,7 +230,11 @@ class Depthwise {
         shape_.out_channels == shape_.in_channels && shape_.in_channels > 1 && input_.stride(1) == 1;
     line_ = is_by_pixel ? shape_.out_channels : shape_.out[1];
     sums_ = context_.allocate_array<uint32_t>(line_);
-    if (sums_ == nullptr) return context_.fail_scratch(static_cast<uint64_t>(line_) * sizeof(uint32_t));
+    spans_ = context_.allocate_array<Span>(shape_.kernel[1]);
+    if (sums_ == nullptr || spans_ == nullptr)
+      return context_.fail_scratch(static_cast<uint64_t>(line_) * sizeof(uint32_t) +
+                                   static_cast<uint64_t>(shape_.kernel[1]) * sizeof(Span) + 64);
+    if (!is_by_pixel) ETB_CHECK(fill_spans());
     for (int64_t image = 0; image < shape_.batch; ++image) {
       const int8_t* from = input_.data_as<int8_t>() + image * input_.stride(0);
       int8_t* to = out_.data_as<int8_t>() + image * out_.stride(0);
@@ -222,18 +248,30 @@ class Depthwise {
   }
 
  private:
+  // Outputs of a row that read the input under one kernel column, and where in an input row the first of them reads.
+  struct Span {
+    int64_t begin, count, offset;
+  };
+
+  etb_status fill_spans() {
+    const int64_t stride = shape_.stride[1];
+    for (int64_t c = 0; c < shape_.kernel[1]; ++c) {
+      if (context_.should_stop(1)) return context_.stopped();
+      const int64_t first = shape_.source(1, 0, c), left = shape_.in[1] - first;
+      const int64_t begin = first >= 0 ? 0 : (stride - 1 - first) / stride;
+      const int64_t end = left <= 0 ? 0 : std::min(line_, (left + stride - 1) / stride);
+      spans_[c] = {begin, std::max<int64_t>(end - begin, 0), (begin * stride + first) * input_.stride(3)};
+    }
+    return ETB_OK;
+  }
+
   // sums_[begin + i] += (input[i * step] + offset) * weights[i * weight_step]
   etb_status accumulate(int64_t begin, int64_t count, const int8_t* input, int64_t step,
                         const int8_t* weights, int64_t weight_step) {
     return for_each_piece(context_, count, [&](int64_t from, int64_t length) {
-      // Numbers of one register.
-      const auto size = static_cast<ptrdiff_t>(length), x_step = static_cast<ptrdiff_t>(step),
-                 w_step = static_cast<ptrdiff_t>(weight_step);
-      const int8_t *x = input + from * step, *w = weights + from * weight_step;
-      uint32_t* sums = sums_ + begin + from;
-      const int32_t offset = shape_.input_offset;
-      for (ptrdiff_t i = 0; i < size; ++i)
-        sums[i] += static_cast<uint32_t>((x[i * x_step] + offset) * w[i * w_step]);
+      add_products(sums_ + begin + from, static_cast<ptrdiff_t>(length), input + from * step,
+                   static_cast<ptrdiff_t>(step), shape_.input_offset, weights + from * weight_step,
+                   static_cast<ptrdiff_t>(weight_step));
     });
   }
 
@@ -270,22 +308,17 @@ class Depthwise {
   etb_status run_row(const int8_t* from, int8_t* to, int64_t y, int64_t channel) {
     ETB_CHECK(clear());
     from += channel / (shape_.out_channels / shape_.in_channels) * input_.stride(1);
-    const int64_t stride = shape_.stride[1];
+    const int64_t step = shape_.stride[1] * input_.stride(3);
+    int64_t weight = channel;
     for (int64_t r = 0; r < shape_.kernel[0]; ++r) {
       const int64_t row = shape_.source(0, y, r);
-      if (context_.should_stop(1)) return context_.stopped();
-      if (row < 0 || row >= shape_.in[0]) continue;
-      for (int64_t c = 0; c < shape_.kernel[1]; ++c) {
-        // Outputs x with x * stride + first in [0, in).
-        const int64_t first = shape_.source(1, 0, c), left = shape_.in[1] - first;
-        const int64_t begin = first >= 0 ? 0 : (stride - 1 - first) / stride;
-        const int64_t end = left <= 0 ? 0 : std::min(line_, (left + stride - 1) / stride);
+      const bool is_inside = row >= 0 && row < shape_.in[0];
+      const int8_t* input = is_inside ? from + row * input_.stride(2) : from;
+      for (const Span *span = spans_, *end = spans_ + shape_.kernel[1]; span != end;
+           ++span, weight += shape_.out_channels) {
         if (context_.should_stop(1)) return context_.stopped();
-        if (begin >= end) continue;
-        ETB_CHECK(accumulate(begin, end - begin,
-                             from + row * input_.stride(2) + (begin * stride + first) * input_.stride(3),
-                             stride * input_.stride(3),
-                             weights_ + (r * shape_.kernel[1] + c) * shape_.out_channels + channel, 0));
+        if (is_inside && span->count > 0)
+          ETB_CHECK(accumulate(span->begin, span->count, input + span->offset, step, weights_ + weight, 0));
       }
     }
     int8_t* line = to + y * out_.stride(2) + channel * out_.stride(1);
@@ -306,6 +339,7 @@ class Depthwise {
   const int32_t* bias_;
   const int32_t *multipliers_, *shifts_;
   uint32_t* sums_ = nullptr;
+  Span* spans_ = nullptr;
   int64_t line_ = 0;
 };
 

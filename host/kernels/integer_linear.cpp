@@ -34,9 +34,9 @@ etb_status read_rescales(KernelContext& context, const IntList& multipliers, con
   for (size_t i = 0; i < count; ++i) {
     if (context.should_stop(1)) return context.stopped();
     const int64_t multiplier = multipliers[i], shift = shifts[i];
-    if (multiplier < INT32_MIN || multiplier > INT32_MAX || !Rescale::is_valid(shift)) {
+    if (!Rescale::is_valid(multiplier, shift)) {
       return context.fail(ETB_INVALID_ARGUMENT,
-                          "multiplier %lld with shift %lld, expected int32 and -31 to 30",
+                          "multiplier %lld with shift %lld, expected 0 to 2^31 - 1 and -31 to 30",
                           static_cast<long long>(multiplier), static_cast<long long>(shift));
     }
     copies[i] = static_cast<int32_t>(multiplier);

@@ -13,13 +13,12 @@ namespace {
 struct Sums {
   uint32_t values[2][2] = {};
 
-  void add(const int16_t* const rows[2], const int8_t* const weights[2], int64_t count) noexcept {
-    const int16_t *x0 = rows[0], *x1 = rows[1];
-    const int8_t *w0 = weights[0], *w1 = weights[1];
-    // A product of 9 and 8 bits fits into int32; sums in local variables stay in registers.
+  // A function of its own, so that pointers and sums stay in registers.
+  [[gnu::noinline]] void add(const int16_t* x0, const int16_t* x1, const int8_t* w0, const int8_t* w1,
+                             ptrdiff_t count) noexcept {
+    // A product of 9 and 8 bits fits into int32.
     uint32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
-    const auto size = static_cast<ptrdiff_t>(count);  // of one register
-    for (ptrdiff_t i = 0; i < size; ++i) {
+    for (ptrdiff_t i = 0; i < count; ++i) {
       const int32_t a = x0[i], b = x1[i], c = w0[i], d = w1[i];
       s00 += static_cast<uint32_t>(a * c);
       s01 += static_cast<uint32_t>(a * d);
@@ -29,7 +28,7 @@ struct Sums {
     values[0][0] += s00, values[0][1] += s01, values[1][0] += s10, values[1][1] += s11;
   }
 
-  // What an offset of all weights adds. Official files have none, so its speed does not matter.
+  // Adds the part of an offset of all weights. Official files have none, so its speed does not matter.
   void add_offset(const int16_t* const rows[2], int32_t offset, int64_t count) noexcept {
     for (int i = 0; i < 2; ++i) {
       uint32_t sum = 0;
@@ -77,10 +76,11 @@ etb_status check_rescales(KernelContext& context, const Tensor& multipliers, con
     }
   }
   for (int64_t i = 0; i < count; ++i) {
-    const int32_t shift = shifts.data_as<int32_t>()[i];
-    if (!Rescale::is_valid(shift))
-      return context.fail(ETB_INVALID_ARGUMENT, "shift %d of channel %lld, expected -31 to 30",
-                          static_cast<int>(shift), static_cast<long long>(i));
+    const int32_t multiplier = multipliers.data_as<int32_t>()[i], shift = shifts.data_as<int32_t>()[i];
+    if (!Rescale::is_valid(multiplier, shift))
+      return context.fail(ETB_INVALID_ARGUMENT,
+                          "multiplier %d with shift %d of channel %lld, expected at least 0 and -31 to 30",
+                          static_cast<int>(multiplier), static_cast<int>(shift), static_cast<long long>(i));
   }
   return ETB_OK;
 }
@@ -108,8 +108,8 @@ etb_status run_product(KernelContext& context, const IntegerProduct& product) no
         const int64_t count = std::min(k - at, KernelContext::kPiece / 4);
         if (context.should_stop(count + 1)) return context.stopped();
         const int16_t* x[2] = {rows[0] + at, rows[1] + at};
-        const int8_t* w[2] = {weights[0] + at, weights[1] + at};
-        sums.add(x, w, count);
+
+        sums.add(x[0], x[1], weights[0] + at, weights[1] + at, static_cast<ptrdiff_t>(count));
         if (product.weight_offset != 0) sums.add_offset(x, product.weight_offset, count);
       }
       for (int i = 0; i < (has_row ? 2 : 1); ++i) {

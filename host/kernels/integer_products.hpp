@@ -12,23 +12,29 @@ namespace etb::host {
 
 // A factor of multiplier / 2^31 * 2^shift. A file chooses both.
 struct Rescale {
-  int32_t multiplier = 0, shift = 0;
+  int32_t multiplier, shift;
 
   static constexpr int32_t kLeastShift = -31, kLargestShift = 30;
-  static bool is_valid(int64_t shift) noexcept { return shift >= kLeastShift && shift <= kLargestShift; }
+  // A multiplier is not negative, so that each product fits into 32 bits.
+  static bool is_valid(int64_t multiplier, int64_t shift) noexcept {
+    return multiplier >= 0 && multiplier <= INT32_MAX && shift >= kLeastShift && shift <= kLargestShift;
+  }
 
   // The product, rounded twice, as CMSIS-NN does without CMSIS_NN_USE_SINGLE_ROUNDING: to 2^-31, halves upwards, then by the
   // negative shift, halves away from 0. A value that a positive shift moves out of 32 bits saturates.
   int32_t apply(int32_t value) const noexcept {
     const int bounded =
         std::clamp(shift, kLeastShift, kLargestShift);  // memory of the caller may have changed
-    const int left = std::max(bounded, 0), right = left - bounded;
-    constexpr int64_t kLow = INT32_MIN, kHigh = INT32_MAX;
-    const int64_t shifted = std::clamp(static_cast<int64_t>(value) * (int64_t{1} << left), kLow, kHigh);
-    const int64_t high = (shifted * multiplier + (int64_t{1} << 30)) >> 31;
-    const int64_t mask = (int64_t{1} << right) - 1, result = high >> right;
-    const int64_t rounded = result + ((high & mask) > (mask >> 1) + (result < 0 ? 1 : 0) ? 1 : 0);
-    return static_cast<int32_t>(std::min(rounded, kHigh));  // only INT32_MIN squared is more
+    if (bounded > 0) {
+      const int64_t moved = static_cast<int64_t>(value) * (int64_t{1} << bounded);
+      value = static_cast<int32_t>(std::clamp<int64_t>(moved, INT32_MIN, INT32_MAX));
+    }
+    const auto high =
+        static_cast<int32_t>((static_cast<int64_t>(value) * multiplier + (int64_t{1} << 30)) >> 31);
+    if (bounded >= 0) return high;
+    const auto mask = static_cast<int32_t>((uint32_t{1} << -bounded) - 1);
+    const int32_t result = high >> -bounded;
+    return result + ((high & mask) > (mask >> 1) + (result < 0 ? 1 : 0) ? 1 : 0);
   }
 };
 
@@ -41,8 +47,7 @@ struct CodeRange {
                          CodeRange* out_range) noexcept;
 
   int8_t code(int32_t rescaled) const noexcept {
-    const int64_t moved = static_cast<int64_t>(rescaled) + offset;
-    return static_cast<int8_t>(std::clamp<int64_t>(moved, low, high));
+    return static_cast<int8_t>(std::clamp(rescaled, low - offset, high - offset) + offset);
   }
 };
 

@@ -30,7 +30,7 @@ constexpr int64_t kMostProducts = int64_t{1} << 15;  // of two codes, in one sum
 constexpr std::string_view kView = "aten.view_copy.default";
 constexpr std::string_view kCopy = "dim_order_ops._clone_dim_order.default";  // such as dropout's
 
-// What lies between an op and the quantize node that takes its result.
+// The ops between a layer and the quantize node that stores its result.
 struct Tail {
   const ir::Node* op = nullptr;
   QuantisedTensor out;      // its range is that which the clamps leave
@@ -276,7 +276,7 @@ class Fuser {
       codes = b_.call(kView,
                       {ValueRef{codes}, Argument(b_.spec(ir::get_if<ValueRef>(product->input)->id).sizes)});
     const auto list = [](const std::vector<int32_t>& values) {
-      // One number stands for equal ones.
+      // One number replaces equal ones.
       const bool is_one = std::equal(values.begin() + 1, values.end(), values.begin());
       return Dims(values.begin(), is_one ? values.begin() + 1 : values.end());
     };

@@ -52,7 +52,7 @@ class QuantisedValues {
 
   // A float32 value that is a dequantize node of an int8 tensor.
   std::optional<QuantisedTensor> find_quantised(const Argument& argument) const;
-  // What a quantize node to int8 writes.
+  // The result of a quantize node to int8.
   std::optional<QuantisedTensor> find_result(const ir::Node& node) const;
   std::optional<QuantisedWeights> find_weights(const Argument& argument) const;
   // Real numbers of a constant, or of one behind a dequantize node.
