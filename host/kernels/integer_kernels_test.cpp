@@ -352,5 +352,91 @@ TEST(IntegerKernels, HalvesAreRoundedAwayFromZero) {
   EXPECT_EQ(rescaled_code(INT32_MAX, INT32_MAX, -31), 1);
 }
 
+// A linear layer of 2 inputs and 2 outputs.
+struct SmallLayer {
+  int64_t input_offset = 0, filter_offset = 0, output_offset = 0, low = -128, high = 127;
+  std::vector<int64_t> multipliers = {1 << 30}, shifts = {0};
+  std::vector<int32_t> bias = {0, 0};
+
+  etb_status run() {
+    Call call;
+    Codes square = {{2, 2}, {0, 1}, {1, 2, 3, 4}}, out = square;
+    call.add(square);
+    call.add(square);
+    call.add(bias);
+    call.add(EValue());
+    for (const int64_t offset : {input_offset, filter_offset, output_offset}) call.add(offset);
+    call.add_list(multipliers);
+    call.add_list(shifts);
+    call.add(high);
+    call.add(low);
+    call.add(out);
+    return call.run("quantized_linear");
+  }
+};
+
+TEST(IntegerKernels, NumbersOutOfRangeAreRefused) {
+  EXPECT_EQ(SmallLayer{}.run(), ETB_OK);
+  for (const SmallLayer& layer :
+       {SmallLayer{.input_offset = 129}, SmallLayer{.input_offset = INT64_MIN},
+        SmallLayer{.filter_offset = -128}, SmallLayer{.output_offset = 128}, SmallLayer{.low = 5, .high = 4},
+        SmallLayer{.high = 128}, SmallLayer{.multipliers = {-1}},
+        SmallLayer{.multipliers = {int64_t{1} << 31}}, SmallLayer{.shifts = {31}},
+        SmallLayer{.shifts = {-32}}, SmallLayer{.shifts = {0, 0}},
+        SmallLayer{.multipliers = {}, .shifts = {}}, SmallLayer{.bias = {1, 2, 3}}}) {
+    EXPECT_EQ(SmallLayer(layer).run(), ETB_INVALID_ARGUMENT);
+  }
+}
+
+// A convolution of [1, 2, 3, 3] with 2 outputs.
+struct SmallConvolution {
+  std::vector<int64_t> weight = {2, 1, 1, 2}, stride = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+  std::vector<int32_t> multipliers = {1, 1}, shifts = {0, 0};
+  int64_t depth_multiplier = 0;  // 0: not depthwise
+  uint64_t scratch_bytes = 1 << 12;
+
+  etb_status run() {
+    Call call(scratch_bytes);
+    Codes input = {{1, 2, 3, 3}, {0, 1, 2, 3}, std::vector<int8_t>(18)}, out = input,
+          scratch = {{0}, {0}, {}};
+    Codes kernel = {weight, {0, 1, 2, 3}, {}};
+    kernel.elements.resize(static_cast<size_t>(kernel.numel()));
+    call.add(input);
+    call.add(kernel);
+    call.add(EValue());
+    for (const auto& list : {stride, padding, dilation}) call.add_list(list);
+    if (depth_multiplier != 0) call.add(depth_multiplier);
+    call.add(0);
+    call.add(0);
+    call.add(multipliers);
+    call.add(shifts);
+    call.add(-128);
+    call.add(127);
+    call.add(scratch);
+    call.add(out);
+    return call.run(depth_multiplier != 0 ? "quantized_depthwise_conv2d" : "quantized_conv2d");
+  }
+};
+
+TEST(IntegerKernels, ConvolutionsThatDoNotFitAreRefused) {
+  EXPECT_EQ(SmallConvolution{}.run(), ETB_OK);
+  EXPECT_EQ((SmallConvolution{.weight = {1, 1, 1, 2}, .depth_multiplier = 1}.run()), ETB_OK);
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  for (const SmallConvolution& call :
+       {SmallConvolution{.weight = {2, 1, 1, 3}}, SmallConvolution{.weight = {2, 1, 1, 0}},
+        SmallConvolution{.weight = {2, 0, 1, 2}}, SmallConvolution{.weight = {2, 4, 1, 2}},
+        SmallConvolution{.weight = {3, 1, 1, 1}}, SmallConvolution{.stride = {0, 1}},
+        SmallConvolution{.stride = {1, kHuge}}, SmallConvolution{.padding = {-1, 0}},
+        SmallConvolution{.padding = {kHuge, kHuge}}, SmallConvolution{.dilation = {1, 0}},
+        SmallConvolution{.multipliers = {1}}, SmallConvolution{.multipliers = {1, -1}},
+        SmallConvolution{.shifts = {0, 31}}, SmallConvolution{.weight = {1, 1, 1, 2}, .depth_multiplier = 2},
+        SmallConvolution{.weight = {2, 1, 1, 2}, .depth_multiplier = 1}}) {
+    EXPECT_EQ(SmallConvolution(call).run(), ETB_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ((SmallConvolution{.scratch_bytes = 0}.run()), ETB_OUT_OF_RESOURCES);
+  EXPECT_EQ((SmallConvolution{.weight = {1, 1, 1, 2}, .depth_multiplier = 1, .scratch_bytes = 0}.run()),
+            ETB_OUT_OF_RESOURCES);
+}
+
 }  // namespace
 }  // namespace etb::host
