@@ -2,6 +2,9 @@
 #include "host/kernels/integer_products.hpp"
 
 #include <cstddef>
+#if defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
+#endif
 
 #include "etb/cpp/fail.hpp"
 #include "host/kernels/elementwise.hpp"
@@ -16,6 +19,22 @@ struct Sums {
   // A function of its own, so that pointers and sums stay in registers.
   [[gnu::noinline]] void add(const int16_t* x0, const int16_t* x1, const int8_t* w0, const int8_t* w1,
                              ptrdiff_t count) noexcept {
+#if defined(__ARM_FEATURE_MVE)
+    // Eight products at a time, for which GCC 12 finds no instruction in the loop below.
+    int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
+    for (ptrdiff_t i = 0; i < count; i += 8) {
+      const mve_pred16_t rest = vctp16q(static_cast<uint32_t>(count - i));
+      const int16x8_t a = vldrhq_z_s16(x0 + i, rest), b = vldrhq_z_s16(x1 + i, rest);
+      const int16x8_t c = vldrbq_z_s16(w0 + i, rest), d = vldrbq_z_s16(w1 + i, rest);
+      s00 = vmladavaq_s16(s00, a, c);
+      s01 = vmladavaq_s16(s01, a, d);
+      s10 = vmladavaq_s16(s10, b, c);
+      s11 = vmladavaq_s16(s11, b, d);
+    }
+    const int32_t found[2][2] = {{s00, s01}, {s10, s11}};
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 2; ++j) values[i][j] += static_cast<uint32_t>(found[i][j]);
+#else
     // A product of 9 and 8 bits fits into int32.
     uint32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
     for (ptrdiff_t i = 0; i < count; ++i) {
@@ -26,6 +45,7 @@ struct Sums {
       s11 += static_cast<uint32_t>(b * d);
     }
     values[0][0] += s00, values[0][1] += s01, values[1][0] += s10, values[1][1] += s11;
+#endif
   }
 
   // Adds the part of an offset of all weights. Official files have none, so its speed does not matter.
