@@ -3,6 +3,7 @@
 // choose a formula, and numbers between them whose logarithms are uniform.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/op_form.hpp"
@@ -157,11 +158,12 @@ void add_functions(CaseList& out) {
 struct PairFunction {
   const char* op;
   Interval first, second;
+  bool is_defined_at_infinity;
 };
 constexpr PairFunction kPairFunctions[] = {
-    {"aten.igamma.default", {1e-4, 60}, {1e-4, 100}},
-    {"aten.igammac.default", {1e-4, 60}, {1e-4, 100}},
-    {"aten.special_zeta.default", {1.05, 20}, {0.05, 60}},
+    {"aten.igamma.default", {1e-4, 60}, {1e-4, 100}, true},
+    {"aten.igammac.default", {1e-4, 60}, {1e-4, 100}, true},
+    {"aten.special_zeta.default", {1.05, 20}, {0.05, 60}, false},
 };
 
 // Powers of negative numbers have whole exponents.
@@ -372,6 +374,28 @@ void add_ends(CaseList& out) {
     }
 }
 
+// All pairs of numbers at the ends of the domains of two arguments, and outside of them.
+void add_pair_ends(CaseList& out) {
+  static constexpr double kNumbers[] = {-2, -0.5, 0, 0.5, 1, 3, HUGE_VAL};
+  const auto fill = [](TensorData& data, Random&) {
+    data = filled(data.shape, [](int64_t i) { return kNumbers[i]; });
+  };
+  for (const PairFunction& function : kPairFunctions)
+    for (const etb_dtype dtype : kComputed) {
+      const int64_t count = std::ssize(kNumbers) - (function.is_defined_at_infinity ? 0 : 1);
+      const Shape rows{dtype, {count, 1}, {}}, columns{dtype, {count}, {}};
+      OpForm form{function.op,
+                  {{rows}, {columns}},
+                  {value_arg(0, "self"), value_arg(1, "other")},
+                  {{dtype, {count, count}, {}}}};
+      form.operands[0].fill = form.operands[1].fill = fill;
+      form.error_model = function_model(1);
+      form.group = "edge";
+      form.word = "ends";
+      add_form(out, dtype, form);
+    }
+}
+
 }  // namespace
 
 void add_special_function_designs(CaseList& out) {
@@ -379,6 +403,7 @@ void add_special_function_designs(CaseList& out) {
   add_pair_functions(out);
   add_polynomials(out);
   add_ends(out);
+  add_pair_ends(out);
 }
 
 }  // namespace etb::conformance
