@@ -38,6 +38,19 @@ std::set<std::string> operators_of(const std::string& program) {
   return operators;
 }
 
+// A file of ExecuTorch's Cortex-M passes (tests/fixtures/make_cortex_m.py).
+TEST(IntegerPrograms, AnOfficialFileHasTheOfficialResult) {
+  const host::ScratchDir dir;
+  const std::string network = kFixtures + "cortex_m/network";
+  const std::vector<float> found =
+      run_program(network + ".pte", {"--input", network + ".in.0.npy"}, dir.path("out"));
+  const auto expected = read_npy(network + ".out.0.npy");
+  ASSERT_TRUE(expected);
+  ASSERT_EQ(expected->bytes.size(), found.size() * sizeof(float));
+  EXPECT_EQ(std::memcmp(found.data(), expected->bytes.data(), expected->bytes.size()), 0);
+  EXPECT_TRUE(operators_of(network + ".pte").contains("cortex_m::quantized_depthwise_conv2d.out"));
+}
+
 struct Model {
   const char* name;
   std::vector<std::string> input;
@@ -45,9 +58,9 @@ struct Model {
   std::set<std::string> operators;
 };
 
-class IntegerPrograms : public testing::TestWithParam<Model> {};
+class IntegerModels : public testing::TestWithParam<Model> {};
 
-TEST_P(IntegerPrograms, AreWithinAStepOfFloatKernels) {
+TEST_P(IntegerModels, AreWithinAStepOfFloatKernels) {
   const host::ScratchDir dir;
   const std::string archive = kFixtures + GetParam().name + ".pt2";
   const std::string real = dir.path("float.pte"), whole = dir.path("integer.pte");
@@ -71,7 +84,7 @@ const std::string kQuantize = "quantized_decomposed::quantize_per_tensor.out",
                   kView = "aten::view_copy.out", kClamp = "aten::clamp.out";
 
 INSTANTIATE_TEST_SUITE_P(
-    Models, IntegerPrograms,
+    Models, IntegerModels,
     testing::Values(Model{"ds_cnn/ds_cnn",
                           {"--input", kFixtures + "ds_cnn/word.npy"},
                           0.0558065F,
