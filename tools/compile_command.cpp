@@ -65,6 +65,7 @@ struct Options {
   bool ignores_missing_kernels = false;
   bool leaves_inputs = false, leaves_outputs = false;  // to the caller
   bool keeps_branches_apart = false;
+  bool uses_integer_kernels = false;
   bool times = false;
   bool json = false;
 };
@@ -162,6 +163,7 @@ struct Job {
     passes::PipelineOptions made = portable_pipeline();
     made.decompose.formulas = options.extensions.formulas;
     made.rules = extensions.rules();
+    made.uses_integer_kernels = options.uses_integer_kernels;
     made.on_rule_fault = [this](const std::string& owner, const Error& error) {
       delegation->add_rule_error(owner, error);
     };
@@ -193,7 +195,8 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
   passes::PipelineOptions pipeline = job.pipeline();
   pipeline.decompose.preserved = job.delegation->preserved_ops();
   const bool has_plugins = !options.delegation.backends.names.empty();
-  if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
+  if (has_plugins || options.uses_integer_kernels)
+    pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   ETB_TRY(passes::to_edge(module, pipeline));
   for (const std::string& assumption : pt2::bound_data_sizes(module)) job.warn(assumption);
   if (options.record.is_set()) ETB_TRY(record.add_edge(module));
@@ -462,6 +465,8 @@ void register_compile(CLI::App& app, Session& session) {
                     "Plan no memory for inputs; the application passes its own");
   command->add_flag("--unplanned-outputs", options->leaves_outputs,
                     "Plan no memory for outputs; the application passes its own");
+  command->add_flag("--integer-kernels", options->uses_integer_kernels,
+                    "Compute int8 layers that no plugin takes with integers, in portable kernels of cortex_m");
   command->add_flag("--concurrent-branches", options->keeps_branches_apart,
                     "Plan memory that independent branches do not share, so that asynchronous runs overlap");
   add_memory_option(*command, options->memories);

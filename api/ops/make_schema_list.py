@@ -12,6 +12,7 @@ torchao; only maintainers run it, when a new release of these is to be supported
 import os
 import re
 import sys
+from unittest.mock import MagicMock
 
 import executorch.extension.llm.custom_ops.custom_ops  # noqa: F401  (registers llama)
 import executorch.exir  # noqa: F401  (registers dim_order_ops, quantized_decomposed)
@@ -19,6 +20,12 @@ import executorch.extension.pybindings.portable_lib  # noqa: F401  (registers ex
 import executorch.kernels.quantized  # noqa: F401
 import torch
 import torchao  # noqa: F401
+try:
+    import tosa_serializer  # noqa: F401
+except ImportError:  # not in ExecuTorch's wheel; its Cortex-M ops do not need it
+    sys.modules["tosa_serializer"] = MagicMock()
+import executorch.backends.cortex_m.passes  # noqa: E402,F401  (before the ops: each imports the other)
+import executorch.backends.cortex_m.ops.operators  # noqa: E402,F401  (registers cortex_m)
 from torch._C import _jit_get_all_schemas
 
 HEADER = """\
@@ -48,7 +55,9 @@ HEADER = """\
 #   bool, int32, int64 that dtype
 """
 
-WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao", "llama"}
+WANTED_NAMESPACES = {"aten", "cortex_m", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao", "llama"}
+# Ops of Cortex-M that have kernels here.
+WANTED_CORTEX_M = re.compile(r"(de)?quantize_per_tensor$|quantized_(add|avg_pool2d|conv2d|depthwise_conv2d|linear)$")
 # Families that no exported program contains: other devices, sparse and nested tensors, and ops that only TorchScript
 # uses.
 UNWANTED = re.compile(
@@ -231,6 +240,8 @@ def main():
         if schema.name.startswith("aten::") and UNWANTED.search(name) and schema.name not in core_names | WANTED_ANYWAY:
             if not schema.name.startswith(WANTED_ATTENTION):
                 continue
+        if schema.name.startswith("cortex_m::") and not WANTED_CORTEX_M.match(name):
+            continue
         schemas[full_name(schema)] = schema
     by_base = {}
     for name in sorted(schemas):

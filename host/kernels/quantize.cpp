@@ -8,6 +8,8 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/cortex_m/dequantize_per_tensor.hpp"
+#include "ops/cortex_m/quantize_per_tensor.hpp"
 #include "ops/quantized_decomposed/add.hpp"
 #include "ops/quantized_decomposed/choose_qparams.hpp"
 #include "ops/quantized_decomposed/choose_qparams_per_token_asymmetric.hpp"
@@ -45,12 +47,6 @@ etb_status map_rows(KernelContext& context, UnaryOp op, const Tensor& input, con
     }
   }
   return ETB_OK;
-}
-
-DimSet all_dims(const Tensor& tensor) {
-  DimSet dims;
-  for (int dim = 0; dim < tensor.rank(); ++dim) dims.set(static_cast<size_t>(dim));
-  return dims;
 }
 
 // The integers that a quantized element may be.
@@ -141,6 +137,12 @@ etb_status dequantize_per_tensor_tensor_out(
   ETB_CHECK(read_one(context, args.scale(), &scale));
   ETB_CHECK(read_one(context, args.zero_point(), &zero_point));
   return dequantize_per_tensor(context, args.input(), scale, zero_point, args.out());
+}
+
+etb_status dequantize_per_tensor_cortex_m_out(
+    KernelContext& context, ops::cortex_m::dequantize_per_tensor_out<KernelArguments> args) {
+  return dequantize_per_tensor(context, args.input(), args.scale(), static_cast<double>(args.zero_point()),
+                               args.out());
 }
 
 // Scales and zero points of `count` channels or tokens.
@@ -397,6 +399,8 @@ etb_status add_out(KernelContext& context, ops::quantized_decomposed::add_out<Ke
 
 constexpr Kernel kRows[] = {
     kernel_row<ops::quantized_decomposed::quantize_per_tensor_out, quantize_per_tensor_out>(),
+    kernel_row<ops::cortex_m::quantize_per_tensor_out, quantize_per_tensor_out>(),
+    kernel_row<ops::cortex_m::dequantize_per_tensor_out, dequantize_per_tensor_cortex_m_out>(),
     kernel_row<ops::quantized_decomposed::quantize_per_tensor_Tensor_out, quantize_per_tensor_tensor_out>(),
     kernel_row<ops::quantized_decomposed::dequantize_per_tensor_out, dequantize_per_tensor_out>(),
     kernel_row<ops::quantized_decomposed::dequantize_per_tensor_Tensor_out,

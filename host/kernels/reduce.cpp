@@ -210,12 +210,6 @@ etb_status mean_out(KernelContext& context, ops::mean_out<KernelArguments> args)
   return mean(context, args.self(), dims, args.keepdim(), args.dtype(), args.out());
 }
 
-DimSet all_dims(const Tensor& self) {
-  DimSet dims;
-  for (int dim = 0; dim < self.rank(); ++dim) dims.set(static_cast<size_t>(dim));
-  return dims;
-}
-
 etb_status mean_dtype_out(KernelContext& context, ops::mean_dtype_out<KernelArguments> args) {
   return mean(context, args.self(), all_dims(args.self()), false, args.dtype(), args.out());
 }

@@ -59,6 +59,13 @@ class RowWalk {
   int64_t indices_[kMaxRank] = {};
 };
 
+// All dims: the whole tensor is a row.
+inline DimSet all_dims(const Tensor& tensor) {
+  DimSet dims;
+  for (int dim = 0; dim < tensor.rank(); ++dim) dims.set(static_cast<size_t>(dim));
+  return dims;
+}
+
 // The set of one dim. A tensor of rank 0 has none, and its element is a row.
 inline DimSet one_dim(const Tensor& tensor, int dim) noexcept {
   DimSet dims;

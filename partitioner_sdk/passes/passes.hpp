@@ -90,6 +90,10 @@ namespace etb::passes {
 // (ir::Constant::dense_bytes).
 [[nodiscard]] Result<bool> make_row_major(ir::Module& module);
 
+// Computes quantised layers with integers: dequantize -> convolution, linear layer, average or sum -> clamps and views -> quantize
+// becomes one node of cortex_m. Clamps and views between tensors of one scale move to the codes. Other patterns stay in float.
+[[nodiscard]] Result<bool> use_integer_kernels(ir::Module& module);
+
 // Folds a batch norm after a convolution with a constant weight into weight and bias. fold_constants computes
 // the new constants.
 [[nodiscard]] Result<bool> fold_batch_norm(ir::Module& module);

@@ -72,7 +72,8 @@ std::span<const std::string_view> pass_names() {
       "equal_sizes",        "additive_masks", "row_updates",     "views_to_copies",
       "scalars_to_tensors", "dim_order_ops",  "rules_edge",      "merge_equal_nodes",
       "fold_constants",     "rules_rest",     "lower_affine",    "lower_remainders",
-      "lower_sorts",        "row_major",      "fold_batch_norm", "fold_constant_views"};
+      "lower_sorts",        "row_major",      "integer_kernels", "fold_batch_norm",
+      "fold_constant_views"};
   return kNames;
 }
 
@@ -112,6 +113,8 @@ Status to_portable(ir::Module& module, const PipelineOptions& options) {
   ETB_TRY(runner.run("lower_sorts", lower_sorts(module)));
   ETB_TRY(runner.run("dim_order_ops", use_dim_order_ops(module)));
   ETB_TRY(runner.run("row_major", make_row_major(module)));
+  if (options.uses_integer_kernels)
+    ETB_TRY(runner.run("integer_kernels", use_integer_kernels(module)));
   // Without an evaluator the new weights would be computed in each run.
   if (options.evaluate) ETB_TRY(runner.run("fold_batch_norm", fold_batch_norm(module)));
   ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));

@@ -27,6 +27,8 @@ struct PipelineOptions {
   Evaluate evaluate;
   // Rule of `simplify` for constants after a dequantisation.
   QuantizedConstants quantized_constants = QuantizedConstants::kFold;
+  // Quantised layers in cortex_m's integer ops; needs constants that simplify() kept.
+  bool uses_integer_kernels = false;
   std::vector<CustomPass> custom_passes;
   // Rewrite rules of the user and of plugins, applied in this order at the stages that they name.
   std::span<const RuleSet> rules = {};

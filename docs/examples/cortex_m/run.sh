@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compiles DS-CNN, builds its firmware and runs it under QEMU, once on portable kernels and once on the DSP. The board `host` is
-# the twin on this machine: the same scores, and 10,000 damaged programs.
+# Compiles DS-CNN, builds its firmware and runs it under QEMU: on portable kernels in float (portable) and in integers (integer), and
+# on the DSP (dsp). The board `host` is the twin on this machine: the same scores, and 10,000 damaged programs.
 #
 # usage: run.sh BOARD [BUILD_FOLDER]      BOARD: mps2-an385, mps2-an386, mps3-an547 or host
 #
@@ -34,13 +34,14 @@ mkdir -p "$build/models"
 build=$(cd "$build" && pwd)
 fixture=$repository/tests/fixtures/ds_cnn
 "$etbackend" compile "$fixture/ds_cnn.pt2" -o "$build/models/portable.pte"
+"$etbackend" compile --integer-kernels "$fixture/ds_cnn.pt2" -o "$build/models/integer.pte"
 "$etbackend" ${PLUGINS:+--plugin-path "$PLUGINS"} compile -b dsp_stub "$fixture/ds_cnn.pt2" -o "$build/models/dsp.pte"
 cp "$fixture/word.npy" "$build/models/"
 cmake -S "$here" -B "$build" "${arguments[@]}" "-DETB_SELECT=$(command -v "$etbackend")" >"$build/configure.log" 2>&1 ||
   { cat "$build/configure.log"; exit 1; }
 cmake --build "$build" -j "${JOBS:-2}" >"$build/build.log" 2>&1 || { tail -40 "$build/build.log"; exit 1; }
 
-for program in portable dsp; do
+for program in portable integer dsp; do
   echo "== $board, $program"
   if [ "$board" = host ]; then
     "$build/${program}_twin" "$build/models/$program.pte" "$build/models/word.npy" | tee "$build/$program.txt"

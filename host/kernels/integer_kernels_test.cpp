@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ops of cortex_m against sums in 64 bits, with random sizes, offsets, groups, strides and layouts: equal in every code.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/kernels/portable.hpp"
+
+namespace etb::host {
+namespace {
+
+constexpr std::array<uint8_t, 4> kRowMajor = {0, 1, 2, 3}, kChannelsLast = {0, 2, 3, 1};
+
+struct Codes {
+  std::vector<int64_t> sizes;
+  std::vector<uint8_t> dim_order;
+  std::vector<int8_t> elements;
+
+  int64_t numel() const {
+    int64_t count = 1;
+    for (const int64_t size : sizes) count *= size;
+    return count;
+  }
+};
+
+// Arguments of one call.
+class Call {
+ public:
+  explicit Call(uint64_t scratch_bytes = 1 << 16) : scratch_(scratch_bytes) {}
+
+  const Tensor& add(Codes& codes) {
+    return add(Dtype::INT8, codes.sizes, codes.elements.data(), codes.elements.size(), codes.dim_order);
+  }
+  void add(std::vector<int32_t>& elements) {
+    add(Dtype::INT32, std::vector{static_cast<int64_t>(elements.size())}, elements.data(),
+        elements.size() * 4, {});
+  }
+  void add(EValue value) { args_.push_back(make(value)); }
+  void add(int64_t value) { add(EValue(value)); }
+  void add_list(std::span<const int64_t> items) {
+    lists_.push_back(std::make_unique<std::vector<EValue*>>());
+    for (const int64_t item : items) lists_.back()->push_back(make(EValue(item)));
+    add(EValue::int_list(*lists_.back()));
+  }
+  etb_status run(const std::string& name) {
+    KernelRegistry registry;
+    EXPECT_EQ(add_portable_kernels(registry), ETB_OK);
+    KernelContext context(scratch_, registry.vector_table());
+    return call_kernel(context, *registry.find("cortex_m::" + name, "out"), args_.data(), args_.size());
+  }
+
+ private:
+  const Tensor& add(Dtype dtype, std::span<const int64_t> sizes, void* data, uint64_t nbytes,
+                    std::span<const uint8_t> dim_order) {
+    storages_.push_back(std::make_unique<TensorStorage>());
+    tensors_.push_back(
+        std::make_unique<Tensor>(storages_.back()->make(dtype, sizes, data, nbytes, dim_order)));
+    add(EValue(tensors_.back().get()));
+    return *tensors_.back();
+  }
+  EValue* make(EValue value) {
+    return values_.push_back(std::make_unique<EValue>(value)), values_.back().get();
+  }
+
+  std::vector<std::byte> scratch_;
+  std::vector<std::unique_ptr<TensorStorage>> storages_;
+  std::vector<std::unique_ptr<Tensor>> tensors_;
+  std::vector<std::unique_ptr<std::vector<EValue*>>> lists_;
+  std::vector<std::unique_ptr<EValue>> values_;
+  std::vector<EValue*> args_;
+};
+
+// The meaning: value * multiplier / 2^31 to an integer, halves upwards; then the negative shift, halves away from 0. Sums of this
+// test are so small that nothing overflows.
+int64_t rescale_reference(int64_t value, int64_t multiplier, int shift) {
+  const int64_t high = (value * (int64_t{1} << std::max(shift, 0)) * multiplier + (int64_t{1} << 30)) >> 31;
+  return shift >= 0 ? high : static_cast<int64_t>(std::round(std::ldexp(static_cast<double>(high), shift)));
+}
+
+class Random {
+ public:
+  explicit Random(uint32_t seed) : generator_(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(generator_);
+  }
+  Codes codes(std::vector<int64_t> sizes, std::span<const uint8_t> dim_order) {
+    Codes codes = {std::move(sizes), {dim_order.begin(), dim_order.end()}, {}};
+    codes.elements.resize(static_cast<size_t>(codes.numel()));
+    for (int8_t& element : codes.elements) element = static_cast<int8_t>(between(-128, 127));
+    return codes;
+  }
+  std::vector<int32_t> numbers(int64_t count, int64_t low, int64_t high) {
+    std::vector<int32_t> numbers(static_cast<size_t>(count));
+    for (int32_t& number : numbers) number = static_cast<int32_t>(between(low, high));
+    return numbers;
+  }
+
+ private:
+  std::mt19937 generator_;
+};
+
+struct Ends {
+  int64_t offset, low, high;
+  static Ends random(Random& random) {
+    const int64_t low = random.between(-128, 0);
+    return {random.between(-128, 127), random.between(0, 1) != 0 ? low : -128, random.between(low, 127)};
+  }
+  int64_t code(int64_t rescaled) const { return std::clamp(rescaled + offset, low, high); }
+};
+
+struct ConvolutionCase {
+  int64_t groups, group_in, group_out;
+  std::array<int64_t, 2> stride, padding, dilation;
+  int64_t input_offset;
+  Ends ends;
+  Codes input, weight, out;  // weight: [outputs, rows, columns, inputs of a group]
+  std::vector<int32_t> bias, multipliers, shifts;
+  bool has_bias;
+
+  ConvolutionCase(Random& random, bool is_depthwise) {
+    groups = random.between(1, 5);
+    group_in = is_depthwise ? 1 : random.between(1, 9);
+    group_out = random.between(1, is_depthwise ? 2 : 7);
+    std::vector<int64_t> in = {random.between(1, 2), groups * group_in, 0, 0}, kernel(2), sizes = in;
+    for (size_t dim = 0; dim < 2; ++dim) {
+      kernel[dim] = random.between(1, 4);
+      stride[dim] = random.between(1, 3);
+      padding[dim] = random.between(0, 3);
+      dilation[dim] = random.between(1, 3);
+      const int64_t reach = (kernel[dim] - 1) * dilation[dim] + 1;
+      in[2 + dim] =
+          std::max<int64_t>(reach - 2 * padding[dim], 1) + random.between(0, 40 / (dim == 0 ? 8 : 1));
+      sizes[2 + dim] = (in[2 + dim] + 2 * padding[dim] - reach) / stride[dim] + 1;
+    }
+    sizes[1] = groups * group_out;
+    input_offset = random.between(-127, 128);
+    ends = Ends::random(random);
+    input = random.codes(in, random.between(0, 1) != 0 ? kChannelsLast : kRowMajor);
+    weight = random.codes({sizes[1], kernel[0], kernel[1], group_in}, kRowMajor);
+    out = random.codes(sizes, random.between(0, 1) != 0 ? kChannelsLast : kRowMajor);
+    bias = random.numbers(sizes[1], -20000, 20000);
+    has_bias = random.between(0, 3) != 0;
+    multipliers = random.numbers(sizes[1], int64_t{1} << 30, INT32_MAX);
+    shifts = random.numbers(sizes[1], -12, 1);
+  }
+
+  int64_t sum(const Tensor& in, std::span<const int64_t, 4> at) const {
+    int64_t total = has_bias ? bias[static_cast<size_t>(at[1])] : 0;
+    const int64_t first = at[1] / group_out * group_in;
+    size_t index = static_cast<size_t>(at[1] * weight.sizes[1] * weight.sizes[2] * group_in);
+    for (int64_t r = 0; r < weight.sizes[1]; ++r) {
+      for (int64_t c = 0; c < weight.sizes[2]; ++c) {
+        for (int64_t channel = 0; channel < group_in; ++channel, ++index) {
+          const int64_t y = at[2] * stride[0] - padding[0] + r * dilation[0];
+          const int64_t x = at[3] * stride[1] - padding[1] + c * dilation[1];
+          if (y < 0 || y >= in.size(2) || x < 0 || x >= in.size(3)) continue;
+          const int64_t offset =
+              at[0] * in.stride(0) + (first + channel) * in.stride(1) + y * in.stride(2) + x * in.stride(3);
+          total += (input.elements[static_cast<size_t>(offset)] + input_offset) * weight.elements[index];
+        }
+      }
+    }
+    return total;
+  }
+
+  // Compares all codes; true if equal.
+  bool is_right(const Tensor& in, const Tensor& result) const {
+    std::array<int64_t, 4> at = {};
+    for (at[0] = 0; at[0] < result.size(0); ++at[0])
+      for (at[1] = 0; at[1] < result.size(1); ++at[1])
+        for (at[2] = 0; at[2] < result.size(2); ++at[2])
+          for (at[3] = 0; at[3] < result.size(3); ++at[3]) {
+            const auto channel = static_cast<size_t>(at[1]);
+            int64_t offset = 0;
+            for (int dim = 0; dim < 4; ++dim) offset += at[static_cast<size_t>(dim)] * result.stride(dim);
+            const int64_t expected =
+                ends.code(rescale_reference(sum(in, at), multipliers[channel], shifts[channel]));
+            if (out.elements[static_cast<size_t>(offset)] != expected) return false;
+          }
+    return true;
+  }
+
+  // Depthwise weights: [1, rows, columns, outputs].
+  Codes depthwise_weight() const {
+    Codes turned = {
+        {1, weight.sizes[1], weight.sizes[2], weight.sizes[0]}, weight.dim_order, weight.elements};
+    const int64_t taps = weight.sizes[1] * weight.sizes[2];
+    for (int64_t o = 0; o < weight.sizes[0]; ++o)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        turned.elements[static_cast<size_t>(tap * weight.sizes[0] + o)] =
+            weight.elements[static_cast<size_t>(o * taps + tap)];
+    return turned;
+  }
+
+  void run(bool is_depthwise, uint64_t scratch_bytes) {
+    Call call(scratch_bytes);
+    Codes turned = depthwise_weight(), scratch = {{0}, {0}, {}};
+    const Tensor& in = call.add(input);
+    call.add(is_depthwise ? turned : weight);
+    if (has_bias)
+      call.add(bias);
+    else
+      call.add(EValue());
+    for (const auto& list : {stride, padding, dilation}) call.add_list(list);
+    if (is_depthwise) call.add(group_out);
+    call.add(input_offset);
+    call.add(ends.offset);
+    call.add(multipliers);
+    call.add(shifts);
+    call.add(ends.low);
+    call.add(ends.high);
+    call.add(scratch);
+    const Tensor& result = call.add(out);
+    ASSERT_EQ(call.run(is_depthwise ? "quantized_depthwise_conv2d" : "quantized_conv2d"), ETB_OK);
+    EXPECT_TRUE(is_right(in, result));
+  }
+};
+
+TEST(IntegerKernels, ConvolutionsAreExact) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    ConvolutionCase(random, false).run(false, 1 << 16);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(IntegerKernels, ConvolutionsWithLittleScratchAreExact) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    ConvolutionCase(random, false).run(false, 512);  // one row of the largest kernel
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(IntegerKernels, DepthwiseConvolutionsAreExact) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    ConvolutionCase(random, true).run(true, 1 << 16);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+struct LinearCase {
+  Codes input, weight, out;
+  int64_t input_offset, filter_offset;
+  Ends ends;
+  std::vector<int32_t> bias, multipliers, shifts, kernel_sum;
+  bool has_kernel_sum;
+
+  explicit LinearCase(Random& random) {
+    const int64_t rows = random.between(1, 5), k = random.between(1, 70), n = random.between(1, 9);
+    input = random.codes({rows, k}, std::array<uint8_t, 2>{0, 1});
+    weight = random.codes({n, k}, std::array<uint8_t, 2>{0, 1});
+    out = random.codes({rows, n}, std::array<uint8_t, 2>{0, 1});
+    input_offset = random.between(-127, 128);
+    filter_offset = random.between(0, 1) != 0 ? random.between(-127, 128) : 0;
+    ends = Ends::random(random);
+    bias = random.numbers(n, -20000, 20000);
+    const int64_t rescales = random.between(0, 1) != 0 ? n : 1;
+    multipliers = random.numbers(rescales, int64_t{1} << 30, INT32_MAX);
+    shifts = random.numbers(rescales, -12, 1);
+    has_kernel_sum = random.between(0, 1) != 0;
+    for (int64_t j = 0; j < n; ++j) {
+      int64_t sum = bias[static_cast<size_t>(j)];
+      for (int64_t l = 0; l < k; ++l)
+        sum += (weight.elements[static_cast<size_t>(j * k + l)] + filter_offset) * input_offset;
+      kernel_sum.push_back(static_cast<int32_t>(sum));
+    }
+  }
+
+  void run() {
+    Call call;
+    call.add(input);
+    call.add(weight);
+    if (has_kernel_sum)
+      call.add(EValue());
+    else
+      call.add(bias);
+    if (has_kernel_sum)
+      call.add(kernel_sum);
+    else
+      call.add(EValue());
+    for (const int64_t offset : {input_offset, filter_offset, ends.offset}) call.add(offset);
+    call.add_list(std::vector<int64_t>(multipliers.begin(), multipliers.end()));
+    call.add_list(std::vector<int64_t>(shifts.begin(), shifts.end()));
+    call.add(ends.high);
+    call.add(ends.low);
+    call.add(out);
+    ASSERT_EQ(call.run("quantized_linear"), ETB_OK);
+    const int64_t k = input.sizes[1], n = weight.sizes[0];
+    for (int64_t i = 0; i < input.sizes[0]; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        int64_t sum = bias[static_cast<size_t>(j)];
+        for (int64_t l = 0; l < k; ++l) {
+          sum += (input.elements[static_cast<size_t>(i * k + l)] + input_offset) *
+                 (weight.elements[static_cast<size_t>(j * k + l)] + filter_offset);
+        }
+        const auto channel = static_cast<size_t>(multipliers.size() == 1 ? 0 : j);
+        EXPECT_EQ(out.elements[static_cast<size_t>(i * n + j)],
+                  ends.code(rescale_reference(sum, multipliers[channel], shifts[channel])));
+      }
+    }
+  }
+};
+
+TEST(IntegerKernels, LinearLayersAreExact) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    LinearCase(random).run();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// One product of 1 and 1 whose sum is the bias: the code is the bias, rescaled.
+int rescaled_code(int32_t value, int32_t multiplier, int32_t shift) {
+  Call call;
+  Codes one = {{1, 1}, {0, 1}, {0}}, out = one;
+  std::vector<int32_t> bias = {value};
+  call.add(one);
+  call.add(one);
+  call.add(bias);
+  call.add(EValue());
+  for (int i = 0; i < 3; ++i) call.add(0);
+  call.add_list(std::array<int64_t, 1>{multiplier});
+  call.add_list(std::array<int64_t, 1>{shift});
+  call.add(127);
+  call.add(-128);
+  call.add(out);
+  EXPECT_EQ(call.run("quantized_linear"), ETB_OK);
+  return out.elements[0];
+}
+
+TEST(IntegerKernels, HalvesAreRoundedAwayFromZero) {
+  constexpr int32_t kHalf = 1 << 30;           // 0.5
+  EXPECT_EQ(rescaled_code(10, kHalf, -1), 3);  // 2.5
+  EXPECT_EQ(rescaled_code(-10, kHalf, -1), -3);
+  EXPECT_EQ(rescaled_code(3, kHalf, 0), 2);  // 1.5, the first rounding: upwards
+  EXPECT_EQ(rescaled_code(-3, kHalf, 0), -1);
+  EXPECT_EQ(rescaled_code(INT32_MAX, INT32_MAX, 30), 127);
+  EXPECT_EQ(rescaled_code(INT32_MIN, INT32_MAX, 30), -128);
+  EXPECT_EQ(rescaled_code(INT32_MIN, INT32_MAX, -31), -1);
+  EXPECT_EQ(rescaled_code(INT32_MAX, INT32_MAX, -31), 1);
+}
+
+// A linear layer of 2 inputs and 2 outputs.
+struct SmallLayer {
+  int64_t input_offset = 0, filter_offset = 0, output_offset = 0, low = -128, high = 127;
+  std::vector<int64_t> multipliers = {1 << 30}, shifts = {0};
+  std::vector<int32_t> bias = {0, 0};
+
+  etb_status run() {
+    Call call;
+    Codes square = {{2, 2}, {0, 1}, {1, 2, 3, 4}}, out = square;
+    call.add(square);
+    call.add(square);
+    call.add(bias);
+    call.add(EValue());
+    for (const int64_t offset : {input_offset, filter_offset, output_offset}) call.add(offset);
+    call.add_list(multipliers);
+    call.add_list(shifts);
+    call.add(high);
+    call.add(low);
+    call.add(out);
+    return call.run("quantized_linear");
+  }
+};
+
+TEST(IntegerKernels, NumbersOutOfRangeAreRefused) {
+  EXPECT_EQ(SmallLayer{}.run(), ETB_OK);
+  for (const SmallLayer& layer :
+       {SmallLayer{.input_offset = 129}, SmallLayer{.input_offset = INT64_MIN},
+        SmallLayer{.filter_offset = -128}, SmallLayer{.output_offset = 128}, SmallLayer{.low = 5, .high = 4},
+        SmallLayer{.high = 128}, SmallLayer{.multipliers = {-1}},
+        SmallLayer{.multipliers = {int64_t{1} << 31}}, SmallLayer{.shifts = {31}},
+        SmallLayer{.shifts = {-32}}, SmallLayer{.shifts = {0, 0}},
+        SmallLayer{.multipliers = {}, .shifts = {}}, SmallLayer{.bias = {1, 2, 3}}}) {
+    EXPECT_EQ(SmallLayer(layer).run(), ETB_INVALID_ARGUMENT);
+  }
+}
+
+// A convolution of [1, 2, 3, 3] with 2 outputs.
+struct SmallConvolution {
+  std::vector<int64_t> weight = {2, 1, 1, 2}, stride = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+  std::vector<int32_t> multipliers = {1, 1}, shifts = {0, 0};
+  int64_t depth_multiplier = 0;  // 0: not depthwise
+  uint64_t scratch_bytes = 1 << 12;
+
+  etb_status run() {
+    Call call(scratch_bytes);
+    Codes input = {{1, 2, 3, 3}, {0, 1, 2, 3}, std::vector<int8_t>(18)}, out = input,
+          scratch = {{0}, {0}, {}};
+    Codes kernel = {weight, {0, 1, 2, 3}, {}};
+    kernel.elements.resize(static_cast<size_t>(kernel.numel()));
+    call.add(input);
+    call.add(kernel);
+    call.add(EValue());
+    for (const auto& list : {stride, padding, dilation}) call.add_list(list);
+    if (depth_multiplier != 0) call.add(depth_multiplier);
+    call.add(0);
+    call.add(0);
+    call.add(multipliers);
+    call.add(shifts);
+    call.add(-128);
+    call.add(127);
+    call.add(scratch);
+    call.add(out);
+    return call.run(depth_multiplier != 0 ? "quantized_depthwise_conv2d" : "quantized_conv2d");
+  }
+};
+
+TEST(IntegerKernels, ConvolutionsThatDoNotFitAreRefused) {
+  EXPECT_EQ(SmallConvolution{}.run(), ETB_OK);
+  EXPECT_EQ((SmallConvolution{.weight = {1, 1, 1, 2}, .depth_multiplier = 1}.run()), ETB_OK);
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  for (const SmallConvolution& call :
+       {SmallConvolution{.weight = {2, 1, 1, 3}}, SmallConvolution{.weight = {2, 1, 1, 0}},
+        SmallConvolution{.weight = {2, 0, 1, 2}}, SmallConvolution{.weight = {2, 4, 1, 2}},
+        SmallConvolution{.weight = {3, 1, 1, 1}}, SmallConvolution{.stride = {0, 1}},
+        SmallConvolution{.stride = {1, kHuge}}, SmallConvolution{.padding = {-1, 0}},
+        SmallConvolution{.padding = {kHuge, kHuge}}, SmallConvolution{.dilation = {1, 0}},
+        SmallConvolution{.multipliers = {1}}, SmallConvolution{.multipliers = {1, -1}},
+        SmallConvolution{.shifts = {0, 31}}, SmallConvolution{.weight = {1, 1, 1, 2}, .depth_multiplier = 2},
+        SmallConvolution{.weight = {2, 1, 1, 2}, .depth_multiplier = 1}}) {
+    EXPECT_EQ(SmallConvolution(call).run(), ETB_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ((SmallConvolution{.scratch_bytes = 0}.run()), ETB_OUT_OF_RESOURCES);
+  EXPECT_EQ((SmallConvolution{.weight = {1, 1, 1, 2}, .depth_multiplier = 1, .scratch_bytes = 0}.run()),
+            ETB_OUT_OF_RESOURCES);
+}
+
+}  // namespace
+}  // namespace etb::host

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// cortex_m::quantized_linear: int8 codes in and out, int32 sums.
+#include "host/kernels/integer_products.hpp"
+#include "host/kernels/kernel.hpp"
+#include "ops/cortex_m/quantized_linear.hpp"
+
+namespace etb::host {
+namespace {
+
+using Arguments = ops::cortex_m::quantized_linear_out<KernelArguments>;
+
+etb_status check(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out) {
+  const int rank = input.rank();
+  for (const Tensor* tensor : {&input, &weights, &out}) {
+    if (tensor->dtype() != Dtype::INT8 || !tensor->is_contiguous())
+      return context.fail(ETB_INVALID_TYPE, "a tensor is %s %s, expected row-major int8",
+                          to_text(tensor->dtype()), SizesText(tensor->sizes()).text);
+  }
+  if (rank > 0 && weights.rank() == 2 && input.size(rank - 1) == weights.size(1)) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT, "%s times the transpose of %s", SizesText(input.sizes()).text,
+                      SizesText(weights.sizes()).text);
+}
+
+// Copies the lists of multipliers and shifts, with one entry for all channels or one for each, into scratch.
+etb_status read_rescales(KernelContext& context, const IntList& multipliers, const IntList& shifts,
+                         IntegerProduct& product) {
+  const size_t count = multipliers.size();
+  if (shifts.size() != count || (count != 1 && static_cast<int64_t>(count) != product.channel_count)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu multipliers and %zu shifts for %lld channels", count,
+                        shifts.size(), static_cast<long long>(product.channel_count));
+  }
+  auto* copies = context.allocate_array<int32_t>(2 * static_cast<int64_t>(count));
+  if (copies == nullptr) return context.fail_scratch(2 * count * sizeof(int32_t));
+  for (size_t i = 0; i < count; ++i) {
+    if (context.should_stop(1)) return context.stopped();
+    const int64_t multiplier = multipliers[i], shift = shifts[i];
+    if (!Rescale::is_valid(multiplier, shift)) {
+      return context.fail(ETB_INVALID_ARGUMENT,
+                          "multiplier %lld with shift %lld, expected 0 to 2^31 - 1 and -31 to 30",
+                          static_cast<long long>(multiplier), static_cast<long long>(shift));
+    }
+    copies[i] = static_cast<int32_t>(multiplier);
+    copies[count + i] = static_cast<int32_t>(shift);
+  }
+  product.multipliers = copies;
+  product.shifts = copies + count;
+  product.rescale_stride = count == 1 ? 0 : 1;
+  return ETB_OK;
+}
+
+// kernel_sum contains the bias and the part of the input offset, so both are left out beside it.
+etb_status read_sums(KernelContext& context, const Arguments& args, int32_t* out_offset,
+                     IntegerProduct& product) {
+  ETB_CHECK(read_input_offset(context, args.input_offset(), out_offset));
+  ETB_CHECK(read_input_offset(context, args.filter_offset(), &product.weight_offset));
+  const Tensor* bias = args.bias();
+  if (args.kernel_sum() != nullptr) {
+    bias = args.kernel_sum();
+    *out_offset = 0;
+  }
+  ETB_CHECK(check_bias(context, bias, product.channel_count));
+  product.bias = bias == nullptr ? nullptr : bias->data_as<int32_t>();
+  return CodeRange::read(context, args.output_offset(), args.activation_min(), args.activation_max(),
+                         &product.codes);
+}
+
+etb_status linear_out(KernelContext& context, Arguments args) {
+  const Tensor &input = args.input(), &weights = args.weights();
+  Tensor& out = args.out();
+  ETB_CHECK(check(context, input, weights, out));
+  IntegerProduct product = {};
+  product.k = weights.size(1);
+  product.channel_count = weights.size(0);
+  product.weights = weights.data_as<int8_t>();
+  int32_t offset = 0;
+  ETB_CHECK(read_sums(context, args, &offset, product));
+  ETB_CHECK(read_rescales(context, args.requantize_multipliers(), args.requantize_shifts(), product));
+  int64_t sizes[kMaxRank];
+  std::copy(input.sizes().begin(), input.sizes().end(), sizes);
+  sizes[input.rank() - 1] = product.channel_count;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(input.rank())}));
+  if (out.numel() == 0) return ETB_OK;
+  // Two rows at a time, as run_product loads them.
+  constexpr int64_t kPair = 2;
+  auto* rows = context.allocate_array<int16_t>(kPair * product.k);
+  if (rows == nullptr)
+    return context.fail_scratch(static_cast<uint64_t>(kPair * product.k) * sizeof(int16_t));
+  product.rows = rows;
+  product.out_row_stride = product.channel_count;
+  product.out_channel_stride = 1;
+  const int64_t row_count = out.numel() / product.channel_count;
+  for (int64_t row = 0; row < row_count; row += kPair) {
+    product.row_count = std::min(kPair, row_count - row);
+    const int8_t* from = input.data_as<int8_t>() + row * product.k;
+    ETB_CHECK(for_each_piece(context, product.row_count * product.k, [&](int64_t begin, int64_t length) {
+      for (int64_t i = begin; i < begin + length; ++i) rows[i] = static_cast<int16_t>(from[i] + offset);
+    }));
+    product.out = out.data_as<int8_t>() + row * product.channel_count;
+    ETB_CHECK(run_product(context, product));
+  }
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {kernel_row<ops::cortex_m::quantized_linear_out, linear_out>()};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(integer_linear, kRows);
+
+}  // namespace etb::host
