@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of payloads that ExecuTorch's XNNPACK and Vulkan exporters write: where the graph and the bytes of the
-// constants lie. Little-endian, 30 bytes or more:
+// The header of payloads that ExecuTorch's XNNPACK and Vulkan exporters write: offsets and sizes of the graph and the bytes of the
+// constants. Little-endian, 30 bytes or more:
 //
 //    0  4 bytes that readers ignore
 //    4  magic: "XH00" or "VH00"
@@ -37,7 +37,7 @@ inline bool has_delegate_header(std::span<const std::byte> prefix, std::string_v
          std::memcmp(prefix.data() + 4, magic.data(), magic.size()) == 0;
 }
 
-// Returns the sections of a payload that has the header. INVALID_DATA names what lies outside of the payload.
+// Returns the sections of a payload that has the header. INVALID_DATA names the section that the payload does not contain.
 inline Result<DelegateSections> read_delegate_sections(std::span<const std::byte> payload) {
   const auto read = [&]<class T>(T value, size_t offset) {
     std::memcpy(&value, payload.data() + offset,
