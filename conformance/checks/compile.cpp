@@ -229,8 +229,8 @@ void debug_map_is_joined(CheckContext& context) {
     if (item.payload.debug_map.empty()) continue;
     for (const uint32_t handle : needed_handles_of(item.built))
       if (handle != 0 && !joined.contains(handle))
-        return context.fail(
-            fmt::format("{}: no entry of the debug map joins the node of handle {}", item.item->name, handle));
+        return context.fail(fmt::format("{}: no entry of the debug map joins the node of handle {}",
+                                        item.item->name, handle));
   }
 }
 
@@ -272,7 +272,8 @@ constexpr Check kChecks[] = {
      "ABI-OPT-01", options_are_checked},
     {"aot.targets", "The default target spelled out changes nothing; claims for other targets hold.",
      "ABI-AOT-03", targets},
-    {"aot.debug-map-is-joined", "Each entry of the debug map names nodes of the region, and a map leaves out no node of a run.", "",
+    {"aot.debug-map-is-joined",
+     "Each entry of the debug map names nodes of the region, and a map leaves out no node of a run.", "",
      debug_map_is_joined},
     {"aot.artifacts-are-described",
      "Payloads have a version of the manifest, and their keys are those of the blobs.", "ABI-AOT-05",

@@ -50,14 +50,16 @@ void expect_equal_runs(CheckContext& context, ReadyCase& ready) {
   for (size_t i = 0; i < std::max(kRuns, 2 * runs.size()); ++i) {
     RunResult result = ready.session.run(runs[i % runs.size()]);
     if (result.status != ETB_OK)
-      return context.fail(fmt::format("{}: run {} of a context fails: {}", ready.name(), i + 1, result.error.text));
+      return context.fail(
+          fmt::format("{}: run {} of a context fails: {}", ready.name(), i + 1, result.error.text));
     if (i < runs.size()) {
       first.push_back(std::move(result.outputs));
       continue;
     }
     if (!has_same_outputs(result.outputs, first[i % runs.size()]))
-      return context.fail(fmt::format("{}: run {} of a context has another result than run {} with the same inputs",
-                                      ready.name(), i + 1, i % runs.size() + 1));
+      return context.fail(
+          fmt::format("{}: run {} of a context has another result than run {} with the same inputs",
+                      ready.name(), i + 1, i % runs.size() + 1));
   }
 }
 
@@ -76,7 +78,8 @@ constexpr Check kChecks[] = {
     {"dyn.above-bound-is-rejected", "Sizes above their bound are an error, and outputs are not written.",
      "ABI-EXEC-01", above_bound_is_rejected},
     {"dyn.many-runs-of-each-op",
-     "Each op that is claimed with dynamic sizes has equal results in its first run and after more than a hundred.",
+     "Each op that is claimed with dynamic sizes has equal results in its first run and after more than a "
+     "hundred.",
      "ABI-EXEC-01", many_runs},
 };
 

@@ -33,18 +33,15 @@ using Promises = std::vector<std::pair<std::string, uint64_t>>;
 void add_tables(Subject& subject, Promises& out) {
   uint64_t rows = 3, preserved = 3, options = 3, devices = 3;
   etb_error error = ETB_ERROR_INIT;
-  const etb_op_sink op_sink = {ETB_INIT_SIZE(etb_op_sink), 0, &rows,
-                               [](void* ctx, const etb_op_capability* op) {
-                                 auto& hash = *static_cast<uint64_t*>(ctx);
-                                 hash = mix(hash, fmt::format("{} {} {} {} {} {}", op->op, op->flags,
-                                                              op->min_rank, op->max_rank, op->layouts,
-                                                              op->constraint != nullptr ? op->constraint : ""));
-                                 for (uint32_t i = 0; i < op->dtype_count; ++i)
-                                   hash = mix(hash, std::to_string(op->dtypes[i]));
-                                 for (uint32_t i = 0; i < op->quant_scheme_count; ++i)
-                                   hash = mix(hash, op->quant_schemes[i]);
-                                 return etb_status{ETB_OK};
-                               }};
+  const etb_op_sink op_sink = {
+      ETB_INIT_SIZE(etb_op_sink), 0, &rows, [](void* ctx, const etb_op_capability* op) {
+        auto& hash = *static_cast<uint64_t*>(ctx);
+        hash = mix(hash, fmt::format("{} {} {} {} {} {}", op->op, op->flags, op->min_rank, op->max_rank,
+                                     op->layouts, op->constraint != nullptr ? op->constraint : ""));
+        for (uint32_t i = 0; i < op->dtype_count; ++i) hash = mix(hash, std::to_string(op->dtypes[i]));
+        for (uint32_t i = 0; i < op->quant_scheme_count; ++i) hash = mix(hash, op->quant_schemes[i]);
+        return etb_status{ETB_OK};
+      }};
   const etb_text_sink text_sink = {ETB_INIT_SIZE(etb_text_sink), 0, &preserved,
                                    [](void* ctx, const char* text) {
                                      auto& hash = *static_cast<uint64_t*>(ctx);

@@ -43,8 +43,8 @@ size_t smallest_of(const std::vector<std::vector<TensorData>>& runs) {
     for (const TensorData& input : inputs) count += input.shape.numel();
     return count;
   };
-  const auto least = std::min_element(runs.begin(), runs.end(),
-                                      [&](const auto& a, const auto& b) { return elements(a) < elements(b); });
+  const auto least = std::min_element(
+      runs.begin(), runs.end(), [&](const auto& a, const auto& b) { return elements(a) < elements(b); });
   return static_cast<size_t>(least - runs.begin());
 }
 

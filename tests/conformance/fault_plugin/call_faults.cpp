@@ -94,8 +94,7 @@ void break_runs(etb_delegate_table& table) {
     };
     table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
       const bool is_affected = has_fault(216) ? args->input_count != 0 : args->input_count == 1;
-      if (reserved_elements >= 0 && is_affected &&
-          elements_of(args->inputs[0]) > reserved_elements)
+      if (reserved_elements >= 0 && is_affected && elements_of(args->inputs[0]) > reserved_elements)
         return etb::fail(error, ETB_INVALID_ARGUMENT, "larger than reserved");
       return unbroken.delegate.execute(context, args, error);
     };
