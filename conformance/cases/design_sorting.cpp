@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting and searching: topk, sort, max and min with indices, median, searchsorted. Indices are compared
+// Sorting and searching: topk, sort, max and min with indices, median, mode, searchsorted. Indices are compared
 // where all elements of a row differ.
 #include <algorithm>
 
@@ -83,6 +83,34 @@ Maker extreme_maker(const char* op, etb_dtype dtype, const Setting& s) {
     OpForm form = with_indices(op, dtype, sizes, result, s,
                                {graph::int_arg(s.dim, "dim"), graph::bool_arg(s.flag, "keepdim")});
     if (s.other_flag) form.outputs = {0};
+    return form;
+  };
+}
+
+// Every second element of a row along `dim` is one number, and the others differ from it and from each other, on either side
+// of it: the mode is unique, though its index is not.
+void fill_with_modes(TensorData& data, const Sizes& sizes, size_t dim) {
+  int64_t step = 1;
+  for (size_t d = dim + 1; d < sizes.size(); ++d) step *= sizes[d];
+  const bool is_bool = data.shape.dtype == ETB_DTYPE_BOOL;
+  for (int64_t i = 0; i < data.shape.numel(); ++i) {
+    const int64_t at = i / step % sizes[dim], row = i % step + i / step / sizes[dim];
+    const int64_t mode = is_bool ? row % 2 : 30 + row % 3, other = mode + (row % 2 == 0 ? at + 1 : -at - 1);
+    store_element(data.shape.dtype, data.bytes.data(), i,
+                  static_cast<double>(at % 2 == 0 ? mode
+                                      : is_bool   ? 1 - mode
+                                                  : other));
+  }
+}
+
+Maker mode_maker(etb_dtype dtype, const Setting& s) {
+  return [=](const Sizes& sizes) {
+    OpForm form = extreme_maker("aten.mode.default", dtype, s)(sizes);
+    form.operands[0].shape.dim_order.clear();
+    form.operands[0].fill = [sizes, dim = wrapped(s.dim, sizes.size())](TensorData& data, Random&) {
+      fill_with_modes(data, sizes, dim);
+    };
+    form.outputs = {0};
     return form;
   };
 }
@@ -178,6 +206,7 @@ void add_rows(CaseList& out, etb_dtype dtype) {
     if (rank > 0 && s.order == 0) add(search_maker(dtype, s), 5, false);
     if (rank > 0 && is_floating(dtype)) add(bucket_maker(dtype, s), 6, true);
     if (rank > 0) add(argsort_maker(dtype, s), 7, true);
+    if (rank > 0 && length % 2 == 1) add(mode_maker(dtype, s), 8, false);
   }
 }
 
@@ -188,6 +217,8 @@ void add_sorting_designs(CaseList& out) {
        {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_INT64,
         ETB_DTYPE_INT32, ETB_DTYPE_INT16, ETB_DTYPE_INT8, ETB_DTYPE_UINT8})
     add_rows(out, dtype);
+  for (const bool keeps_dims : {false, true})
+    add_form(out, ETB_DTYPE_BOOL, mode_maker(ETB_DTYPE_BOOL, {.dim = 1, .flag = keeps_dims})({5, 7}));
 }
 
 }  // namespace etb::conformance

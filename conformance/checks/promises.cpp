@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
 
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
@@ -129,8 +131,20 @@ void enter_other_country() {
   ::usleep(1100000);  // another second
 }
 
+// Other devices make other claims: variables by which users choose drivers and devices are the same in each process.
+bool chooses_a_driver(std::string_view variable) {
+  constexpr std::string_view kPrefixes[] = {"VK_",  "OCL_",  "POCL_", "MESA_", "GALLIUM_", "CUDA_", "NVIDIA_",
+                                            "HIP_", "ROCR_", "HSA_",  "ZE_",   "ONEAPI_",  "SYCL_", "LD_"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return variable.starts_with(prefix); });
+}
+
 void enter_bare_process() {
-  ::clearenv();
+  std::vector<std::string> names;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at)
+    if (const std::string_view text = *at; !chooses_a_driver(text))
+      names.emplace_back(text.substr(0, text.find('=')));
+  for (const std::string& name : names) ::unsetenv(name.c_str());
   (void)!::chdir("/proc");
   ::setpriority(PRIO_PROCESS, 0, 5);
 }
@@ -161,7 +175,8 @@ Promises promises_elsewhere(CheckContext& context, const Surroundings& surroundi
 void same_elsewhere(CheckContext& context) {
   constexpr Surroundings kOthers[] = {
       {"in a process of another language, directory and time", false, enter_other_country},
-      {"in a process without an environment, in another order", true, enter_bare_process}};
+      {"in a process without an environment (but for variables of drivers), in another order", true,
+       enter_bare_process}};
   std::vector<Promises> elsewhere;
   for (const Surroundings& other : kOthers) {
     context.progress().at(other.text);

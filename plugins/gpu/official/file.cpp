@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/format/delegate_sections.hpp"
 #include "plugins/gpu/official/payload.hpp"
 
 namespace etb::gpu {
@@ -12,39 +13,9 @@ namespace fb = vulkan_schema;
 
 namespace {
 
-constexpr size_t kHeaderNbytes = 30;
 constexpr uint32_t kMaxArguments = 4096;  // inputs, outputs
 
-template <class T>
-T read_le(std::span<const std::byte> bytes, size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);  // the format and our targets are little-endian
-  return value;
-}
-
-struct Sections {
-  std::span<const std::byte> graph, bytes;
-};
-
-Result<Sections> split(std::span<const std::byte> payload) {
-  if (!is_official_payload(payload)) return bad("payload header: no 'VH00' in the first 30 bytes");
-  const auto header_nbytes = read_le<uint16_t>(payload, 8);
-  const uint64_t graph_offset = read_le<uint32_t>(payload, 10), graph_nbytes = read_le<uint32_t>(payload, 14),
-                 bytes_offset = read_le<uint32_t>(payload, 18), bytes_nbytes = read_le<uint64_t>(payload, 22);
-  if (header_nbytes < kHeaderNbytes)
-    return bad("payload header: size ", header_nbytes, ", expected ", kHeaderNbytes);
-  if (graph_offset < header_nbytes || graph_offset + graph_nbytes > payload.size())
-    return bad("payload header: graph at ", graph_offset, " of ", graph_nbytes, " bytes, payload has ",
-               payload.size());
-  Sections sections{payload.subspan(graph_offset, graph_nbytes), {}};
-  if (bytes_nbytes == 0) return sections;
-  if (bytes_offset < graph_offset + graph_nbytes ||
-      bytes_nbytes > payload.size() - std::min<uint64_t>(bytes_offset, payload.size()))
-    return bad("payload header: bytes at ", bytes_offset, " of ", bytes_nbytes, ", payload has ",
-               payload.size());
-  sections.bytes = payload.subspan(bytes_offset, bytes_nbytes);
-  return sections;
-}
+constexpr std::string_view kMagic = "VH00";
 
 Result<FileTensor> read_tensor(const fb::Tensor& from, size_t constant_count) {
   FileTensor tensor;
@@ -97,7 +68,7 @@ uint32_t nbytes_of(ElementType type) {
 }
 
 bool is_official_payload(std::span<const std::byte> prefix) {
-  return prefix.size() >= kHeaderNbytes && std::memcmp(prefix.data() + 4, "VH00", 4) == 0;
+  return format::has_delegate_header(prefix, kMagic);
 }
 
 Status VulkanFile::verify_values() {
@@ -171,11 +142,12 @@ Status VulkanFile::verify() {
 }
 
 Result<VulkanFile> VulkanFile::read(std::span<const std::byte> bytes) {
-  ETB_ASSIGN(const Sections sections, split(bytes));
+  if (!is_official_payload(bytes)) return bad("payload header: no 'VH00' in the first 30 bytes");
+  ETB_ASSIGN(const format::DelegateSections sections, format::read_delegate_sections(bytes));
   const size_t nbytes = sections.graph.size();
   const std::byte* data = sections.graph.data();
   VulkanFile file;
-  file.bytes_ = sections.bytes;
+  file.bytes_ = sections.constants;
   if (nbytes < 8 || std::memcmp(data + 4, "VK00", 4) != 0)
     return make_error(Code::INCOMPATIBLE, "graph without identifier VK00");
   if (reinterpret_cast<uintptr_t>(data) % 8 != 0) {

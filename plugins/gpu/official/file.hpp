@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An official VulkanBackend payload, read and verified. The layout of the bytes:
-//
-//    0  u32   0
-//    4  "VH00"
-//    8  u16   header size, 30
-//   10  u32   offset of the graph (a FlatBuffer, "VK00")
-//   14  u32   size of the graph
-//   18  u32   offset of the section of bytes
-//   22  u64   size of the section of bytes (0 where constants are named data)
+// An official VulkanBackend payload, read and verified: a header with the magic "VH00" (api/format/delegate_sections.hpp),
+// a graph (a FlatBuffer, "VK00"), and the bytes of constants that are not named data.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "api/format/delegate_sections.hpp"
 #include "etb_schema/xnnpack_graph_generated.h"
 #include "plugins/xnnpack/payload/datatypes.hpp"
 #include "plugins/xnnpack/payload/reader.hpp"
@@ -19,51 +20,20 @@ namespace fb = xnnpack_schema;
 namespace {
 
 constexpr uint32_t kMaxExternals = 4096;  // same as the official runtime
-constexpr size_t kHeaderNbytes = 30;
 constexpr uint32_t kFlagInput = 1, kFlagOutput = 2;
 
-template <class T>
-T read_le(std::span<const std::byte> bytes, size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);  // the format and our targets are little-endian
-  return value;
-}
+constexpr std::string_view kMagic = "XH00";
 
-struct Sections {
-  std::span<const std::byte> graph;
-  std::span<const std::byte> constants;
-};
-
-bool has_header(std::span<const std::byte> bytes) {
-  return bytes.size() >= kHeaderNbytes && std::memcmp(bytes.data() + 4, "XH00", 4) == 0;
-}
-
-Result<Sections> split(std::span<const std::byte> payload) {
-  if (!has_header(payload)) return Sections{payload, {}};
-  const auto header_nbytes = read_le<uint16_t>(payload, 8);
-  const uint64_t graph_offset = read_le<uint32_t>(payload, 10), graph_nbytes = read_le<uint32_t>(payload, 14);
-  const uint64_t constants_offset = read_le<uint32_t>(payload, 18),
-                 constants_nbytes = read_le<uint64_t>(payload, 22);
-  if (header_nbytes < kHeaderNbytes)
-    return bad("payload header: size ", header_nbytes, ", expected ", kHeaderNbytes);
-  if (graph_offset < header_nbytes || graph_offset + graph_nbytes > payload.size()) {
-    return bad("payload header: graph at ", graph_offset, " of ", graph_nbytes, " bytes, payload has ",
-               payload.size());
-  }
-  if (constants_nbytes == 0) return Sections{payload.subspan(graph_offset, graph_nbytes), {}};
-  if (constants_offset < graph_offset + graph_nbytes ||
-      constants_nbytes > payload.size() - std::min<uint64_t>(constants_offset, payload.size())) {
-    return bad("payload header: constants at ", constants_offset, " of ", constants_nbytes,
-               " bytes, payload has ", payload.size());
-  }
-  return Sections{payload.subspan(graph_offset, graph_nbytes),
-                  payload.subspan(constants_offset, constants_nbytes)};
+// Without the header the whole payload is a graph.
+Result<format::DelegateSections> split(std::span<const std::byte> payload) {
+  if (!format::has_delegate_header(payload, kMagic)) return format::DelegateSections{payload, {}};
+  return format::read_delegate_sections(payload);
 }
 
 // Reads one payload. read() calls the steps in this order.
 class Reader {
  public:
-  explicit Reader(const Sections& sections)
+  explicit Reader(const format::DelegateSections& sections)
       : graph_nbytes_(sections.graph.size()), constant_bytes_(sections.constants) {}
 
   Result<XnnPayload> read(const fb::Graph& graph) {
@@ -378,7 +348,7 @@ uint16_t to_bfloat16(float value) {
 }
 
 bool is_xnnpack_payload(std::span<const std::byte> prefix) {
-  return has_header(prefix) || has_identifier(prefix);
+  return format::has_delegate_header(prefix, kMagic) || has_identifier(prefix);
 }
 
 std::optional<uint64_t> xnn_nbytes(XnnDatatype datatype, std::span<const uint32_t> sizes) {
@@ -433,7 +403,7 @@ Status check_xnnpack_operators(std::span<const std::byte> prefix) {
 }
 
 Result<XnnPayload> read_xnnpack_payload(std::span<const std::byte> payload) {
-  ETB_ASSIGN(const Sections sections, split(payload));
+  ETB_ASSIGN(const format::DelegateSections sections, split(payload));
   if (!has_identifier(sections.graph))
     return make_error(Code::INCOMPATIBLE, "graph without identifier XN01 or XN00");
   if (reinterpret_cast<uintptr_t>(sections.graph.data()) % 8 != 0)

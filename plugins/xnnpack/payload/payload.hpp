@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The XnnpackBackend payload, read and verified into plain structs. The layout of the bytes:
-//
-//    0  u32   0
-//    4  "XH00"
-//    8  u16   header size, 30
-//   10  u32   offset of the graph (a FlatBuffer, "XN01", or "XN00" in 0.1)
-//   14  u32   size of the graph
-//   18  u32   offset of the constants
-//   22  u64   size of the constants (0 since 0.6, where constants are named data)
-//
-// Without "XH00" the whole payload is a graph with its constants inside (0.1).
+// The XnnpackBackend payload, read and verified into plain structs: a header with the magic "XH00"
+// (api/format/delegate_sections.hpp), a graph (a FlatBuffer, "XN01", or "XN00" in 0.1), and constants that are not named data
+// (none since 0.6). Without the header the whole payload is a graph with its constants inside (0.1).
 #pragma once
 
 #include <array>
