@@ -26,7 +26,11 @@ const std::set<std::string> kNeedElements = {"aten._native_batch_norm_legit_func
                                              "aten.max.dim",
                                              "aten.median.dim",
                                              "aten.min.default",
-                                             "aten.min.dim"};
+                                             "aten.min.dim",
+                                             "aten.native_layer_norm.default",
+                                             "aten.rms_norm.default",
+                                             "aten.select_copy.int",
+                                             "aten.select_scatter.default"};
 
 }  // namespace
 
