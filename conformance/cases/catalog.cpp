@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "conformance/cases/designs.hpp"
+#include "conformance/cases/empty_forms.hpp"
 #include "conformance/cases/generators.hpp"
 
 namespace etb::conformance {
@@ -13,6 +14,7 @@ namespace {
 
 std::vector<Case> make_all() {
   CaseList list;
+  forget_empty_forms();
   add_elementwise(list);
   add_reductions(list);
   add_contractions(list);

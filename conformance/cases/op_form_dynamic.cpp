@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "conformance/cases/empty_forms.hpp"
 #include "conformance/cases/op_form.hpp"
 
 namespace etb::conformance {
@@ -319,6 +320,12 @@ bool add_dynamic_form(CaseList& out, etb_dtype dtype, const Maker& maker, const 
     if (!differ_in_sizes(top, form->at(std::vector<int64_t>(form->dims.size(), least)))) return false;
   out.add({dynamic_name(*form, top, dtype, order), top.op, dtype,
            [form, order](std::string_view name) { return build_dynamic(*form, order, name); }});
+  if (order == Order::kWithZero)
+    mark_empty_form(top.op);
+  else
+    offer_empty_form(top.op, dtype == ETB_DTYPE_FLOAT32, [dtype, maker, sizes](CaseList& list) {
+      add_dynamic_form(list, dtype, maker, sizes, Moving::kFirst, Order::kWithZero);
+    });
   return true;
 }
 

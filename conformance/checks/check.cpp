@@ -2,8 +2,10 @@
 #include "conformance/checks/check.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "conformance/checks/groups.hpp"
 #include "conformance/judge/judge.hpp"
@@ -59,6 +61,25 @@ std::vector<ClaimedCase> CheckContext::find_claimed_like(Subject& subject, const
   if (subject.table().aot == nullptr) return out;
   for (const Case& item : all_cases())
     if (matches_pattern(item.name, pattern) && try_claim(subject, item, out) && out.size() == count) break;
+  return out;
+}
+
+std::vector<ClaimedCase> CheckContext::find_claimed_of_ops(Subject& subject, const char* pattern,
+                                                           size_t count) {
+  constexpr int kMostTries = 4;  // of an op and dtype
+  progress_.at("looking for claimed cases");
+  std::vector<ClaimedCase> out;
+  if (subject.table().aot == nullptr) return out;
+  std::set<std::string> found;
+  std::map<std::pair<std::string, etb_dtype>, int> tries;
+  for (const bool is_float : {true, false})
+    for (const Case& item : all_cases()) {
+      if (out.size() == count) return out;
+      if ((item.dtype == ETB_DTYPE_FLOAT32) != is_float || found.contains(item.op) ||
+          !matches_pattern(item.name, pattern) || ++tries[{item.op, item.dtype}] > kMostTries)
+        continue;
+      if (try_claim(subject, item, out)) found.insert(item.op);
+    }
   return out;
 }
 
@@ -159,6 +180,13 @@ void CheckContext::warn(const std::string& text) {
 void CheckContext::skip(const std::string& reason) {
   out_.state = State::kUnsupported;
   out_.reason = reason;
+}
+
+bool has_same_outputs(const std::vector<TensorData>& a, const std::vector<TensorData>& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i].shape.sizes != b[i].shape.sizes || a[i].bytes != b[i].bytes) return false;
+  return true;
 }
 
 std::vector<Check> all_checks() {

@@ -51,6 +51,8 @@ class CheckContext {
   std::vector<ClaimedCase> find_claimed(Subject& subject, size_t count = 1);
   // As find_claimed, among cases whose name matches.
   std::vector<ClaimedCase> find_claimed_like(Subject& subject, const char* pattern, size_t count = 1);
+  // Likewise, one case of each op, float32 first.
+  std::vector<ClaimedCase> find_claimed_of_ops(Subject& subject, const char* pattern, size_t count);
   // For checks about claimed cases only: marks the check unsupported if there is none.
   std::vector<ClaimedCase> claimed(Subject& subject, size_t count = 1);
   std::vector<ClaimedCase> claimed_like(Subject& subject, const char* pattern, size_t count = 1);
@@ -91,6 +93,9 @@ class CheckContext {
   Progress& progress_;
   Outcome& out_;
 };
+
+// True if sizes and bytes of all outputs are equal.
+bool has_same_outputs(const std::vector<TensorData>& a, const std::vector<TensorData>& b);
 
 struct Check {
   const char* id;        // "life.destroy-while-context-lives"

@@ -2,6 +2,7 @@
 // aot: arguments of partition, dry_check, estimate and compile, and the artifacts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -165,13 +166,51 @@ std::set<uint32_t> handles_of(const BuiltCase& built) {
   return out;
 }
 
-// Each entry of the debug map joins one work item to nodes of the region, which exist.
+// Ids of the values that depend on an input of the run. The others may be computed by compile.
+std::set<uint32_t> values_of_runs(const graph::Graph& graph) {
+  std::set<uint32_t> out;
+  for (uint32_t i = 0; i < graph.input_count(); ++i)
+    if (graph.input(i).constant == ETB_GRAPH_NONE) out.insert(i);
+  for (const graph::Node& node : graph.nodes()) {
+    const std::vector<graph::Value> operands = node.operands();
+    if (std::any_of(operands.begin(), operands.end(),
+                    [&](const graph::Value& operand) { return out.contains(operand.id()); }))
+      for (const graph::Value& result : node.results()) out.insert(result.id());
+  }
+  return out;
+}
+
+// Handles of the nodes that a run needs for an output, without those of the host that only give numbers.
+std::set<uint32_t> needed_handles_of(const BuiltCase& built) {
+  std::set<uint32_t> out;
+  const auto view = graph::View::open(built.image.span());
+  if (!view) return out;
+  const graph::Graph method = view->method();
+  const std::set<uint32_t> of_runs = values_of_runs(method);
+  std::set<uint32_t> needed;
+  for (const etb_graph_output& output : method.outputs()) needed.insert(output.value);
+  for (uint32_t i = method.node_count(); i-- > 0;) {
+    const graph::Node node = method.node(i);
+    const std::vector<graph::Value> results = node.results();
+    if (std::none_of(results.begin(), results.end(), [&](const graph::Value& result) {
+          return needed.contains(result.id()) && of_runs.contains(result.id());
+        }))
+      continue;
+    if (!node.gives_numbers()) out.insert(node.debug_handle());
+    for (const graph::Value& operand : node.operands()) needed.insert(operand.id());
+  }
+  return out;
+}
+
+// Each entry of the debug map joins one work item to nodes of the region, which exist. A plugin may have no map; one
+// that has it leaves out no node of a run, also none that became a part of another.
 void debug_map_is_joined(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   for (const ClaimedCase& item : models_and_nodes(context, *subject)) {
     const std::set<uint32_t> known = handles_of(item.built);
     std::set<std::pair<int64_t, std::string>> seen;
+    std::set<uint32_t> joined;
     for (const DebugEntry& entry : item.payload.debug_map) {
       const std::string who = entry.name.empty() ? std::to_string(entry.id) : "'" + entry.name + "'";
       if (entry.name.empty() && entry.id < 0)
@@ -180,12 +219,18 @@ void debug_map_is_joined(CheckContext& context) {
         context.fail(fmt::format("{}: two entries of the debug map are {}", item.item->name, who));
       if (entry.handles.empty())
         context.fail(fmt::format("{}: the debug map joins {} to no node", item.item->name, who));
+      joined.insert(entry.handles.begin(), entry.handles.end());
       for (const uint32_t handle : entry.handles)
         if (!known.contains(handle))
           context.fail(fmt::format("{}: the debug map joins {} to handle {}, which no node of the region has",
                                    item.item->name, who, handle));
       if (!context.outcome().findings.empty()) return;
     }
+    if (item.payload.debug_map.empty()) continue;
+    for (const uint32_t handle : needed_handles_of(item.built))
+      if (handle != 0 && !joined.contains(handle))
+        return context.fail(fmt::format("{}: no entry of the debug map joins the node of handle {}",
+                                        item.item->name, handle));
   }
 }
 
@@ -227,7 +272,8 @@ constexpr Check kChecks[] = {
      "ABI-OPT-01", options_are_checked},
     {"aot.targets", "The default target spelled out changes nothing; claims for other targets hold.",
      "ABI-AOT-03", targets},
-    {"aot.debug-map-is-joined", "Each entry of the debug map names nodes of the region.", "",
+    {"aot.debug-map-is-joined",
+     "Each entry of the debug map names nodes of the region, and a map leaves out no node of a run.", "",
      debug_map_is_joined},
     {"aot.artifacts-are-described",
      "Payloads have a version of the manifest, and their keys are those of the blobs.", "ABI-AOT-05",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dyn: sizes beyond their bounds. Sizes within bounds are cases.
+// dyn: sizes beyond their bounds, and many runs of each op. Few runs with sizes within bounds are cases.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ bool is_all_dynamic(const ClaimedCase& item) {
 void above_bound_is_rejected(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
-  const std::vector<ClaimedCase> items = context.claimed_like(*subject, "dyn.*.stat", 12);
+  const std::vector<ClaimedCase> items = context.find_claimed_of_ops(*subject, "dyn.*.stat", 12);
+  if (items.empty()) return context.skip("the plugin claims no case with dynamic sizes");
   context.each_session(*subject, items, [&](ReadyCase& ready) {
     if (!is_all_dynamic(ready.item)) return;
     context.progress().at("sizes above the bound");
@@ -38,9 +39,48 @@ void above_bound_is_rejected(CheckContext& context) {
   });
 }
 
+// Runs a case's inputs in turn, far past the hundredth run. The cases judge the first results of a context; later
+// ones must be equal.
+void expect_equal_runs(CheckContext& context, ReadyCase& ready) {
+  constexpr size_t kRuns = 140;
+  const std::vector<std::vector<TensorData>>& runs = ready.item.built.runs;
+  std::vector<std::vector<TensorData>> first;
+  context.progress().restart();
+  context.progress().at("a run after many of other sizes");
+  for (size_t i = 0; i < std::max(kRuns, 2 * runs.size()); ++i) {
+    RunResult result = ready.session.run(runs[i % runs.size()]);
+    if (result.status != ETB_OK)
+      return context.fail(
+          fmt::format("{}: run {} of a context fails: {}", ready.name(), i + 1, result.error.text));
+    if (i < runs.size()) {
+      first.push_back(std::move(result.outputs));
+      continue;
+    }
+    if (!has_same_outputs(result.outputs, first[i % runs.size()]))
+      return context.fail(
+          fmt::format("{}: run {} of a context has another result than run {} with the same inputs",
+                      ready.name(), i + 1, i % runs.size() + 1));
+  }
+}
+
+void many_runs(CheckContext& context) {
+  constexpr size_t kMostOps = 1000;
+  constexpr double kRuns = 140;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<ClaimedCase> items =
+      context.find_claimed_of_ops(*subject, "dyn.*", context.cases(kMostOps, kRuns));
+  if (items.empty()) return context.skip("the plugin claims no case with dynamic sizes");
+  context.each_session(*subject, items, [&](ReadyCase& ready) { expect_equal_runs(context, ready); });
+}
+
 constexpr Check kChecks[] = {
     {"dyn.above-bound-is-rejected", "Sizes above their bound are an error, and outputs are not written.",
      "ABI-EXEC-01", above_bound_is_rejected},
+    {"dyn.many-runs-of-each-op",
+     "Each op that is claimed with dynamic sizes has equal results in its first run and after more than a "
+     "hundred.",
+     "ABI-EXEC-01", many_runs},
 };
 
 }  // namespace

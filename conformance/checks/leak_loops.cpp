@@ -19,10 +19,12 @@ constexpr size_t kMostItems = 40;
 std::vector<ClaimedCase> varied_cases(CheckContext& context, Subject& subject) {
   std::vector<ClaimedCase> out = context.claimed(subject, kMostItems);
   if (out.empty()) return out;
-  for (const auto& [pattern, count] :
-       {std::pair<const char*, size_t>{"dyn.*", 6}, {"model.*", 4}, {"op.*_cl.*", 4}})
-    for (ClaimedCase& item : context.find_claimed_like(subject, pattern, count))
-      out.push_back(std::move(item));
+  const auto add = [&](std::vector<ClaimedCase> items) {
+    for (ClaimedCase& item : items) out.push_back(std::move(item));
+  };
+  add(context.find_claimed_of_ops(subject, "dyn.*", 6));
+  add(context.find_claimed_like(subject, "model.*", 4));
+  add(context.find_claimed_of_ops(subject, "op.*_cl.*", 4));
   return out;
 }
 

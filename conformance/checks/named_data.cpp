@@ -146,8 +146,13 @@ void constants(CheckContext& context) {
          return bytes.resize(bytes.size() - (bytes.empty() ? 0 : 1)), true;
        }},
       {"twice as long", [](std::vector<std::byte>& bytes) { return bytes.resize(bytes.size() * 2), true; }},
-      {"all ones", [](std::vector<std::byte>& bytes) {
+      {"all ones",
+       [](std::vector<std::byte>& bytes) {
          return std::fill(bytes.begin(), bytes.end(), std::byte{0xff}), true;
+       }},
+      {"the one that was read before", [](std::vector<std::byte>& bytes) {
+         static std::vector<std::byte> before;
+         return std::swap(bytes, before), true;
        }}};
   for (const ClaimedCase& item : items) {
     for (const Change& change : changes) {
@@ -175,7 +180,8 @@ constexpr Check kChecks[] = {
     {"data.exchanged", "Contents of two keys that are exchanged are rejected or run.", "ABI-BLOB-01",
      exchanged},
     {"data.changed", "Named data with other bytes is rejected or runs.", "ABI-BLOB-01", changed},
-    {"data.constants", "Compile rejects or survives constants that are missing, cut, longer or changed.",
+    {"data.constants",
+     "Compile rejects or survives constants that are missing, cut, longer, exchanged or changed.",
      "ABI-BLOB-01", constants},
 };
 

@@ -35,13 +35,15 @@ using Promises = std::vector<std::pair<std::string, uint64_t>>;
 void add_tables(Subject& subject, Promises& out) {
   uint64_t rows = 3, preserved = 3, options = 3, devices = 3;
   etb_error error = ETB_ERROR_INIT;
-  const etb_op_sink op_sink = {ETB_INIT_SIZE(etb_op_sink), 0, &rows,
-                               [](void* ctx, const etb_op_capability* op) {
-                                 auto& hash = *static_cast<uint64_t*>(ctx);
-                                 hash = mix(hash, fmt::format("{} {} {} {} {}", op->op, op->dtype_count,
-                                                              op->min_rank, op->max_rank, op->layouts));
-                                 return etb_status{ETB_OK};
-                               }};
+  const etb_op_sink op_sink = {
+      ETB_INIT_SIZE(etb_op_sink), 0, &rows, [](void* ctx, const etb_op_capability* op) {
+        auto& hash = *static_cast<uint64_t*>(ctx);
+        hash = mix(hash, fmt::format("{} {} {} {} {} {}", op->op, op->flags, op->min_rank, op->max_rank,
+                                     op->layouts, op->constraint != nullptr ? op->constraint : ""));
+        for (uint32_t i = 0; i < op->dtype_count; ++i) hash = mix(hash, std::to_string(op->dtypes[i]));
+        for (uint32_t i = 0; i < op->quant_scheme_count; ++i) hash = mix(hash, op->quant_schemes[i]);
+        return etb_status{ETB_OK};
+      }};
   const etb_text_sink text_sink = {ETB_INIT_SIZE(etb_text_sink), 0, &preserved,
                                    [](void* ctx, const char* text) {
                                      auto& hash = *static_cast<uint64_t*>(ctx);
@@ -51,11 +53,13 @@ void add_tables(Subject& subject, Promises& out) {
   (void)subject.table().aot->op_table(subject.handle(), &op_sink, &error);
   (void)subject.table().aot->preserve_ops(subject.handle(), &text_sink, &error);
   (void)subject.context().each_option([&](const etb_option_schema& schema) {
-    options =
-        mix(options, fmt::format("{} {} {} {}", schema.key, schema.type, schema.minimum, schema.maximum));
+    options = mix(options, fmt::format("{} {} {} {} {} {}", schema.key, schema.type, schema.minimum,
+                                       schema.maximum, schema.scopes, schema.mutable_when));
+    for (uint32_t i = 0; i < schema.choice_count; ++i) options = mix(options, schema.choices[i]);
   });
   (void)subject.context().each_device([&](const etb_device_info& info) {
     devices = mix(devices, std::string(reinterpret_cast<const char*>(info.uuid), sizeof(info.uuid)));
+    devices = mix(devices, fmt::format("{} {}", info.kind, info.name));
   });
   out.emplace_back("the op table", rows);
   out.emplace_back("the ops to preserve", preserved);

@@ -2,6 +2,8 @@
 // run: context_reserve, and arguments of execute that change no result.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 
@@ -25,25 +27,35 @@ bool has_reserve(CheckContext& context, Subject& subject) {
   return false;
 }
 
-std::vector<ClaimedCase> static_and_dynamic(CheckContext& context, Subject& subject) {
-  std::vector<ClaimedCase> out = context.find_claimed_like(subject, "dyn.*.stat", 6);
+// Cases with dynamic sizes of so many ops, and a few with static ones.
+std::vector<ClaimedCase> static_and_dynamic(CheckContext& context, Subject& subject, size_t op_count) {
+  constexpr double kRuns = 40;
+  std::vector<ClaimedCase> out =
+      context.find_claimed_of_ops(subject, "dyn.*", context.cases(op_count, kRuns));
   for (ClaimedCase& item : context.claimed(subject, 4)) out.push_back(std::move(item));
   return out;
 }
 
-bool has_same_outputs(const std::vector<TensorData>& a, const std::vector<TensorData>& b) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i)
-    if (a[i].shape.sizes != b[i].shape.sizes || a[i].bytes != b[i].bytes) return false;
-  return true;
+// The run with the fewest elements.
+size_t smallest_of(const std::vector<std::vector<TensorData>>& runs) {
+  const auto elements = [](const std::vector<TensorData>& inputs) {
+    int64_t count = 0;
+    for (const TensorData& input : inputs) count += input.shape.numel();
+    return count;
+  };
+  const auto least = std::min_element(
+      runs.begin(), runs.end(), [&](const auto& a, const auto& b) { return elements(a) < elements(b); });
+  return static_cast<size_t>(least - runs.begin());
 }
 
 // Reserves for each run and for the first only, on one context. The results must be those of a context
 // without a reservation. The validate layer sees what a reserved run allocates.
 void reserved_runs(CheckContext& context) {
+  constexpr size_t kMostOps = 1000;
   const auto subject = context.open();
   if (!subject || !has_reserve(context, *subject)) return;
-  context.each_session(*subject, static_and_dynamic(context, *subject), [&](ReadyCase& ready) {
+  context.each_session(*subject, static_and_dynamic(context, *subject, kMostOps), [&](ReadyCase& ready) {
+    context.progress().restart();
     const auto& runs = ready.item.built.runs;
     std::vector<std::vector<TensorData>> expected;
     for (const auto& inputs : runs) {
@@ -57,7 +69,7 @@ void reserved_runs(CheckContext& context) {
         etb_error error = ETB_ERROR_INIT;
         // The second time only the smallest sizes are reserved, then runs grow beyond them.
         const bool reserves = reserves_each || i == 0;
-        const auto& sizes = reserves_each ? runs[i] : runs[runs.size() > 1 ? 1 : 0];
+        const auto& sizes = reserves_each ? runs[i] : runs[smallest_of(runs)];
         context.progress().at("context_reserve");
         if (reserves && reserve(ready, sizes, &error) != ETB_OK)
           return context.fail(
@@ -78,7 +90,8 @@ void reserved_runs(CheckContext& context) {
 void wrong_reservations(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject || !has_reserve(context, *subject)) return;
-  context.each_session(*subject, static_and_dynamic(context, *subject), [&](ReadyCase& ready) {
+  constexpr size_t kMostOps = 12;
+  context.each_session(*subject, static_and_dynamic(context, *subject, kMostOps), [&](ReadyCase& ready) {
     const etb_delegate_table& table = *ready.subject.table().delegate;
     const uint32_t count = ready.session.input_count();
     const auto expect_refusal = [&](const char* what, auto change) {

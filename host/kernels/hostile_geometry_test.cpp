@@ -104,5 +104,13 @@ TEST(HostileGeometry, ConvolutionsWithHugeSteps) {
   }
 }
 
+// Otherwise the results would be what was in their memory before.
+TEST(HostileGeometry, StatisticsOfAnEmptyBatchAreRefused) {
+  Call call;
+  call.tensor({0, 3, 5}).add(EValue()).add(EValue()).add(EValue(true)).add(EValue(0.1)).add(EValue(0.001));
+  call.tensor({0, 3, 5}).tensor({3}).tensor({3});
+  EXPECT_EQ(call.run("aten::_native_batch_norm_legit", "no_stats_out"), ETB_INVALID_ARGUMENT);
+}
+
 }  // namespace
 }  // namespace etb::host

@@ -351,6 +351,8 @@ etb_status batch_norm_legit(KernelContext& context, const BatchNorm& norm) {
     ETB_CHECK(expect_floating(context, "statistics", stat));
     ETB_CHECK(resize_output(context, *stat, {&stat_size, 1}));
   }
+  if (input.numel() == 0 && stat_size != 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "an input without elements has no mean");
   if (input.numel() == 0) return ETB_OK;
   const bool is_double = is_float64(input.dtype());
   if (!is_training) {

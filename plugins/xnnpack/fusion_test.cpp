@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests fusions that save nodes: clamps after layers, chains of views, transposes between products, equal
 // transposes. compile_test.cpp covers batch norm, biases and transposed weights.
+#include <set>
+
 #include "plugins/xnnpack/testing/compile_fixture.hpp"
 
 namespace etb::xnnpack {
@@ -70,6 +72,20 @@ TEST_F(XnnpackFusion, ViewsOfViewsAreOneNodeThatNamesThemAll) {
   TestTensor found = expected;
   run(model, {input}, found);
   expect_near(found, expected);
+}
+
+// A permutation of an input is part of the node that reads it, so the events of that node lead to both.
+TEST_F(XnnpackFusion, APermutationOfAnInputIsJoinedToItsReader) {
+  Model model;
+  const uint32_t a = model.input({2, 3, 4}), b = model.input({2, 5, 4});
+  const uint32_t t = model.node("aten.permute_copy.default",
+                                {arg(b, "self"), graph::ints_arg({0, 2, 1}, "dims")}, {2, 4, 5});
+  model.output(model.node("aten.bmm.default", {arg(a, "self"), arg(t, "mat2")}, {2, 3, 5}));
+  Compiled made;
+  ASSERT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
+  std::set<uint32_t> joined;
+  for (const auto& [name, handles] : made.sources) joined.insert(handles.begin(), handles.end());
+  EXPECT_EQ(joined.size(), 2u);
 }
 
 TEST_F(XnnpackFusion, AViewThatSomebodyElseReadsStays) {

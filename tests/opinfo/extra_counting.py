@@ -40,6 +40,21 @@ def segments(emit):
                 emit(aten.segment_reduce.default, [data, reduce], {"offsets": torch.tensor([0, 2, 2, 5]), "initial": initial}, f"segments {reduce}")
             wide = torch.randn(2, 4, 3, generator=generator).to(dtype)
             emit(aten.segment_reduce.default, [wide, reduce], {"lengths": torch.tensor([[1, 3], [4, 0]]), "axis": 1}, "segments of axis 1")
+    long_segments(emit)
+
+
+def long_segments(emit):
+    """The lengths of the conformance suite's cases (conformance/cases/design_segments.cpp): its formulas are compared with the kernel, and
+    the kernel with these numbers."""
+    generator = torch.Generator().manual_seed(15)
+    for dtype in (torch.float32, torch.float64):  # of halves PyTorch rounds each partial sum
+        for at, reduce in enumerate(("sum", "mean", "max", "min", "prod")):
+            rows = (torch.rand(2, 13, 3, generator=generator) * 3 - 1.5).to(dtype)
+            places = {"lengths": torch.tensor([[5, 0, 2, 6]] * 2)} if at % 2 else {"offsets": torch.tensor([[0, 5, 5, 7, 13]] * 2)}
+            emit(aten.segment_reduce.default, [rows, reduce], {**places, "axis": 1, "unsafe": True}, f"long segments {reduce}")
+            column = (torch.rand(41, generator=generator) * 3 - 1.5).to(dtype)
+            emit(aten.segment_reduce.default, [column, reduce], {"lengths": torch.tensor([17, 1, 0, 23]), "initial": 2},
+                 f"long segments from 2 {reduce}")
 
 
 def weighted_counts(emit):

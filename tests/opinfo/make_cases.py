@@ -303,7 +303,8 @@ SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide", "dims in ano
                    "pivot", "imaginary diagonal", "not positive", *[f"{side}{kind}" for side in ("left", "right") for kind in ("", " adjoint")],
                    *[f"{kind}{blocks}" for kind in ("hermitian", "symmetric") for blocks in ("", " blocks of two")],
                    *[f"length {n}" for n in (1, 2, 16, 30, 31, 37, 96)],  # of Fourier transforms: every radix, and convolutions
-                   *[f"segments {r}" for r in ("sum", "mean", "max", "min", "prod")]]
+                   *[f"{kind}segments {r}" for r in ("sum", "mean", "max", "min", "prod") for kind in ("", "long ")],
+                   *[f"long segments from 2 {r}" for r in ("sum", "mean", "max", "min", "prod")]]
 
 
 class Cases:

@@ -99,6 +99,8 @@ Status GraphLowering::add_outputs() {
     const uint32_t value = graph.output(i).id();
     ETB_ASSIGN(const LoweredValue lowered, state_.values.get_floats(value));
     const Permutation order = order_between(lowered.perm, state_.graph.storage_order(value));
+    state_.builder.end_joins();
+    state_.join_moves(value, lowered.id);
     state_.builder.add_output(state_.builder.add_transpose(lowered.id, order));
   }
   return {};

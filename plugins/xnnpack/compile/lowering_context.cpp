@@ -3,11 +3,23 @@
 
 namespace etb::xnnpack {
 
+void LoweringState::join_moves(uint32_t value, uint32_t id) {
+  if (builder.producer(id) != nullptr || builder.constant(id)) return;
+  while (const std::optional<Node> node = graph.find_producer(value)) {
+    builder.join_next(node->debug_handle());
+    const std::vector<Value> operands = node->operands();
+    if (operands.empty()) return;
+    value = operands[0].id();
+  }
+}
+
 Result<LoweredValue> LoweringContext::lowered(uint32_t value) {
   if (is_quantised()) {
     if (const LoweredValue* integers = state_.values.find_integers(value)) return *integers;
   }
-  return state_.values.get_floats(value);
+  ETB_ASSIGN(LoweredValue floats, state_.values.get_floats(value));
+  state_.join_moves(value, floats.id);
+  return floats;
 }
 
 Result<uint32_t> LoweringContext::arranged(uint32_t value, const Permutation& perm) {

@@ -24,6 +24,10 @@ struct LoweringState {
   XnnGraphBuilder builder = {};
   ValueMap values{graph, builder};
   std::map<uint32_t, AttentionMask> attention_masks = {};  // by payload value; layers share them
+
+  // Nodes that only permute an input of the payload, `id`, become no nodes of it. Joins those that make `value` to the
+  // nodes that are added next.
+  void join_moves(uint32_t value, uint32_t id);
 };
 
 // Lowers one node: an op's function (ops/) gets it with the op's arguments.

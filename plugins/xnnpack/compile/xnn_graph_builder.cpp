@@ -156,6 +156,7 @@ XnnNode& XnnGraphBuilder::add_node(XnnOperator op, const std::vector<uint32_t>& 
   for (const uint32_t id : outputs) {
     node.outputs[node.output_count++] = id;
     producers_[id] = static_cast<uint32_t>(nodes_.size() - 1);
+    for (const uint32_t handle : joined_) add_source(id, handle);
   }
   return node;
 }

@@ -80,7 +80,13 @@ class XnnGraphBuilder {
   // Returns the node that computes a value, NULL if there is none. Valid until the next node is added.
   XnnNode* producer(uint32_t id);
   // Sets the debug handle of the nodes added from here on.
-  void set_debug_handle(uint32_t handle) { debug_handle_ = handle; }
+  void set_debug_handle(uint32_t handle) {
+    debug_handle_ = handle;
+    joined_.clear();
+  }
+  // Joins another debug handle to the nodes that are added until the next set_debug_handle or end_joins.
+  void join_next(uint32_t handle) { joined_.push_back(handle); }
+  void end_joins() { joined_.clear(); }
   // Adds the current debug handle to the node that computes `id`.
   void add_source(uint32_t id) { add_source(id, debug_handle_); }
 
@@ -109,6 +115,7 @@ class XnnGraphBuilder {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> runtime_quantised_;
   std::set<uint32_t> four_bits_;
   uint32_t debug_handle_ = 0;
+  std::vector<uint32_t> joined_;
 };
 
 }  // namespace etb::xnnpack

@@ -231,6 +231,7 @@ etb::Status Delegate::Context::run_once(const etb::Run& run) {
     return wrong("another number of tensors");
   ETB_TRY(bind_inputs(run));
   if (has_fault(361) && ++run_count_ > 100) return wrong("too many runs");
+  if (has_fault(362) && program.steps[0].op == Op::kRelu && ++run_count_ > 100) return wrong("too many runs");
   if (has_fault(34) && !program.values.empty() && program.values[0].dtype == ETB_DTYPE_INT8 &&
       program.steps[0].op == Op::kAdd)
     return etb::make_error(etb::Code::NOT_SUPPORTED, "int8 sums are not in this release");
