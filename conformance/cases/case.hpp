@@ -36,10 +36,11 @@ using Magnitude = std::function<std::vector<double>(const std::vector<TensorData
 
 struct ErrorModel {
   Rule rule = Rule::kExact;
-  double ulps = 0.5;                 // error limit in the computing type; 0.5 is correctly rounded
-  double steps = 0;                  // roundings of intermediates as large as the magnitude
-  int64_t length = 1;                // length of a contraction
-  int64_t zero_point = 0;            // zero point of quantized codes: reals are rounded before it is added
+  double ulps = 0.5;         // error limit in the computing type; 0.5 is correctly rounded
+  double steps = 0;          // roundings of intermediates as large as the magnitude
+  int64_t length = 1;        // length of a contraction
+  int64_t addend_count = 0;  // different addends that its results share, such as biases of channels; 0: none
+  int64_t zero_point = 0;    // zero point of quantized codes: reals are rounded before it is added
   bool is_exact_probe = false;       // every partial sum is representable: no error allowed
   bool has_input_magnitude = false;  // magnitude = the same graph on absolute inputs
   Magnitude magnitude;               // formula of the op, used instead

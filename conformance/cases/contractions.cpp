@@ -70,7 +70,7 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
                builder.output(builder.node("aten.addmm.default",
                                            {value_arg(z, "self"), value_arg(x, "mat1"), value_arg(y, "mat2")},
                                            result));
-               return builder.finish(sum_model(values, length + 1));
+               return builder.finish(sum_model(values, length + 1, bias.numel()));
              }});
   for (const bool is_constant : {true, false})
     out.add({matrix_name("linear", dtype, s, values, is_constant ? ".constant" : ".bias"),
@@ -84,7 +84,7 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
                std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"), value_arg(w, "weight")};
                if (!is_constant) args.push_back(value_arg(builder.input(bias, values, domain), "bias"));
                builder.output(builder.node("aten.linear.default", args, result));
-               return builder.finish(sum_model(values, length + 1));
+               return builder.finish(sum_model(values, length + 1, is_constant ? 0 : s.n));
              }});
 }
 
@@ -172,7 +172,7 @@ void add_convolution(CaseList& out, const Convolution& c, etb_dtype dtype, Value
                   graph::bool_arg(c.is_transposed, "transposed"),
                   graph::ints_arg(c.per_direction(0), "output_padding"), graph::int_arg(c.groups, "groups")},
                  result));
-             return builder.finish(sum_model(values, length + 1));
+             return builder.finish(sum_model(values, length + 1, c.has_bias ? bias.numel() : 0));
            }});
 }
 

@@ -92,7 +92,7 @@ OpForm convolution_form(const Convolution& c) {
       c.bias == Parameter::kNone ? graph::none_arg("bias") : value_arg(2, "bias");
   form.args = convolution_args(c, 0, 1, bias);
   form.results = {c.result_shape()};
-  form.error_model = sum_model(c.values, c.length());
+  form.error_model = sum_model(c.values, c.length(), c.bias == Parameter::kNone ? 0 : c.channels.out);
   if (c.is_large) form.word = "large";
   return form;
 }

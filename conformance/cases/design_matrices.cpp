@@ -106,7 +106,7 @@ OpForm product_form(const Matrices& c) {
                                        : value_arg(2, c.product == Product::kLinear ? "bias" : "self");
   form.args = product_args(c, 0, 1, bias);
   form.results = {c.result()};
-  form.error_model = sum_model(c.values, c.length() + 1);
+  form.error_model = sum_model(c.values, c.length() + 1, c.bias.empty() ? 0 : bias_shape.numel());
   if (c.is_large) form.word = "large";
   if (c.product == Product::kBaddbmm) form.reference.nodes = parts_of(c, bias_shape);
   return form;

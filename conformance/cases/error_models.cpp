@@ -22,10 +22,11 @@ ErrorModel rounded_model(double ulps, double steps, const Magnitude& magnitude) 
   return out;
 }
 
-ErrorModel sum_model(Values values, int64_t length) {
+ErrorModel sum_model(Values values, int64_t length, int64_t addend_count) {
   ErrorModel out;
   out.rule = Rule::kContraction;
   out.length = std::max<int64_t>(length, 1);
+  out.addend_count = addend_count;
   out.is_exact_probe = values == Values::kExact || values == Values::kSparse;
   out.has_input_magnitude = true;
   return out;

@@ -12,7 +12,7 @@ ErrorModel exact_model(Rule rule = Rule::kExact);
 ErrorModel rounded_model(double ulps, double steps = 0, const Magnitude& magnitude = nullptr);
 
 // The rule for sums of `length` products of these values. Integers of kExact and kSparse have exact sums.
-ErrorModel sum_model(Values values, int64_t length);
+ErrorModel sum_model(Values values, int64_t length, int64_t addend_count = 0);
 
 // The rule for means of `count` elements: a product with 1 / count, which is rounded before, shifts all results
 // in one direction.

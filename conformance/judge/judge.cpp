@@ -158,7 +158,9 @@ Comparison judge_contraction(const JudgeInput& c) {
     totals.count += 1;
   }
   if (totals.count < 24) return comparison;
-  const double bias = 2 * std::sqrt(length * totals.count), variance = 0.4 * length * totals.count;
+  const auto addends = static_cast<double>(c.error_model.addend_count);
+  const double shared = addends > 0 ? 2.4 * totals.count / std::sqrt(addends) : 0;
+  const double bias = 2 * std::sqrt(length * totals.count) + shared, variance = 0.4 * length * totals.count;
   if (std::abs(totals.sum) > bias)
     return {false, std::abs(totals.sum) / bias, "bias",
             fmt::format("errors add up to {:.4g} u B over {} elements, expected at most {:.4g}", totals.sum,

@@ -8,8 +8,10 @@
 //                 coarser. ulps is the op's, or more if the contract declares more.
 //   contraction   exact probes: y == r. Else |y - r| <= 4 sqrt(K) u B + 2 u_inputs B + ulp_out(r) / 2 + tiny,
 //                 at most K u / (1 - K u) * B; and over the tensor with e = (y - r) / (u B):
-//                 |sum e| <= 2 sqrt(K T) and sum e^2 <= 0.4 K T, which detects errors that no single element
-//                 shows
+//                 |sum e| <= 2 sqrt(K T) + 2.4 T / sqrt(A) and sum e^2 <= 0.4 K T, which detects errors that no
+//                 single element shows. A is the number of addends that results share, such as the biases of
+//                 channels: where a bias is added last, its last bits round in one direction for all T / A results
+//                 (four standard deviations of 1 / sqrt(3) for each addend)
 //   quantized     equal codes; one off where the real value is within 2^-10 of a tie
 //
 // For K roundings of random directions, the largest error of 1,005 correct products was 1.59 sqrt(K) u B. One

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 namespace etb::conformance {
 namespace {
@@ -90,6 +91,47 @@ TEST(Judge, ErrorsOfOneDirectionAreBias) {
   const Comparison comparison = judge(error_model, {}, ETB_DTYPE_FLOAT32, reference, found.data());
   EXPECT_FALSE(comparison.is_right);
   EXPECT_EQ(comparison.check, "bias");
+}
+
+// Correct linear layers in float32 that add the bias of a channel last: its last bits round alike in all rows.
+TEST(Judge, SharedAddendsRoundInOneDirection) {
+  constexpr int kLength = 33, kRows = 300, kChannels = 65, kLayers = 40;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> number(0.5f, 1.0f);
+  const auto filled = [&](size_t count) {
+    std::vector<float> out(count);
+    for (float& value : out) value = number(random);
+    return out;
+  };
+  ErrorModel error_model;
+  error_model.rule = Rule::kContraction;
+  error_model.length = kLength + 1;
+  int wrong_without_addends = 0;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const std::vector<float> x = filled(kRows * kLength), w = filled(kChannels * kLength),
+                             b = filled(kChannels);
+    ReferenceTensor reference;
+    std::vector<float> found;
+    for (size_t r = 0; r < kRows; ++r)
+      for (size_t c = 0; c < kChannels; ++c) {
+        float sum = 0;
+        double exact = 0;
+        for (size_t k = 0; k < kLength; ++k) {
+          const float product = x[r * kLength + k] * w[c * kLength + k];
+          sum += product;
+          exact += static_cast<double>(x[r * kLength + k]) * static_cast<double>(w[c * kLength + k]);
+        }
+        found.push_back(sum + b[c]);
+        reference.values.push_back(exact + static_cast<double>(b[c]));
+      }
+    reference.magnitude = reference.values;
+    error_model.addend_count = 0;
+    wrong_without_addends +=
+        judge(error_model, {}, ETB_DTYPE_FLOAT32, reference, found.data()).is_right ? 0 : 1;
+    error_model.addend_count = kChannels;
+    EXPECT_TRUE(judge(error_model, {}, ETB_DTYPE_FLOAT32, reference, found.data()).is_right) << layer;
+  }
+  EXPECT_GT(wrong_without_addends, 0);
 }
 
 // Reals that are codes, two of them beside a tie: one may round the other way, a whole tensor may not.
