@@ -159,6 +159,9 @@ Result<ExitCode> run_archive(const GraphOptions& options, Session& session) {
   passes::PipelineOptions pipeline = portable_pipeline();
   pipeline.decompose.formulas = options.extensions.formulas;
   pipeline.rules = extensions.rules();
+  // The pass is an option of `compile`.
+  pipeline.uses_integer_kernels = stages.wanted == "integer_kernels";
+  if (pipeline.uses_integer_kernels) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   pipeline.after_pass = [&](std::string_view pass, ir::Module& now) { stages.take(pass, now); };
   ETB_TRY(passes::to_edge(module, pipeline));
   ETB_TRY(passes::simplify(module, pipeline));

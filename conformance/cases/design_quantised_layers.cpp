@@ -208,7 +208,13 @@ OpForm layer_form(const Layer& layer) {
   form.op = layer.op();
   form.group = "quant";
   form.word = word_of(layer);
-  form.operands = {{layer.input, Values::kStatistical, layer.codes.domain()}};
+  Domain domain = layer.codes.domain();
+  if (layer.kind == Kind::kMean || layer.kind == Kind::kAdaptiveMean) {
+    // Codes on one side of the zero point would have an average that no code of the result holds.
+    const auto zero = static_cast<double>(layer.input_zero);
+    domain = {std::max(domain.low, zero - 48), std::min(domain.high, zero + 48)};
+  }
+  form.operands = {{layer.input, Values::kStatistical, domain}};
   if (layer.has_weight()) add_weight_operands(layer, form);
   if (layer.has_bias) form.operands.push_back(bias_of(layer));
   LayerNodes(layer, form.operands.size(), form.nodes).add(false);
