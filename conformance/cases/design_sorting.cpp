@@ -87,8 +87,8 @@ Maker extreme_maker(const char* op, etb_dtype dtype, const Setting& s) {
   };
 }
 
-// Every second element of a row along `dim` is one number, and the others differ from it and from each other, on either side
-// of it: the mode is unique, though its index is not.
+// Every second element of a row along `dim` is one number. The others differ from it and from each other; they are larger in
+// even rows and smaller in odd ones. The mode is unique. Its index is not.
 void fill_with_modes(TensorData& data, const Sizes& sizes, size_t dim) {
   int64_t step = 1;
   for (size_t d = dim + 1; d < sizes.size(); ++d) step *= sizes[d];

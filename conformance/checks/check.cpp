@@ -66,7 +66,7 @@ std::vector<ClaimedCase> CheckContext::find_claimed_like(Subject& subject, const
 
 std::vector<ClaimedCase> CheckContext::find_claimed_of_ops(Subject& subject, const char* pattern,
                                                            size_t count) {
-  constexpr int kMostTries = 4;  // of an op and dtype
+  constexpr int kMostTries = 4;  // for each op and dtype
   progress_.at("looking for claimed cases");
   std::vector<ClaimedCase> out;
   if (subject.table().aot == nullptr) return out;

@@ -202,8 +202,8 @@ std::set<uint32_t> needed_handles_of(const BuiltCase& built) {
   return out;
 }
 
-// Each entry of the debug map joins one work item to nodes of the region, which exist. A plugin may have no map; one
-// that has it leaves out no node of a run, also none that became a part of another.
+// Each entry of the debug map joins one work item to nodes of the region, which exist. A plugin may have no
+// map. A map joins every node of a run, including nodes that were fused into others.
 void debug_map_is_joined(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;

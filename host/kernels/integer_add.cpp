@@ -20,22 +20,13 @@ struct Side {
   }
 };
 
-etb_status read_rescale(KernelContext& context, int64_t multiplier, int64_t shift, Rescale* out) {
-  if (!Rescale::is_valid(multiplier, shift))
-    return context.fail(ETB_INVALID_ARGUMENT,
-                        "multiplier %lld with shift %lld, expected 0 to 2^31 - 1 and -31 to 30",
-                        static_cast<long long>(multiplier), static_cast<long long>(shift));
-  *out = {static_cast<int32_t>(multiplier), static_cast<int32_t>(shift)};
-  return ETB_OK;
-}
-
 etb_status read_side(KernelContext& context, int64_t zero_point, int64_t multiplier, int64_t shift,
                      Side* out) {
   if (zero_point < -128 || zero_point > 127)
     return context.fail(ETB_INVALID_ARGUMENT, "zero point %lld, expected -128 to 127",
                         static_cast<long long>(zero_point));
   out->zero_point = zero_point;
-  return read_rescale(context, multiplier, shift, &out->rescale);
+  return Rescale::read(context, multiplier, shift, &out->rescale);
 }
 
 etb_status add_out(KernelContext& context, Arguments args) {
@@ -54,7 +45,7 @@ etb_status add_out(KernelContext& context, Arguments args) {
   CodeRange codes;
   ETB_CHECK(read_side(context, args.self_zero_point(), args.self_multiplier(), args.self_shift(), &left));
   ETB_CHECK(read_side(context, args.other_zero_point(), args.other_multiplier(), args.other_shift(), &right));
-  ETB_CHECK(read_rescale(context, args.output_multiplier(), args.output_shift(), &rescale));
+  ETB_CHECK(Rescale::read(context, args.output_multiplier(), args.output_shift(), &rescale));
   ETB_CHECK(CodeRange::read(context, args.output_zero_point(), args.activation_min(), args.activation_max(),
                             &codes));
   ETB_CHECK(resize_output(context, out, self.sizes()));

@@ -2,8 +2,8 @@
 // cortex_m::quantized_conv2d and quantized_depthwise_conv2d: int8 codes in and out, int32 sums, for every layout of images.
 //
 // The first gathers the inputs under some outputs of a row into scratch, with their offset added and zeros for padding, in the
-// order of the weights; sums are then products of matrices. The second adds one kernel position at a time to the sums of a line:
-// of all channels of a pixel if these are neighbours in memory, else of all pixels of a row.
+// order of the weights; sums are then products of matrices. The second adds one kernel position at a time to the sums of a line.
+// A line is all channels of a pixel if they are neighbours in memory. Otherwise it is all pixels of a row.
 #include <cstddef>
 #include <cstring>
 

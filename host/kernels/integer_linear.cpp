@@ -33,14 +33,10 @@ etb_status read_rescales(KernelContext& context, const IntList& multipliers, con
   if (copies == nullptr) return context.fail_scratch(2 * count * sizeof(int32_t));
   for (size_t i = 0; i < count; ++i) {
     if (context.should_stop(1)) return context.stopped();
-    const int64_t multiplier = multipliers[i], shift = shifts[i];
-    if (!Rescale::is_valid(multiplier, shift)) {
-      return context.fail(ETB_INVALID_ARGUMENT,
-                          "multiplier %lld with shift %lld, expected 0 to 2^31 - 1 and -31 to 30",
-                          static_cast<long long>(multiplier), static_cast<long long>(shift));
-    }
-    copies[i] = static_cast<int32_t>(multiplier);
-    copies[count + i] = static_cast<int32_t>(shift);
+    Rescale rescale = {};
+    ETB_CHECK(Rescale::read(context, multipliers[i], shifts[i], &rescale));
+    copies[i] = rescale.multiplier;
+    copies[count + i] = rescale.shift;
   }
   product.multipliers = copies;
   product.shifts = copies + count;

@@ -67,6 +67,16 @@ void store(const IntegerProduct& product, int64_t row, int64_t channel, uint32_t
 
 }  // namespace
 
+etb_status Rescale::read(KernelContext& context, int64_t multiplier, int64_t shift,
+                         Rescale* out_rescale) noexcept {
+  if (!is_valid(multiplier, shift))
+    return context.fail(ETB_INVALID_ARGUMENT,
+                        "multiplier %lld with shift %lld, expected 0 to 2^31 - 1 and -31 to 30",
+                        static_cast<long long>(multiplier), static_cast<long long>(shift));
+  *out_rescale = {static_cast<int32_t>(multiplier), static_cast<int32_t>(shift)};
+  return ETB_OK;
+}
+
 etb_status CodeRange::read(KernelContext& context, int64_t offset, int64_t low, int64_t high,
                            CodeRange* out_range) noexcept {
   if (offset < -128 || offset > 127 || low < -128 || high > 127 || low > high) {

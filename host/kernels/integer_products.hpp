@@ -19,6 +19,9 @@ struct Rescale {
   static bool is_valid(int64_t multiplier, int64_t shift) noexcept {
     return multiplier >= 0 && multiplier <= INT32_MAX && shift >= kLeastShift && shift <= kLargestShift;
   }
+  // From two arguments of an op.
+  static etb_status read(KernelContext& context, int64_t multiplier, int64_t shift,
+                         Rescale* out_rescale) noexcept;
 
   // The product, rounded twice, as CMSIS-NN does without CMSIS_NN_USE_SINGLE_ROUNDING: to 2^-31, halves upwards, then by the
   // negative shift, halves away from 0. A value that a positive shift moves out of 32 bits saturates.

@@ -26,7 +26,7 @@ using infer::Call;
 using infer::CallState;
 
 constexpr double kLargestBias = 1 << 30;  // so that the sum of a bias and products fits into 32 bits
-constexpr int64_t kMostProducts = int64_t{1} << 15;  // of two codes, in one sum
+constexpr int64_t kMostProducts = int64_t{1} << 15;  // products of two codes in one sum
 constexpr std::string_view kView = "aten.view_copy.default";
 constexpr std::string_view kCopy = "dim_order_ops._clone_dim_order.default";  // such as dropout's
 
@@ -380,7 +380,7 @@ class Fuser {
   PlainBuilder b_;
   std::vector<ir::Node> nodes_;
   QuantisedValues values_;
-  std::deque<CallState> states_;  // of the calls that are being read
+  std::deque<CallState> states_;  // one for each call that fuse() reads
   ValueId scratch_ = ir::kNoValue;
 };
 

@@ -16,6 +16,7 @@ status=0
 "$@" >"$out" 2>&1 || status=$?
 if ! grep -qiE 'current.validation.enabled' "$out"; then
   tail -3 "$out"
+  [ "$status" -eq 0 ] || exit "$status"
   echo "skipped: no instance with VK_LAYER_KHRONOS_validation of version 1.4 (VK_LAYER_PATH; docs/vulkan.md)"
   exit 77
 fi
