@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise ops of two and three tensors: broadcasting in every direction up to rank 6, constants and one
+// Elementwise ops of two and three tensors: broadcasting in every direction up to rank 8, constants and one
 // value as both operands, dim orders, factors, special values of either operand; dynamic sizes.
 #include <cmath>
 #include <optional>
@@ -210,6 +210,12 @@ void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
       Setting setting;
       setting.part_b = part;
       if (is_drawn(op.row.op, dtype, at++)) add_form(out, dtype, pair_maker(op, dtype, setting)(empty));
+    }
+  for (const Sizes& high : {Sizes{2, 1, 3, 2, 1, 2, 3}, {2, 2, 1, 2, 3, 1, 2, 2}})
+    for (const Part part : {kWhole, kMiddleIsOne, kLastOnly}) {
+      Setting setting;
+      setting.part_b = part;
+      if (is_drawn(op.row.op, dtype, at++)) add_form(out, dtype, pair_maker(op, dtype, setting)(high));
     }
   if (dtype != ETB_DTYPE_FLOAT32 || at % 3 != 0) return;
   add_form(out, dtype, pair_maker(op, dtype, {})({4, 65537}));  // 1 MB

@@ -271,6 +271,18 @@ void add_permutations(CaseList& out, etb_dtype dtype) {
     adder.add("aten.t_copy.default", sizes, 0, [](const Sizes& now) {
       return Moved{{}, {now.rbegin(), now.rend()}};
     });
+  for (const Sizes& high : {Sizes{2, 1, 3, 2, 1, 2, 3}, {2, 3, 1, 2, 1, 2, 2, 1}})
+    for (const size_t turn : {size_t{3}, high.size() - 1})
+      adder.add("aten.permute_copy.default", high, 0, [turn](const Sizes& now) {
+        Moved moved;
+        std::vector<int64_t> dims;
+        for (size_t i = 0; i < now.size(); ++i) {
+          dims.push_back(static_cast<int64_t>((i + turn) % now.size()));
+          moved.result.push_back(now[(i + turn) % now.size()]);
+        }
+        moved.args = {ints_arg(dims, "dims")};
+        return moved;
+      });
   adder.add_static("aten.permute_copy.default", {300, 1001}, 0, [](const Sizes& now) {
     return Moved{{ints_arg({1, 0}, "dims")}, {now[1], now[0]}};  // above 1 MB
   });

@@ -184,6 +184,7 @@ double magnitude_of(const TensorData& data) {
 double largest_rstd(const TensorData& data, int64_t length, double eps) {
   double out = 0;
   length = std::min(length, data.shape.numel());  // a case that was made smaller has fewer elements
+  if (length == 0) return out;
   for (int64_t first = 0; first + length <= data.shape.numel(); first += length) {
     double sum = 0, squares = 0;
     const auto element = [&](int64_t i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise ops of one tensor: ranks up to 6, dim orders, sizes around powers of two, long and empty tensors,
+// Elementwise ops of one tensor: ranks up to 8, dim orders, sizes around powers of two, long and empty tensors,
 // special values at every place; dynamic sizes. Also conversions, and an op with a number.
 #include <cmath>
 
@@ -37,7 +37,9 @@ const Sized kSized[] = {{{2, 3, 1, 2, 2, 3}},
                         {{2, 3, 2, 2, 3, 2}, 2},
                         {{1023}},
                         {{3, 4096}, 0, true},
-                        {{65537}, 0, true}};
+                        {{65537}, 0, true},
+                        {{2, 1, 3, 2, 1, 2, 3}},
+                        {{2, 2, 1, 2, 3, 1, 2, 2}, 2}};
 constexpr Values kData[] = {Values::kStatistical, Values::kNan, Values::kSpread, Values::kSpecial};
 
 Maker unary_maker(const UnaryRow& row, etb_dtype dtype, uint32_t order, Values data) {

@@ -7,12 +7,14 @@
 #include <set>
 #include <string>
 
-#include "conformance/cases/case.hpp"
+#include "conformance/cases/op_form.hpp"
 
 namespace etb::conformance {
 
 // Offers a way to add such a case of an op. The first one of float32 counts, else the first one.
 void offer_empty_form(const std::string& op, bool is_float32, std::function<void(CaseList&)> add);
+// False for a row of an op that takes an extreme or a position along its first dimension, which needs elements.
+bool may_have_empty_first(const OpForm& form);
 // The op has such a case.
 void mark_empty_form(const std::string& op);
 // Before the first family of a list.

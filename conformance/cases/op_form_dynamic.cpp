@@ -322,7 +322,7 @@ bool add_dynamic_form(CaseList& out, etb_dtype dtype, const Maker& maker, const 
            [form, order](std::string_view name) { return build_dynamic(*form, order, name); }});
   if (order == Order::kWithZero)
     mark_empty_form(top.op);
-  else
+  else if (may_have_empty_first(top))
     offer_empty_form(top.op, dtype == ETB_DTYPE_FLOAT32, [dtype, maker, sizes](CaseList& list) {
       add_dynamic_form(list, dtype, maker, sizes, Moving::kFirst, Order::kWithZero);
     });

@@ -191,14 +191,40 @@ bool has_same_outputs(const std::vector<TensorData>& a, const std::vector<Tensor
 
 std::vector<Check> all_checks() {
   std::vector<Check> out;
-  for (const auto group :
-       {abi_checks,       ver_checks,           life_checks,       cap_checks,       dyn_checks,
-        mem_checks,       hyg_checks,           leak_checks,       leak_loop_checks, conc_checks,
-        det_checks,       blob_checks,          opt_checks,        err_checks,       unload_checks,
-        net_checks,       prof_checks,          perf_checks,       device_checks,    reserve_checks,
-        cancel_checks,    async_checks,         info_checks,       aot_checks,       compile_checks,
-        extension_checks, device_memory_checks, named_data_checks, promise_checks,   option_life_checks,
-        sink_checks,      cache_checks})
+  for (const auto group : {abi_checks,
+                           ver_checks,
+                           life_checks,
+                           cap_checks,
+                           dyn_checks,
+                           mem_checks,
+                           hyg_checks,
+                           leak_checks,
+                           leak_loop_checks,
+                           conc_checks,
+                           det_checks,
+                           blob_checks,
+                           opt_checks,
+                           err_checks,
+                           unload_checks,
+                           net_checks,
+                           prof_checks,
+                           perf_checks,
+                           device_checks,
+                           reserve_checks,
+                           cancel_checks,
+                           async_checks,
+                           info_checks,
+                           aot_checks,
+                           compile_checks,
+                           extension_checks,
+                           device_memory_checks,
+                           device_target_checks,
+                           device_account_checks,
+                           named_data_checks,
+                           promise_checks,
+                           option_life_checks,
+                           sink_checks,
+                           cache_checks})
     for (const Check& check : group()) out.push_back(check);
   return out;
 }

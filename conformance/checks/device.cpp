@@ -3,147 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <thread>
 
+#include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
 #include "conformance/subject/process_facts.hpp"
-#include "host/layers/validate/call.hpp"
 
 namespace etb::conformance {
 namespace {
-
-constexpr size_t kMostDevices = 4;
-
-// A device as the plugin describes it.
-struct DeviceFacts {
-  std::string uuid, fingerprint, kind, name, driver_version;
-  uint32_t vendor_number = 0, device_number = 0;
-  uint64_t memory_total = 0, memory_free = 0;
-  std::string defect;  // defect of the description, "" if there is none
-
-  // True if all is equal that does not change while the process runs.
-  bool is_same_device(const DeviceFacts& other) const {
-    return uuid == other.uuid && fingerprint == other.fingerprint && kind == other.kind &&
-           name == other.name && driver_version == other.driver_version &&
-           vendor_number == other.vendor_number && device_number == other.device_number &&
-           memory_total == other.memory_total;
-  }
-};
-
-std::string read_text(const char* text, const char* what, bool may_be_empty, std::string& defect) {
-  if (text == nullptr) {
-    defect = fmt::format("{} is NULL", what);
-    return "";
-  }
-  if (!host::validate::is_utf8(text)) defect = fmt::format("{} is not UTF-8", what);
-  if (*text == '\0' && !may_be_empty) defect = fmt::format("{} is empty", what);
-  return text;
-}
-
-void check_attributes(const etb_device_info& info, std::string& defect) {
-  for (uint64_t i = 0; i < info.attribute_count; ++i) {
-    const etb_option& attribute = *ETB_AT(etb_option, info.attributes, i);
-    if (attribute.key == nullptr || *attribute.key == '\0')
-      defect = fmt::format("attribute {} has no key", i);
-    else if (attribute.type < ETB_OPTION_BOOL || attribute.type > ETB_OPTION_LIST)
-      defect = fmt::format("attribute '{}' has the type {}", attribute.key, attribute.type);
-    else if (attribute.type == ETB_OPTION_F64 && std::isnan(attribute.f64))
-      defect = fmt::format("attribute '{}' is not a number", attribute.key);
-    else if (attribute.type == ETB_OPTION_TEXT)
-      (void)read_text(attribute.text, attribute.key, true, defect);
-  }
-}
-
-DeviceFacts facts_of(const etb_device_info& info) {
-  DeviceFacts out;
-  out.uuid.assign(reinterpret_cast<const char*>(info.uuid), sizeof(info.uuid));
-  out.fingerprint.assign(reinterpret_cast<const char*>(info.fingerprint), sizeof(info.fingerprint));
-  out.kind = read_text(info.kind, "kind", false, out.defect);
-  out.name = read_text(info.name, "name", false, out.defect);
-  out.driver_version = read_text(info.driver_version, "driver_version", true, out.defect);
-  out.vendor_number = info.vendor_number;
-  out.device_number = info.device_number;
-  out.memory_total = info.memory_total_bytes;
-  out.memory_free = info.memory_free_bytes;
-  if (out.memory_total != 0 && out.memory_free > out.memory_total)
-    out.defect = fmt::format("{} bytes of {} are free", out.memory_free, out.memory_total);
-  if (info.flags != 0) out.defect = fmt::format("flags are {:#x}, expected 0", info.flags);
-  check_attributes(info, out.defect);
-  return out;
-}
-
-using DeviceList = std::vector<DeviceFacts>;
-
-etb_device_sink sink_to(DeviceList& list) {
-  return {ETB_INIT_SIZE(etb_device_sink), 0, &list, [](void* ctx, const etb_device_info* info) {
-            static_cast<DeviceList*>(ctx)->push_back(facts_of(*info));
-            return etb_status{ETB_OK};
-          }};
-}
-
-DeviceList devices_of(CheckContext& context, Subject& subject) {
-  DeviceList out;
-  const etb_device_sink sink = sink_to(out);
-  etb_error error = ETB_ERROR_INIT;
-  context.progress().at("device.enumerate");
-  if (const etb_status status = subject.table().device->enumerate(subject.handle(), &sink, &error);
-      status != ETB_OK)
-    context.fail(fmt::format("enumerate returns {}: {}", status, error.text));
-  if (out.size() > kMostDevices) out.resize(kMostDevices);
-  return out;
-}
-
-// An opened device, closed at the end.
-class OpenDevice {
- public:
-  OpenDevice(CheckContext& context, Subject& subject, const DeviceFacts& facts) : subject_(subject) {
-    context.progress().at("device.open");
-    status_ = subject.table().device->open(subject.handle(), uuid_of(facts), nullptr, 0, &handle_, &error_);
-  }
-  ~OpenDevice() { (void)close(); }
-  OpenDevice(const OpenDevice&) = delete;
-  OpenDevice& operator=(const OpenDevice&) = delete;
-
-  static const uint8_t* uuid_of(const DeviceFacts& facts) {
-    return reinterpret_cast<const uint8_t*>(facts.uuid.data());
-  }
-  etb_status status() const { return status_; }
-  const char* text() const { return error_.text; }
-  etb_device* handle() const { return handle_; }
-
-  // Closes the device once; ETB_OK if it is closed.
-  etb_status close() {
-    if (handle_ == nullptr) return ETB_OK;
-    const etb_status status = subject_.table().device->close(handle_, &error_);
-    if (status == ETB_OK) handle_ = nullptr;
-    return status;
-  }
-
- private:
-  Subject& subject_;
-  etb_device* handle_ = nullptr;
-  etb_error error_ = ETB_ERROR_INIT;
-  etb_status status_ = ETB_OK;
-};
-
-// True if the device is open. A device may be in use or lost, but other errors are findings.
-bool is_open(CheckContext& context, const DeviceFacts& facts, const OpenDevice& device) {
-  if (device.status() == ETB_OK && device.handle() == nullptr)
-    context.fail(fmt::format("'{}': open returns ETB_OK and no device", facts.name));
-  else if (device.status() != ETB_OK && device.status() != ETB_UNAVAILABLE)
-    context.fail(fmt::format("'{}', which enumerate reports, does not open: {}", facts.name, device.text()));
-  return device.status() == ETB_OK && device.handle() != nullptr;
-}
-
-void expect_closed(CheckContext& context, const DeviceFacts& facts, OpenDevice& device) {
-  if (const etb_status status = device.close(); status != ETB_OK)
-    context.fail(fmt::format("'{}': close returns {}: {}", facts.name, status, device.text()));
-}
 
 void described_completely(CheckContext& context) {
   const auto subject = context.open(bare());
@@ -164,21 +34,6 @@ void described_completely(CheckContext& context) {
     if (second.size() != first.size() || !second[i].is_same_device(facts))
       return context.fail(fmt::format("device {} '{}' differs in the second enumeration", i, facts.name));
   }
-}
-
-// Returns the device's own description. Adds a finding if there is not exactly one.
-std::optional<DeviceFacts> query(CheckContext& context, Subject& subject, etb_device* device) {
-  DeviceList found;
-  const etb_device_sink sink = sink_to(found);
-  etb_error error = ETB_ERROR_INIT;
-  context.progress().at("device.query");
-  const etb_status status = subject.table().device->query(device, &sink, &error);
-  if (status != ETB_OK)
-    context.fail(fmt::format("query of an open device returns {}: {}", status, error.text));
-  else if (found.size() != 1)
-    context.fail(fmt::format("query reports {} devices, expected 1", found.size()));
-  if (status != ETB_OK || found.size() != 1) return std::nullopt;
-  return found[0];
 }
 
 void opens_as_described(CheckContext& context) {

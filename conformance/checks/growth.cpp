@@ -43,15 +43,16 @@ constexpr Account kAccounts[] = {
     {"child processes", child_count, true},
     {"temporary files", temporary_file_count, true},
 };
-constexpr size_t kAccountCount = std::size(kAccounts);
+constexpr std::string_view kDeviceBytes = "device bytes";
+constexpr size_t kDevice = std::size(kAccounts);  // the last account
+constexpr size_t kAccountCount = kDevice + 1;
 using Values = std::array<size_t, kAccountCount>;
 
 class Growth {
  public:
   Growth(size_t count, const std::function<void(size_t)>& body, const GrowthLimits& limits)
       : body_(body), limits_(limits), count_(count) {
-    for (size_t account = 0; account < kAccountCount; ++account)
-      before_[account] = kAccounts[account].count();
+    for (size_t account = 0; account < kAccountCount; ++account) before_[account] = value_of(account);
     fit_to_budget();
   }
 
@@ -70,19 +71,26 @@ class Growth {
       if (last.empty()) continue;
       const double grown = static_cast<double>(last.back()[account] - last.front()[account]) /
                            (static_cast<double>(longer_window()) * (kWindows - 1));
-      return fmt::format("{}: {:.3g} more for each {}, in {} of them, and still growing",
-                         kAccounts[account].what, grown, what, done_);
+      return fmt::format("{}: {:.3g} more for each {}, in {} of them, and still growing", name_of(account),
+                         grown, what, done_);
     }
     return limits_.has_octaves ? find_doubling(what) : "";
   }
 
  private:
+  static std::string_view name_of(size_t account) {
+    return account == kDevice ? kDeviceBytes : kAccounts[account].what;
+  }
   bool is_compared(size_t account) const {
-    return limits_.account.empty() || limits_.account == kAccounts[account].what;
+    return limits_.account.empty() || limits_.account == name_of(account);
+  }
+  size_t value_of(size_t account) const {
+    if (account != kDevice) return kAccounts[account].count();
+    return limits_.device_bytes ? limits_.device_bytes() : 0;
   }
 
   std::string find_many(const Values& now, const char* what) const {
-    for (size_t account = 0; account < kAccountCount; ++account)
+    for (size_t account = 0; account < kDevice; ++account)
       if (is_compared(account) && kAccounts[account].is_limited &&
           now[account] > before_[account] + kMostObjects)
         return fmt::format("{}: {} more after {} repetitions of a {}", kAccounts[account].what,
@@ -139,7 +147,7 @@ class Growth {
       least[0] = std::min(least[0], kAccounts[0].count());
       if ((i + 1) % piece != 0) continue;
       for (size_t account = 1; account < kAccountCount; ++account)
-        least[account] = std::min(least[account], kAccounts[account].count());
+        least[account] = std::min(least[account], value_of(account));
     }
     return least;
   }

@@ -15,9 +15,10 @@ namespace etb::conformance {
 struct GrowthLimits {
   double budget_ms =
       1500;  // time of all repetitions of an action that grows nothing; a suspicion may take as much again
-  int window = 120;               // repetitions of a window, if the time allows them
-  bool has_octaves = false;       // repeats further, to find tables that grow rarely, by doubling
-  std::string_view account = {};  // compares only this one: "threads"; by default all
+  int window = 120;                           // repetitions of a window, if the time allows them
+  bool has_octaves = false;                   // repeats further, to find tables that grow rarely, by doubling
+  std::string_view account = {};              // compares only this one: "threads"; by default all
+  std::function<size_t()> device_bytes = {};  // memory of a device in use, the account "device bytes"
 };
 
 // Calls `body(i)` with i from 0 to count - 1, over and over. Returns the account that grows, as text for a

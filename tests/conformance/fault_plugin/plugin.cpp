@@ -70,8 +70,8 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     info.uuid[14] = static_cast<uint8_t>('0' + i);
     std::memcpy(info.fingerprint, "faulty", 6);
     info.memory_total_bytes = uint64_t{1} << 30;
-    info.memory_free_bytes = uint64_t{1} << 29;
-    info.kind = "cpu";
+    info.memory_free_bytes = (uint64_t{1} << 29) - used_device_bytes;
+    info.kind = has_fault(366) || has_fault(367) ? "npu" : "cpu";
     info.name = i == 0 ? "first half of the processor" : "second half of the processor";
     info.driver_version = "";
     ETB_TRY(sink.put(info));

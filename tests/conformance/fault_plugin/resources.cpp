@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tests/conformance/fault_plugin/fault.hpp"
+#include "tests/conformance/fault_plugin/shared_state.hpp"
 
 namespace faulty {
 namespace {
@@ -88,6 +89,7 @@ void use_resources_of_init() {
   if (has_fault(258)) (void)::mlockall(MCL_FUTURE);
   if (has_fault(259) && ::fork() == 0) ::_exit(0);
   if (has_fault(260)) write_file("/var/tmp/etb_fault_260");
+  if (has_fault(368)) write_file("/dev/shm/etb_fault_368");
   if (has_fault(261)) ::on_exit([](int, void*) { (void)!::write(1, "", 0); }, nullptr);
 }
 
@@ -98,6 +100,7 @@ void use_resources_of_deinit() {
 void use_resources_of_create() {
   static int creates = 0;
   if (has_fault(266) && is_turn(creates, 100)) forget(16);
+  if (has_fault(366)) used_device_bytes += 256;
   if (has_fault(267)) (void)::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 
@@ -118,6 +121,7 @@ void use_resources_of_context() {
 
 void use_resources_of_run(int runs, bool is_cancelled, bool is_profiled) {
   static int all_runs = 0;
+  if (has_fault(367) && is_turn(all_runs, 100)) used_device_bytes += 256;
   if (has_fault(263)) keep_buffer_of_thread();
   if (has_fault(264)) history.push_back(runs);
   if (has_fault(273) && is_turn(all_runs, 100)) forget(16);

@@ -12,17 +12,18 @@
 
 namespace faulty {
 
-inline std::mutex lock_a, lock_b;                   // for fault 29
-inline std::atomic<int> run_total = 0;              // for fault 202
-inline bool is_corrupt = false;                     // for fault 42
-inline const etb_log_service* stale_log = nullptr;  // for fault 40
-inline int partition_count = 0;                     // for fault 35
-inline thread_local bool is_compiling = false;      // for fault 46
-inline const int64_t* stale_sizes = nullptr;        // for fault 87
-inline const std::byte* stale_named = nullptr;      // for fault 238
-inline bool has_lost_device = false;                // until the next instance
-inline bool is_only_wrong_once = false;             // for fault 95
-inline bool is_second_process = false;              // for fault 43
+inline std::mutex lock_a, lock_b;                    // for fault 29
+inline std::atomic<int> run_total = 0;               // for fault 202
+inline bool is_corrupt = false;                      // for fault 42
+inline const etb_log_service* stale_log = nullptr;   // for fault 40
+inline int partition_count = 0;                      // for fault 35
+inline thread_local bool is_compiling = false;       // for fault 46
+inline const int64_t* stale_sizes = nullptr;         // for fault 87
+inline const std::byte* stale_named = nullptr;       // for fault 238
+inline bool has_lost_device = false;                 // until the next instance
+inline bool is_only_wrong_once = false;              // for fault 95
+inline bool is_second_process = false;               // for fault 43
+inline std::atomic<uint64_t> used_device_bytes = 0;  // for faults 366 and 367
 
 // Returns after the thread has begun: a thread that begins during unloading is another fault.
 inline void start_thread_for_ever() {

@@ -129,6 +129,17 @@ Notice ask_cert(const Target& target, const JudgeInputs& inputs) {
   return run_verify(target, inputs, {});
 }
 
+std::string circumstances_of_cert(const JudgeInputs& inputs) {
+  constexpr size_t kDayDigits = 10, kShownDigits = 12;
+  std::ifstream file(results_path(inputs));
+  std::string line;
+  std::getline(file, line);
+  const nlohmann::json header = nlohmann::json::parse(line, nullptr, false);
+  if (!header.is_object() || !header.contains("suite_digest")) return {};
+  return header.value("date", "").substr(0, kDayDigits) + "; " + header.value("host", "") + "; suite " +
+         header.value("suite_digest", "").substr(0, kShownDigits);
+}
+
 std::set<std::string> rejected_cases(const JudgeInputs& inputs) {
   std::set<std::string> out;
   for_each_result(results_path(inputs), [&](const std::string& name, const std::string& state) {

@@ -35,6 +35,9 @@ Notice ask_oracle(const Target& target, const JudgeInputs& inputs);
 // Runs the cases that probably notice before all others.
 Notice ask_cert(const Target& target, const JudgeInputs& inputs);
 
+// The suite, day and machine of the last run of ask_cert: "2026-11-26; AMD EPYC, 2 processors; ...; suite 0123456789ab".
+std::string circumstances_of_cert(const JudgeInputs& inputs);
+
 // Names of the cases that the plugin rejected in the last run of ask_cert that noticed nothing.
 std::set<std::string> rejected_cases(const JudgeInputs& inputs);
 

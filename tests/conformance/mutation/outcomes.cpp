@@ -94,6 +94,17 @@ std::string tables_of(const std::map<std::string, MutantOutcome>& outcomes) {
          table_of(outcomes, "class", [](const MutantOutcome& one) { return one.mutant.group; });
 }
 
+// When, where and by which suite cert judged.
+std::string circumstances_table(const std::map<std::string, MutantOutcome>& outcomes) {
+  std::map<std::string, size_t> counts;
+  for (const auto& [id, one] : outcomes)
+    if (one.has_cert) ++counts[one.circumstances];
+  std::string out = "| day, machine and suite digest of cert | mutants judged |\n|---|---|\n";
+  for (const auto& [circumstances, count] : counts)
+    out += fmt::format("| {} | {} |\n", circumstances.empty() ? "not recorded" : circumstances, count);
+  return out + "\n";
+}
+
 std::string survivor_text(const MutantOutcome& one, const std::map<std::string, std::string>& reasons) {
   std::string out =
       fmt::format("`{}` {}, {}:{}, {}\n\n```diff\n{}```\n\nThe oracle noticed: {}\n\n", one.mutant.id,
@@ -126,6 +137,7 @@ std::map<std::string, MutantOutcome> read_outcomes(const std::string& path) {
     one.by_oracle = json.value("by_oracle", "");
     one.by_cert = json.value("by_cert", "");
     one.declined = json.value("declined", "");
+    one.circumstances = json.value("circumstances", "");
     const nlohmann::json seconds = json.value("seconds", nlohmann::json::object());
     for (const auto& [name, field] : kSecondsFields) one.seconds.*field = seconds.value(name, 0.0);
     out[one.mutant.id] = std::move(one);
@@ -148,6 +160,7 @@ void append_outcome(const std::string& path, const MutantOutcome& one) {
                                        {"by_oracle", one.by_oracle},
                                        {"by_cert", one.by_cert},
                                        {"declined", one.declined},
+                                       {"circumstances", one.circumstances},
                                        {"seconds", seconds},
                                        {"diff", one.diff}};
   // A new line first: the run before may have been killed within a line.
@@ -183,6 +196,7 @@ std::string make_page(const PageInput& input) {
   out.back() = '.';
   out += " The tables are of a seeded sample.\n\n## Score\n\n" + tables_of(input.now);
   if (!input.before.empty()) out += "## Before this edition of the suite\n\n" + tables_of(input.before);
+  out += "## Circumstances\n\n" + circumstances_table(input.now);
   out += "## Cost\n\nMeans for a mutant that runs, in seconds of a processor.\n\n" + costs_of(input.now);
   std::string open, explained, closed;
   for (const auto& [id, one] : input.now)

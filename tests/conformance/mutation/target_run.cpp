@@ -223,6 +223,7 @@ void TargetRun::ask_cert_about(MutantOutcome& out) {
   out.is_noticed_by_cert = cert.is_noticed;
   out.by_cert = cert.by;
   out.has_cert = true;
+  out.circumstances = circumstances_of_cert(inputs_);
   out.declined = cert.is_noticed || !out.is_noticed_by_oracle ? "" : find_declined();
 }
 
