@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codes of CMSIS-NN, of the simulated DSP and of the portable kernels for random layers: elements compared, and how many differ.
+//
+// usage: compare_single|compare_double [layers of each kind [folder for compare_tosa.py]]
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "arm_nnfunctions.h"
+#include "arm_nnsupportfunctions.h"
+#include "dsp_side.hpp"
+#include "host/kernels/integer_products.hpp"
+#include "kernel_side.hpp"
+#include "layer.hpp"
+#include "plugins/dsp_stub/core/dsp_core.h"
+
+namespace {
+
+using namespace compare;
+
+#if defined(CMSIS_NN_USE_SINGLE_ROUNDING)
+constexpr char kRounding[] = "single";
+#else
+constexpr char kRounding[] = "double";
+#endif
+
+// Elements of one operator on two sides.
+struct Count {
+  const char* what;
+  uint64_t cases = 0, refused = 0, elements = 0, inside = 0, different = 0;
+  int64_t largest = 0;
+
+  void add(int64_t found, int64_t expected) {
+    ++elements;
+    inside += expected > -128 && expected < 127 ? 1 : 0;
+    different += found != expected ? 1 : 0;
+    largest = std::max(largest, std::abs(found - expected));
+  }
+  void add(const int8_t* found, const int8_t* expected, size_t count) {
+    ++cases;
+    for (size_t i = 0; i < count; ++i) add(found[i], expected[i]);
+  }
+  void print() const {
+    std::printf("| %s | %s | %llu | %llu | %llu | %llu | %lld |%s\n", what, kRounding, static_cast<unsigned long long>(cases),
+                static_cast<unsigned long long>(elements), static_cast<unsigned long long>(inside), static_cast<unsigned long long>(different),
+                static_cast<long long>(largest), refused != 0 ? " REFUSED" : "");
+  }
+};
+
+std::vector<int8_t> draw_codes(Random& random, size_t count) {
+  std::vector<int8_t> codes(count);
+  for (int8_t& code : codes) code = static_cast<int8_t>(random.between(-128, 127));
+  return codes;
+}
+
+// ---- Factors alone ----
+
+void compare_factors(uint64_t count) {
+  Count device = {"requantise, DSP"}, kernels = {"requantise, kernels"};
+  Random random(1);
+  device.cases = kernels.cases = 1;
+  for (uint64_t i = 0; i < count; ++i) {
+    const int32_t multiplier = i % 16 == 0 ? 1 << 30 : random.between(1 << 30, INT32_MAX);
+    const int32_t shift = random.between(-30, 0);
+    // Every 32-bit value; values whose result is a code; exact ties.
+    int32_t value = random.between(INT32_MIN, INT32_MAX);
+    if (i % 4 != 0) value >>= std::min(23 + shift < 0 ? 0 : 23 + shift, 31);
+    const int32_t expected = arm_nn_requantize(value, multiplier, shift);
+    device.add(dsp_requantise(value, multiplier, static_cast<uint32_t>(31 - shift)), expected);
+    kernels.add(etb::host::Rescale{multiplier, shift}.apply(value), expected);
+  }
+  device.print(), kernels.print();
+}
+
+// ---- Layers with sums ----
+
+// Memory of one side.
+struct Side {
+  std::vector<int8_t> output;
+  std::vector<std::byte> scratch = std::vector<std::byte>(1 << 20);
+};
+
+struct Data {
+  explicit Data(const Layer& layer)
+      : input(layer.input_count()),
+        weights(layer.weight_count()),
+        bias(static_cast<size_t>(layer.out_c)),
+        multipliers(bias),
+        shifts(bias),
+        kernel_sums(bias) {}
+
+  Buffers with(Side& side, const Layer& layer) {
+    side.output.assign(layer.output_count(), 0);
+    return {input.data(),       weights.data(), side.output.data(),  bias.data(),
+            multipliers.data(), shifts.data(),  kernel_sums.data(), side.scratch};
+  }
+
+  std::vector<int8_t> input, weights;
+  std::vector<int32_t> bias, multipliers, shifts, kernel_sums;
+};
+
+Layer draw_layer(Random& random, Kind kind) {
+  Layer layer;
+  layer.kind = kind;
+  layer.batch = random.between(1, kind == Kind::kLinear ? 6 : 2);
+  layer.input_offset = random.between(-127, 128);
+  layer.output_offset = random.between(-128, 127);
+  if (random.between(0, 1) != 0) layer.low = random.between(-128, 0), layer.high = random.between(layer.low, 127);
+  layer.is_per_channel = random.between(0, 3) != 0;
+  if (kind == Kind::kLinear) {
+    layer.in_c = random.between(1, 300), layer.out_c = random.between(1, 60);
+    return layer;
+  }
+  const bool is_depthwise = kind == Kind::kDepthwise;
+  layer.groups = is_depthwise ? random.between(1, 40) : random.between(0, 2) == 0 ? random.between(2, 5) : 1;
+  layer.in_c = layer.groups * (is_depthwise ? 1 : random.between(1, 24));
+  layer.out_c = layer.groups * (is_depthwise ? random.between(1, 8) > 6 ? 3 : 1 : random.between(1, 24));
+  const auto draw_dim = [&random](int32_t& in, int32_t& kernel, int32_t& stride, int32_t& padding, int32_t& dilation) {
+    kernel = random.between(1, 5), stride = random.between(1, 3), dilation = random.between(0, 2) == 0 ? 2 : 1;
+    padding = random.between(0, kernel / 2 * dilation);
+    in = std::max((kernel - 1) * dilation + 1 - 2 * padding, 1) + random.between(0, 12);
+  };
+  draw_dim(layer.in_h, layer.kernel_h, layer.stride_h, layer.padding_h, layer.dilation_h);
+  draw_dim(layer.in_w, layer.kernel_w, layer.stride_w, layer.padding_w, layer.dilation_w);
+  return layer;
+}
+
+void write_file(const std::string& path, const void* data, size_t bytes) {
+  FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr || std::fwrite(data, 1, bytes, file) != bytes || std::fclose(file) != 0) {
+    std::fprintf(stderr, "cannot write %s\n", path.c_str());
+    std::exit(1);
+  }
+}
+
+// One layer for compare_tosa.py: its numbers, its data, and the codes of the device.
+void write_layer(const std::string& folder, const Layer& l, Data& data, const Side& device) {
+  const std::string base = folder + "/" + l.name;
+  char text[512];
+  const int length = std::snprintf(
+      text, sizeof text,
+      "{\"kind\": %d, \"input\": [%d, %d, %d, %d], \"outputs\": %d, \"groups\": %d, \"kernel\": [%d, %d], \"stride\": [%d, %d], "
+      "\"padding\": [%d, %d], \"dilation\": [%d, %d], \"input_offset\": %d, \"output_offset\": %d, \"low\": %d, \"high\": %d, "
+      "\"output\": [%d, %d, %d, %d]}\n",
+      static_cast<int>(l.kind), l.batch, l.in_h, l.in_w, l.in_c, l.out_c, l.groups, l.kernel_h, l.kernel_w, l.stride_h,
+      l.stride_w, l.padding_h, l.padding_w, l.dilation_h, l.dilation_w, l.input_offset, l.output_offset, l.low, l.high,
+      l.batch, l.out_h(), l.out_w(), l.out_c);
+  write_file(base + ".json", text, static_cast<size_t>(length));
+  write_file(base + ".input", data.input.data(), data.input.size());
+  write_file(base + ".weights", data.weights.data(), data.weights.size());
+  write_file(base + ".bias", data.bias.data(), data.bias.size() * 4);
+  write_file(base + ".multipliers", data.multipliers.data(), data.multipliers.size() * 4);
+  write_file(base + ".shifts", data.shifts.data(), data.shifts.size() * 4);
+  write_file(base + ".output", device.output.data(), device.output.size());
+}
+
+void compare_layers(Kind kind, const char* what, uint32_t count, const char* folder) {
+  const std::string names[2] = {std::string(what) + ", DSP", std::string(what) + ", kernels"};
+  Count device = {names[0].c_str()}, kernels = {names[1].c_str()};
+  Side sides[3];
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 1000 * (static_cast<uint32_t>(kind) + 1));
+    Layer layer = draw_layer(random, kind);
+    Data data(layer);
+    const Buffers theirs = data.with(sides[0], layer);
+    fill(random, layer, theirs);
+    fill_kernel_sums(layer, theirs);
+    if (!run_cmsis(layer, theirs)) {
+      ++device.refused, ++kernels.refused;
+      continue;
+    }
+    const size_t outputs = layer.output_count();
+    if (run_dsp(layer, data.with(sides[1], layer)))
+      device.add(sides[1].output.data(), sides[0].output.data(), outputs);
+    else
+      ++device.refused;
+    if (run_kernels(layer, data.with(sides[2], layer)))
+      kernels.add(sides[2].output.data(), sides[0].output.data(), outputs);
+    else
+      ++kernels.refused;
+    if (folder == nullptr || seed >= 40) continue;
+    const std::string name = std::to_string(static_cast<int>(kind)) + "_" + std::to_string(seed);
+    layer.name = name.c_str();
+    write_layer(folder, layer, data, sides[1]);
+  }
+  device.print(), kernels.print();
+}
+
+// ---- Pools ----
+
+struct Pool {
+  cmsis_nn_dims input, filter = {1, 1, 1, 1}, output;
+  cmsis_nn_pool_params params = {{1, 1}, {0, 0}, {-128, 127}};
+  int32_t zero_point;
+
+  explicit Pool(Random& random) {
+    input = {1, 0, 0, random.between(1, 40)};
+    const auto draw_dim = [&random](int32_t& in, int32_t& kernel, int32_t& stride, int32_t& padding) {
+      kernel = random.between(1, 6), stride = random.between(1, 3), padding = random.between(0, kernel / 2);
+      in = std::max(kernel - 2 * padding, 1) + random.between(0, 10);
+      return (in + 2 * padding - kernel) / stride + 1;
+    };
+    const int32_t rows = draw_dim(input.h, filter.h, params.stride.h, params.padding.h),
+                  columns = draw_dim(input.w, filter.w, params.stride.w, params.padding.w);
+    output = {1, rows, columns, input.c};
+    zero_point = random.between(-128, 127);
+  }
+  size_t input_count() const { return static_cast<size_t>(input.h) * input.w * input.c; }
+  size_t output_count() const { return static_cast<size_t>(output.h) * output.w * output.c; }
+
+  // The multiplier 1 / count with the shift that the plugin's compiler uses: 31 significant bits.
+  static void append_factor(DspImage& memory, int32_t count) {
+    int exponent = 0;
+    const double mantissa = std::frexp(1.0 / count, &exponent);
+    auto multiplier = static_cast<int64_t>(std::llround(mantissa * 2147483648.0));
+    if (multiplier == int64_t{1} << 31) multiplier /= 2, ++exponent;
+    memory.append_word(static_cast<uint32_t>(multiplier));
+    memory.append_word(static_cast<uint32_t>(31 - exponent));
+  }
+
+  bool run_dsp(const std::vector<int8_t>& codes, bool is_average, std::vector<int8_t>& out) const {
+    DspImage memory;
+    std::vector<uint32_t> w(DSP_POOL_WORDS);
+    w[DSP_POOL_KIND] = is_average ? DSP_POOL_AVERAGE_BY_COUNT : DSP_POOL_MAX;
+    w[DSP_POOL_SCALES] = 0;
+    for (int32_t i = 1; i <= filter.h * filter.w; ++i) append_factor(memory, i);
+    w[DSP_POOL_INPUT] = memory.append(codes.data(), codes.size());
+    w[DSP_POOL_OUTPUT] = memory.size();
+    const auto set = [&w](uint32_t field, int32_t value) { w[field] = static_cast<uint32_t>(value); };
+    set(DSP_POOL_IN_H, input.h), set(DSP_POOL_IN_W, input.w), set(DSP_POOL_IN_C, input.c);
+    set(DSP_POOL_OUT_H, output.h), set(DSP_POOL_OUT_W, output.w);
+    set(DSP_POOL_KERNEL_H, filter.h), set(DSP_POOL_KERNEL_W, filter.w);
+    set(DSP_POOL_STRIDE_H, params.stride.h), set(DSP_POOL_STRIDE_W, params.stride.w);
+    set(DSP_POOL_DILATION_H, 1), set(DSP_POOL_DILATION_W, 1);
+    set(DSP_POOL_PADDING_TOP, params.padding.h), set(DSP_POOL_PADDING_LEFT, params.padding.w);
+    set(DSP_POOL_IN_ZERO, zero_point), set(DSP_POOL_OUT_ZERO, zero_point);
+    set(DSP_POOL_LOW, -128), set(DSP_POOL_HIGH, 127);
+    set(DSP_POOL_MULTIPLIER, 1 << 30), set(DSP_POOL_SHIFT, 30);
+    return memory.run(DSP_OP_POOL, w, out.data(), out.size());
+  }
+
+  bool run_kernels(std::vector<int8_t>& codes, std::vector<int8_t>& out) const {
+    std::vector<std::byte> scratch(1 << 16);
+    KernelCall call(scratch);
+    std::array<etb::host::EValue*, 2> items[3];
+    call.add(etb::host::Dtype::INT8, {1, input.c, input.h, input.w}, codes.data(), codes.size(), kChannelsLast);
+    const int32_t pairs[3][2] = {
+        {filter.h, filter.w}, {params.stride.h, params.stride.w}, {params.padding.h, params.padding.w}};
+    for (int i = 0; i < 2; ++i) call.add_list(pairs[i], 2, items[i]);
+    call.add_list(pairs[2], 2, items[2]);
+    call.add_bool(false);
+    call.add(zero_point);
+    call.add(1 << 30);
+    call.add(1);
+    call.add(etb::host::Dtype::UINT8, {0}, nullptr, 0);
+    call.add(etb::host::Dtype::INT8, {1, output.c, output.h, output.w}, out.data(), out.size(), kChannelsLast);
+    return call.run(registry(), registry().find("cortex_m::quantized_avg_pool2d", "out"));
+  }
+};
+
+void compare_pools(uint32_t count) {
+  Count maxima = {"maximum pool, DSP"}, device = {"average pool, DSP"}, kernels = {"average pool, kernels"};
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 7000);
+    const Pool pool(random);
+    std::vector<int8_t> codes = draw_codes(random, pool.input_count()), theirs(pool.output_count()), ours(theirs);
+    std::vector<std::byte> scratch(1 << 16);
+    const cmsis_nn_context context = {scratch.data(), 1 << 16};
+    arm_max_pool_s8(&context, &pool.params, &pool.input, codes.data(), &pool.filter, &pool.output, theirs.data());
+    maxima.refused += pool.run_dsp(codes, false, ours) ? 0 : 1;
+    maxima.add(ours.data(), theirs.data(), ours.size());
+    arm_avgpool_s8(&context, &pool.params, &pool.input, codes.data(), &pool.filter, &pool.output, theirs.data());
+    device.refused += pool.run_dsp(codes, true, ours) ? 0 : 1;
+    device.add(ours.data(), theirs.data(), ours.size());
+    kernels.refused += pool.run_kernels(codes, ours) ? 0 : 1;
+    kernels.add(ours.data(), theirs.data(), ours.size());
+  }
+  maxima.print(), device.print(), kernels.print();
+}
+
+// ---- Two operands ----
+
+struct Operand {
+  int32_t zero_point, multiplier, shift;
+  explicit Operand(Random& random)
+      : zero_point(random.between(-128, 127)),
+        multiplier(random.between(1 << 30, INT32_MAX)),
+        shift(random.between(-4, 0)) {}
+};
+
+// For additions both factors of the device have the shift 20 + 31 - ours of the result, so that it rounds once.
+std::vector<uint32_t> binary_words(uint32_t kind, DspImage& memory, const std::vector<int8_t>& a,
+                                   const std::vector<int8_t>& b, const Operand& left, const Operand& right,
+                                   int32_t out_zero) {
+  std::vector<uint32_t> w(DSP_BINARY_WORDS);
+  w[DSP_BINARY_KIND] = kind;
+  w[DSP_BINARY_A] = memory.append(a.data(), a.size());
+  w[DSP_BINARY_B] = memory.append(b.data(), b.size());
+  w[DSP_BINARY_OUTPUT] = memory.size();
+  w[DSP_BINARY_COUNT] = static_cast<uint32_t>(a.size());
+  w[DSP_BINARY_A_ZERO] = static_cast<uint32_t>(left.zero_point);
+  w[DSP_BINARY_B_ZERO] = static_cast<uint32_t>(right.zero_point);
+  w[DSP_BINARY_OUT_ZERO] = static_cast<uint32_t>(out_zero);
+  w[DSP_BINARY_LOW] = static_cast<uint32_t>(-128), w[DSP_BINARY_HIGH] = 127;
+  return w;
+}
+
+bool add_by_kernels(std::vector<int8_t>& a, std::vector<int8_t>& b, const Operand& left, const Operand& right,
+                    const Operand& result, std::vector<int8_t>& out) {
+  KernelCall call({});
+  const auto count = static_cast<int64_t>(a.size());
+  call.add(etb::host::Dtype::INT8, {count}, a.data(), a.size());
+  for (const int32_t number : {left.zero_point, left.multiplier, left.shift}) call.add(number);
+  call.add(etb::host::Dtype::INT8, {count}, b.data(), b.size());
+  for (const int32_t number : {right.zero_point, right.multiplier, right.shift, result.zero_point, result.multiplier,
+                               result.shift, -128, 127})
+    call.add(number);
+  call.add(etb::host::Dtype::INT8, {count}, out.data(), out.size());
+  return call.run(registry(), registry().find("cortex_m::quantized_add", "out"));
+}
+
+void compare_additions(uint32_t count) {
+  Count device = {"add, DSP"}, kernels = {"add, kernels"};
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 9000);
+    const auto size = static_cast<size_t>(random.between(1, 3000));
+    std::vector<int8_t> a = draw_codes(random, size), b = draw_codes(random, size), theirs(size), ours(size);
+    const Operand left(random), right(random);
+    Operand result(random);
+    result.shift = -20 + random.between(-1, 1);  // the sum is 2^20 steps
+    arm_elementwise_add_s8(a.data(), b.data(), -left.zero_point, left.multiplier, left.shift, -right.zero_point,
+                           right.multiplier, right.shift, 20, theirs.data(), result.zero_point, result.multiplier,
+                           result.shift, -128, 127, static_cast<int32_t>(size));
+    DspImage memory;
+    std::vector<uint32_t> w = binary_words(DSP_BINARY_ADD, memory, a, b, left, right, result.zero_point);
+    // Real factors; the larger gets 30 bits.
+    const auto real = [&result](const Operand& side) {
+      return std::ldexp(static_cast<double>(side.multiplier), side.shift - 31 + 20) *
+             std::ldexp(static_cast<double>(result.multiplier), result.shift - 31);
+    };
+    const int shift = 29 - std::ilogb(std::max(real(left), real(right)));
+    w[DSP_BINARY_A_MULTIPLIER] = static_cast<uint32_t>(std::llround(std::ldexp(real(left), shift)));
+    w[DSP_BINARY_B_MULTIPLIER] = static_cast<uint32_t>(std::llround(std::ldexp(real(right), shift)));
+    w[DSP_BINARY_SHIFT] = static_cast<uint32_t>(shift);
+    device.refused += memory.run(DSP_OP_BINARY, w, ours.data(), size) ? 0 : 1;
+    device.add(ours.data(), theirs.data(), size);
+    kernels.refused += add_by_kernels(a, b, left, right, result, ours) ? 0 : 1;
+    kernels.add(ours.data(), theirs.data(), size);
+  }
+  device.print(), kernels.print();
+}
+
+void compare_products(uint32_t count) {
+  Count device = {"mul, DSP"};
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 11000);
+    const auto size = static_cast<size_t>(random.between(1, 3000));
+    const std::vector<int8_t> a = draw_codes(random, size), b = draw_codes(random, size);
+    std::vector<int8_t> theirs(size), ours(size);
+    const Operand left(random), right(random);
+    Operand result(random);
+    result.shift = random.between(-8, -5);
+    arm_elementwise_mul_s8(a.data(), b.data(), -left.zero_point, -right.zero_point, theirs.data(), result.zero_point,
+                           result.multiplier, result.shift, -128, 127, static_cast<int32_t>(size));
+    DspImage memory;
+    std::vector<uint32_t> w = binary_words(DSP_BINARY_MULTIPLY, memory, a, b, left, right, result.zero_point);
+    w[DSP_BINARY_A_MULTIPLIER] = static_cast<uint32_t>(result.multiplier);
+    w[DSP_BINARY_B_MULTIPLIER] = 1;
+    w[DSP_BINARY_SHIFT] = static_cast<uint32_t>(31 - result.shift);
+    device.refused += memory.run(DSP_OP_BINARY, w, ours.data(), size) ? 0 : 1;
+    device.add(ours.data(), theirs.data(), size);
+  }
+  device.print();
+}
+
+// ---- Softmax ----
+
+void compare_softmax(uint32_t count) {
+  Count device = {"softmax, DSP"};
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 13000);
+    const int32_t rows = random.between(1, 8), columns = random.between(1, 200);
+    const auto size = static_cast<size_t>(rows) * columns;
+    const std::vector<int8_t> codes = draw_codes(random, size);
+    std::vector<int8_t> theirs(size), ours(size);
+    const double scale = random.between(1, 200) / 1000.0;
+    // Factors of CMSIS-NN: scale * 2^26 as a multiplier and a shift, and the distance beyond which exp counts as 0.
+    int exponent = 0;
+    const double mantissa = std::frexp(scale * (1 << 26), &exponent);
+    const auto multiplier = static_cast<int32_t>(std::min<int64_t>(std::llround(mantissa * 2147483648.0), INT32_MAX));
+    const int32_t least = -static_cast<int32_t>(std::floor(std::ldexp(31.0, 26 - exponent)));
+    arm_softmax_s8(codes.data(), rows, columns, multiplier, exponent, least, theirs.data());
+    DspImage memory;
+    std::vector<uint32_t> w(DSP_SOFTMAX_WORDS);
+    w[DSP_SOFTMAX_TABLE] = 0;
+    for (int32_t distance = 0; distance < 256; ++distance)
+      memory.append_word(static_cast<uint32_t>(std::llround(std::exp(-scale * distance) * DSP_SOFTMAX_ONE)));
+    w[DSP_SOFTMAX_INPUT] = memory.append(codes.data(), size);
+    w[DSP_SOFTMAX_OUTPUT] = memory.size();
+    w[DSP_SOFTMAX_ROWS] = static_cast<uint32_t>(rows), w[DSP_SOFTMAX_COLUMNS] = static_cast<uint32_t>(columns);
+    w[DSP_SOFTMAX_INVERSE] = 65536u * 256u;
+    w[DSP_SOFTMAX_OUT_ZERO] = static_cast<uint32_t>(-128);
+    device.refused += memory.run(DSP_OP_SOFTMAX, w, ours.data(), size) ? 0 : 1;
+    device.add(ours.data(), theirs.data(), size);
+  }
+  device.print();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto layers = static_cast<uint32_t>(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 300);
+  const char* folder = argc > 2 ? argv[2] : nullptr;
+  compare_factors(uint64_t{20000} * layers);
+  compare_layers(Kind::kConvolution, "conv2d", layers, folder);
+  compare_layers(Kind::kDepthwise, "depthwise conv2d", layers, folder);
+  compare_layers(Kind::kLinear, "linear", layers, folder);
+  compare_pools(layers);
+  compare_additions(layers);
+  compare_products(layers);
+  compare_softmax(layers);
+  return 0;
+}
