@@ -26,7 +26,7 @@ etb_status read_side(KernelContext& context, int64_t zero_point, int64_t multipl
     return context.fail(ETB_INVALID_ARGUMENT, "zero point %lld, expected -128 to 127",
                         static_cast<long long>(zero_point));
   out->zero_point = zero_point;
-  return Rescale::read(context, multiplier, shift, &out->rescale);
+  return read_rescale(context, multiplier, shift, &out->rescale);
 }
 
 etb_status add_out(KernelContext& context, Arguments args) {
@@ -42,12 +42,12 @@ etb_status add_out(KernelContext& context, Arguments args) {
   }
   Side left = {}, right = {};
   Rescale rescale = {};
-  CodeRange codes;
+  CodeLimits codes;
   ETB_CHECK(read_side(context, args.self_zero_point(), args.self_multiplier(), args.self_shift(), &left));
   ETB_CHECK(read_side(context, args.other_zero_point(), args.other_multiplier(), args.other_shift(), &right));
-  ETB_CHECK(Rescale::read(context, args.output_multiplier(), args.output_shift(), &rescale));
-  ETB_CHECK(CodeRange::read(context, args.output_zero_point(), args.activation_min(), args.activation_max(),
-                            &codes));
+  ETB_CHECK(read_rescale(context, args.output_multiplier(), args.output_shift(), &rescale));
+  ETB_CHECK(
+      read_limits(context, args.output_zero_point(), args.activation_min(), args.activation_max(), &codes));
   ETB_CHECK(resize_output(context, out, self.sizes()));
   const ConvertLoops& loops = *vector_table(context).conversions;
   constexpr int64_t kChunk = 64;

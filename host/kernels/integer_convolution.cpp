@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cortex_m::quantized_conv2d and quantized_depthwise_conv2d: int8 codes in and out, int32 sums, for every layout of images.
 //
-// The first gathers the inputs under some outputs of a row into scratch, with their offset added and zeros for padding, in the
-// order of the weights; sums are then products of matrices. The second adds one kernel position at a time to the sums of a line.
-// A line is all channels of a pixel if they are neighbours in memory. Otherwise it is all pixels of a row.
+// The first is a product of matrices. It gathers the inputs under some outputs into scratch, in the order of the weights, with the
+// zero point for padding; a kernel of one position reads them where they are if channels are neighbours in memory. The second adds
+// all kernel positions to the sums of a pixel's channels if those are neighbours. Otherwise it adds one position at a time to the
+// sums of a row.
 #include <cstddef>
 #include <cstring>
 
@@ -24,7 +25,7 @@ struct Geometry {
   int64_t batch, in_channels, out_channels;
   int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
   int32_t input_offset;
-  CodeRange codes;
+  CodeLimits limits;
 
   // The input index under output `position` and kernel position `tap`; outside of [0, in) for padding.
   int64_t source(int dim, int64_t position, int64_t tap) const noexcept {
@@ -80,92 +81,187 @@ etb_status read_geometry(KernelContext& context, const Arguments& args, int64_t 
     ETB_CHECK(read_dim(context, dim, stride, padding, dilation, shape));
   }
   ETB_CHECK(read_input_offset(context, args.input_offset(), &shape.input_offset));
-  ETB_CHECK(CodeRange::read(context, args.output_offset(), args.activation_min(), args.activation_max(),
-                            &shape.codes));
+  ETB_CHECK(read_limits(context, args.output_offset(), args.activation_min(), args.activation_max(),
+                        &shape.limits));
   ETB_CHECK(check_rescales(context, args.requantize_multipliers(), args.requantize_shifts(), out_channels));
   ETB_CHECK(check_bias(context, args.bias(), out_channels));
   const int64_t sizes[4] = {shape.batch, out_channels, shape.out[0], shape.out[1]};
   return resize_output(context, args.out(), sizes);
 }
 
-// One group's inputs under `count` outputs from row `y` and column `x` on, row by row; out_rows has kernel positions * channels for
-// each.
-etb_status gather(KernelContext& context, const Geometry& shape, const Tensor& input, const int8_t* channels,
-                  int64_t channel_count, int64_t y, int64_t x, int64_t count, int16_t* out_rows) {
-  const int64_t channel_stride = input.stride(1);
-  for (int64_t pixel = 0; pixel < count; ++pixel, ++x) {
-    if (x == shape.out[1]) {
-      x = 0;
-      ++y;
-    }
-    for (int64_t r = 0; r < shape.kernel[0]; ++r) {
-      const int64_t row = shape.source(0, y, r);
-      for (int64_t c = 0; c < shape.kernel[1]; ++c) {
-        if (context.should_stop(1)) return context.stopped();
-        const int64_t column = shape.source(1, x, c);
-        const bool is_inside = row >= 0 && row < shape.in[0] && column >= 0 && column < shape.in[1];
-        const int8_t* from =
-            is_inside ? channels + row * input.stride(2) + column * input.stride(3) : channels;
-        ETB_CHECK(for_each_piece(context, channel_count, [&](int64_t begin, int64_t length) {
-          const auto count_here = static_cast<ptrdiff_t>(length),
-                     step = static_cast<ptrdiff_t>(channel_stride);
-          const int8_t* at = from + begin * channel_stride;
-          if (is_inside) {
-            for (ptrdiff_t i = 0; i < count_here; ++i)
-              out_rows[i] = static_cast<int16_t>(at[i * step] + shape.input_offset);
-          } else {
-            std::memset(out_rows, 0, static_cast<size_t>(count_here) * sizeof(int16_t));
-          }
-          out_rows += count_here;
-        }));
+// Writes one group's inputs under outputs, output by output, to rows of kernel positions * channels.
+class Gather {
+ public:
+  // `channels`: the group's first channel of an image.
+  Gather(KernelContext& context, const Geometry& shape, const Tensor& input, const int8_t* channels,
+         int64_t channel_count)
+      : context_(context),
+        shape_(shape),
+        input_(input),
+        channels_(channels),
+        channel_count_(channel_count),
+        padding_(static_cast<int8_t>(-shape.input_offset)),
+        is_dense_row_(input.stride(1) == 1 && input.stride(3) == channel_count && shape.dilation[1] == 1) {}
+
+  etb_status run(int64_t y, int64_t x, int64_t count, int8_t* out) {
+    out_ = out;
+    for (; count > 0; --count, ++x) {
+      if (x == shape_.out[1]) {
+        x = 0;
+        ++y;
       }
-    }
-  }
-  return ETB_OK;
-}
-
-// Outputs that are computed together: as many as there is scratch for, up to 8.
-int16_t* allocate_rows(KernelContext& context, int64_t k, int64_t line, int64_t* out_count) {
-  constexpr int64_t kMost = 8;
-  *out_count = std::min(line, kMost);
-  context.wish_for(static_cast<uint64_t>(k * *out_count) * sizeof(int16_t) + 64);
-  while (*out_count > 1 &&
-         static_cast<uint64_t>(k * *out_count) * sizeof(int16_t) + 64 > context.scratch_left_bytes()) {
-    *out_count = (*out_count + 1) / 2;
-  }
-  return context.allocate_array<int16_t>(k * *out_count);
-}
-
-etb_status convolve(KernelContext& context, const Geometry& shape, const Tensor& input, int64_t groups,
-                    IntegerProduct product, Tensor& out) {
-  const int64_t group_in = shape.in_channels / groups;
-  // Outputs whose places are as far apart as those of neighbours are one line: all of a plane, or a row.
-  const bool is_plane = out.stride(2) == out.stride(3) * shape.out[1];
-  const int64_t lines = is_plane ? 1 : shape.out[0], line = shape.out[1] * (is_plane ? shape.out[0] : 1);
-  int64_t most = 0;
-  int16_t* rows = allocate_rows(context, product.k, line, &most);
-  if (rows == nullptr) return context.fail_scratch(static_cast<uint64_t>(product.k) * sizeof(int16_t));
-  product.rows = rows;
-  const IntegerProduct whole = product;
-  for (int64_t image = 0; image < shape.batch; ++image) {
-    for (int64_t group = 0; group < groups; ++group) {
-      const int64_t first = group * product.channel_count;
-      product.weights = whole.weights + first * product.k;
-      if (whole.bias != nullptr) product.bias = whole.bias + first;
-      product.multipliers = whole.multipliers + first;
-      product.shifts = whole.shifts + first;
-      const int8_t* channels =
-          input.data_as<int8_t>() + image * input.stride(0) + group * group_in * input.stride(1);
-      int8_t* to = out.data_as<int8_t>() + image * out.stride(0) + first * out.stride(1);
-      for (int64_t y = 0; y < lines; ++y) {
-        for (int64_t at = 0; at < line; at += most) {
-          product.row_count = std::min(most, line - at);
-          product.out = to + y * out.stride(2) + at * out.stride(3);
-          ETB_CHECK(gather(context, shape, input, channels, group_in, y + at / shape.out[1],
-                           at % shape.out[1], product.row_count, rows));
-          ETB_CHECK(run_product(context, product));
+      for (int64_t r = 0; r < shape_.kernel[0]; ++r) {
+        const int64_t row = shape_.source(0, y, r);
+        if (row < 0 || row >= shape_.in[0]) {
+          ETB_CHECK(pad(shape_.kernel[1]));
+        } else {
+          ETB_CHECK(is_dense_row_ ? add_dense_row(row, x) : add_row(row, x));
         }
       }
+    }
+    return ETB_OK;
+  }
+
+ private:
+  // All kernel columns are one piece of memory, with padding on both sides.
+  etb_status add_dense_row(int64_t row, int64_t x) {
+    const int64_t first = shape_.source(1, x, 0), last = first + shape_.kernel[1];
+    const int64_t begin = std::clamp<int64_t>(first, 0, shape_.in[1]),
+                  end = std::clamp(last, begin, shape_.in[1]);
+    const int64_t left = std::clamp<int64_t>(begin - first, 0, shape_.kernel[1]);
+    if (left > 0) ETB_CHECK(pad(left));
+    ETB_CHECK(
+        copy(channels_ + row * input_.stride(2) + begin * channel_count_, 1, (end - begin) * channel_count_));
+    const int64_t right = shape_.kernel[1] - left - (end - begin);
+    return right > 0 ? pad(right) : static_cast<etb_status>(ETB_OK);
+  }
+
+  etb_status add_row(int64_t row, int64_t x) {
+    for (int64_t c = 0; c < shape_.kernel[1]; ++c) {
+      const int64_t column = shape_.source(1, x, c);
+      if (column < 0 || column >= shape_.in[1]) {
+        ETB_CHECK(pad(1));
+      } else {
+        ETB_CHECK(copy(channels_ + row * input_.stride(2) + column * input_.stride(3),
+                       static_cast<ptrdiff_t>(input_.stride(1)), channel_count_));
+      }
+    }
+    return ETB_OK;
+  }
+
+  // The zero point for all channels of kernel positions.
+  etb_status pad(int64_t positions) {
+    return for_each_piece(context_, positions * channel_count_, [&](int64_t, int64_t length) {
+      std::memset(out_, padding_, static_cast<size_t>(length));
+      out_ += length;
+    });
+  }
+
+  etb_status copy(const int8_t* from, ptrdiff_t step, int64_t count) {
+    return for_each_piece(context_, count, [&](int64_t, int64_t length) {
+      const auto here = static_cast<ptrdiff_t>(length);
+      constexpr ptrdiff_t kShort = 16;  // a call costs more than these
+      if (step == 1 && here >= kShort) {
+        std::memcpy(out_, from, static_cast<size_t>(here));
+      } else {
+        for (ptrdiff_t i = 0; i < here; ++i) out_[i] = from[i * step];
+      }
+      from += here * step;
+      out_ += here;
+    });
+  }
+
+  KernelContext& context_;
+  const Geometry& shape_;
+  const Tensor& input_;
+  const int8_t* channels_;
+  int64_t channel_count_;
+  int8_t padding_;
+  bool is_dense_row_;
+  int8_t* out_ = nullptr;
+};
+
+// Outputs that are gathered together: as many as there is scratch for, up to 8.
+int8_t* allocate_rows(KernelContext& context, int64_t k, int64_t line, int64_t* out_count) {
+  constexpr int64_t kMost = 8;
+  *out_count = std::min(line, kMost);
+  context.wish_for(static_cast<uint64_t>(k * *out_count) + 64);
+  while (*out_count > 1 && static_cast<uint64_t>(k * *out_count) + 64 > context.scratch_left_bytes()) {
+    *out_count = (*out_count + 1) / 2;
+  }
+  return context.allocate_array<int8_t>(k * *out_count);
+}
+
+// Computes one group of one image.
+class GroupProduct {
+ public:
+  GroupProduct(KernelContext& context, const Geometry& shape, const Tensor& input, const Tensor& out)
+      : context_(context), shape_(shape), input_(input), out_(out) {
+    const bool is_point = shape.kernel[0] == 1 && shape.kernel[1] == 1 && shape.padding[0] == 0 &&
+                          shape.padding[1] == 0 && input.stride(1) == 1;
+    const bool is_dense = is_point && shape.stride[0] == 1 && shape.stride[1] == 1 &&
+                          input.stride(2) == input.stride(3) * shape.in[1];
+    is_read_in_place_ = is_point;
+    // Outputs whose places are as far apart as those of neighbours are one line: all of a plane, or a row.
+    const bool is_plane = out.stride(2) == out.stride(3) * shape.out[1] && (is_dense || !is_point);
+    lines_ = is_plane ? 1 : shape.out[0];
+    line_ = shape.out[1] * (is_plane ? shape.out[0] : 1);
+  }
+
+  etb_status allocate(int64_t k) {
+    if (is_read_in_place_) return ETB_OK;
+    rows_ = allocate_rows(context_, k, line_, &most_);
+    return rows_ != nullptr ? static_cast<etb_status>(ETB_OK)
+                            : context_.fail_scratch(static_cast<uint64_t>(k));
+  }
+
+  etb_status run(IntegerProduct product, const int8_t* from, int8_t* to, int64_t group_in) {
+    Gather gather(context_, shape_, input_, from, group_in);
+    for (int64_t y = 0; y < lines_; ++y) {
+      if (is_read_in_place_) {
+        product.rows = from + shape_.source(0, y, 0) * input_.stride(2);
+        product.row_stride = shape_.stride[1] * input_.stride(3);
+        product.row_count = line_;
+        product.out = to + y * out_.stride(2);
+        ETB_CHECK(run_product(context_, product));
+        continue;
+      }
+      for (int64_t at = 0; at < line_; at += most_) {
+        product.rows = rows_;
+        product.row_stride = product.k;
+        product.row_count = std::min(most_, line_ - at);
+        product.out = to + y * out_.stride(2) + at * out_.stride(3);
+        ETB_CHECK(gather.run(y + at / shape_.out[1], at % shape_.out[1], product.row_count, rows_));
+        ETB_CHECK(run_product(context_, product));
+      }
+    }
+    return ETB_OK;
+  }
+
+ private:
+  KernelContext& context_;
+  const Geometry& shape_;
+  const Tensor &input_, &out_;
+  bool is_read_in_place_ = false;
+  int64_t lines_ = 0, line_ = 0, most_ = 0;
+  int8_t* rows_ = nullptr;
+};
+
+etb_status convolve(KernelContext& context, const Geometry& shape, const Tensor& input, int64_t groups,
+                    const IntegerProduct& whole, Tensor& out) {
+  const int64_t group_in = shape.in_channels / groups;
+  GroupProduct group_product(context, shape, input, out);
+  ETB_CHECK(group_product.allocate(whole.k));
+  for (int64_t image = 0; image < shape.batch; ++image) {
+    for (int64_t group = 0; group < groups; ++group) {
+      const int64_t first = group * whole.channel_count;
+      IntegerProduct product = whole;
+      product.weights += first * product.k;
+      product.starts += first;
+      product.rescales = whole.rescales.from(static_cast<ptrdiff_t>(first));
+      ETB_CHECK(group_product.run(
+          product, input.data_as<int8_t>() + image * input.stride(0) + group * group_in * input.stride(1),
+          out.data_as<int8_t>() + image * out.stride(0) + first * out.stride(1), group_in));
     }
   }
   return ETB_OK;
@@ -188,11 +284,17 @@ etb_status conv2d_out(KernelContext& context, ops::cortex_m::quantized_conv2d_ou
   product.k = group_in * shape.kernel[0] * shape.kernel[1];
   product.channel_count = weight.size(0) / groups;
   product.weights = weight.data_as<int8_t>();
-  product.bias = args.bias() == nullptr ? nullptr : args.bias()->data_as<int32_t>();
-  product.multipliers = args.requantize_multipliers().data_as<int32_t>();
-  product.shifts = args.requantize_shifts().data_as<int32_t>();
-  product.rescale_stride = 1;
-  product.codes = shape.codes;
+  const SumStarts starts = {product.weights, product.k,
+                            args.bias() == nullptr ? nullptr : args.bias()->data_as<int32_t>(),
+                            shape.input_offset, 0};
+  auto* sums = context.allocate_array<uint32_t>(shape.out_channels);
+  if (sums == nullptr)
+    return context.fail_scratch(static_cast<uint64_t>(shape.out_channels) * sizeof(uint32_t));
+  ETB_CHECK(starts.fill(context, shape.out_channels, sums));
+  product.starts = sums;
+  product.rescales = {args.requantize_multipliers().data_as<int32_t>(),
+                      args.requantize_shifts().data_as<int32_t>(), 1};
+  product.limits = shape.limits;
   product.out_row_stride = out.stride(3);
   product.out_channel_stride = out.stride(1);
   return convolve(context, shape, input, groups, product, out);
@@ -200,15 +302,8 @@ etb_status conv2d_out(KernelContext& context, ops::cortex_m::quantized_conv2d_ou
 
 // A function of its own, so that its numbers stay in registers.
 [[gnu::noinline]] void add_products(uint32_t* sums, ptrdiff_t count, const int8_t* input, ptrdiff_t step,
-                                    int32_t offset, const int8_t* weights, ptrdiff_t weight_step) noexcept {
-  if (weight_step == 0) {
-    const int32_t weight = *weights;
-    for (ptrdiff_t i = 0; i < count; ++i)
-      sums[i] += static_cast<uint32_t>((input[i * step] + offset) * weight);
-    return;
-  }
-  for (ptrdiff_t i = 0; i < count; ++i)
-    sums[i] += static_cast<uint32_t>((input[i * step] + offset) * weights[i * weight_step]);
+                                    int32_t offset, int32_t weight) noexcept {
+  for (ptrdiff_t i = 0; i < count; ++i) sums[i] += static_cast<uint32_t>((input[i * step] + offset) * weight);
 }
 
 // One convolution of each channel with `depth_multiplier` kernels.
@@ -222,17 +317,17 @@ class Depthwise {
         out_(args.out()),
         weights_(args.weight().data_as<int8_t>()),
         bias_(args.bias() == nullptr ? nullptr : args.bias()->data_as<int32_t>()),
-        multipliers_(args.requantize_multipliers().data_as<int32_t>()),
-        shifts_(args.requantize_shifts().data_as<int32_t>()) {}
+        rescales_{args.requantize_multipliers().data_as<int32_t>(),
+                  args.requantize_shifts().data_as<int32_t>(), 1} {}
 
   etb_status run() {
     const bool is_by_pixel =
         shape_.out_channels == shape_.in_channels && shape_.in_channels > 1 && input_.stride(1) == 1;
     line_ = is_by_pixel ? shape_.out_channels : shape_.out[1];
-    sums_ = context_.allocate_array<uint32_t>(line_);
+    sums_ = context_.allocate_array<uint32_t>(line_ + kWindowTile);
     spans_ = context_.allocate_array<Span>(shape_.kernel[1]);
     if (sums_ == nullptr || spans_ == nullptr)
-      return context_.fail_scratch(static_cast<uint64_t>(line_) * sizeof(uint32_t) +
+      return context_.fail_scratch(static_cast<uint64_t>(line_ + kWindowTile) * sizeof(uint32_t) +
                                    static_cast<uint64_t>(shape_.kernel[1]) * sizeof(Span) + 64);
     if (!is_by_pixel) ETB_CHECK(fill_spans());
     for (int64_t image = 0; image < shape_.batch; ++image) {
@@ -265,43 +360,82 @@ class Depthwise {
     return ETB_OK;
   }
 
-  // sums_[begin + i] += (input[i * step] + offset) * weights[i * weight_step]
-  etb_status accumulate(int64_t begin, int64_t count, const int8_t* input, int64_t step,
-                        const int8_t* weights, int64_t weight_step) {
+  // sums_[begin + i] += (input[i * step] + offset) * weight
+  etb_status accumulate(int64_t begin, int64_t count, const int8_t* input, int64_t step, int32_t weight) {
     return for_each_piece(context_, count, [&](int64_t from, int64_t length) {
       add_products(sums_ + begin + from, static_cast<ptrdiff_t>(length), input + from * step,
-                   static_cast<ptrdiff_t>(step), shape_.input_offset, weights + from * weight_step,
-                   static_cast<ptrdiff_t>(weight_step));
+                   static_cast<ptrdiff_t>(step), shape_.input_offset, weight);
     });
   }
 
-  void store(int64_t index, int64_t channel, int8_t* to) const {
-    const uint32_t sum = sums_[index] + (bias_ == nullptr ? 0 : static_cast<uint32_t>(bias_[channel]));
-    const Rescale rescale = {multipliers_[channel], shifts_[channel]};
-    *to = shape_.codes.code(rescale.apply(static_cast<int32_t>(sum)));
+  // The kernel positions [begin, end) of one dim that are inside of the image for an output position.
+  void find_inside(int dim, int64_t position, int64_t* out_begin, int64_t* out_end) const {
+    const int64_t first = shape_.source(dim, position, 0), dilation = shape_.dilation[dim];
+    *out_begin = 0;
+    *out_end = shape_.kernel[dim];
+    // Most positions; the others need divisions.
+    if (first >= 0 && shape_.source(dim, position, shape_.kernel[dim] - 1) < shape_.in[dim]) return;
+    *out_begin = first >= 0 ? 0 : (-first + dilation - 1) / dilation;
+    const int64_t left = shape_.in[dim] - first;
+    *out_end = left <= 0 ? 0 : std::min(shape_.kernel[dim], (left + dilation - 1) / dilation);
   }
 
   // All channels of one output pixel.
   etb_status run_pixel(const int8_t* from, int8_t* to, int64_t y, int64_t x) {
-    ETB_CHECK(clear());
-    for (int64_t r = 0; r < shape_.kernel[0]; ++r) {
-      const int64_t row = shape_.source(0, y, r);
-      if (context_.should_stop(1)) return context_.stopped();
-      if (row < 0 || row >= shape_.in[0]) continue;
-      for (int64_t c = 0; c < shape_.kernel[1]; ++c) {
-        const int64_t column = shape_.source(1, x, c);
-        if (context_.should_stop(1)) return context_.stopped();
-        if (column < 0 || column >= shape_.in[1]) continue;
-        ETB_CHECK(accumulate(0, line_, from + row * input_.stride(2) + column * input_.stride(3), 1,
-                             weights_ + (r * shape_.kernel[1] + c) * line_, 1));
-      }
+    int64_t top, bottom, left, right;
+    find_inside(0, y, &top, &bottom);
+    find_inside(1, x, &left, &right);
+    ETB_CHECK(start());
+    const int64_t row_step = shape_.dilation[0] * input_.stride(2);
+    DepthwiseWindow window = {0,
+                              static_cast<ptrdiff_t>(right - left),
+                              static_cast<ptrdiff_t>(row_step),
+                              static_cast<ptrdiff_t>(shape_.dilation[1] * input_.stride(3)),
+                              static_cast<ptrdiff_t>(shape_.kernel[1] * line_),
+                              static_cast<ptrdiff_t>(line_),
+                              shape_.input_offset};
+    if (window.columns > 0) {
+      const int8_t* at =
+          from + shape_.source(0, y, top) * input_.stride(2) + shape_.source(1, x, left) * input_.stride(3);
+      ETB_CHECK(add_window(window, bottom - top, at, weights_ + (top * shape_.kernel[1] + left) * line_));
     }
-    int8_t* pixel = to + y * out_.stride(2) + x * out_.stride(3);
-    for (int64_t channel = 0; channel < line_; ++channel) {
-      if (context_.should_stop(1)) return context_.stopped();
-      store(channel, channel, pixel + channel * out_.stride(1));
+    return store(to + y * out_.stride(2) + x * out_.stride(3), out_.stride(1));
+  }
+
+  // As many rows of the window at a time as may pass between two looks at the deadline; if one is too much, parts of a row.
+  etb_status add_window(DepthwiseWindow window, int64_t rows, const int8_t* input, const int8_t* weights) {
+    const int64_t columns = window.columns, row_work = columns * line_;
+    if (row_work > KernelContext::kPiece) {
+      window.rows = 1;
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < columns; c += window.columns) {
+          window.columns = static_cast<ptrdiff_t>(
+              std::min(columns - c, std::max<int64_t>(KernelContext::kPiece / line_, 1)));
+          if (context_.should_stop(std::min(window.columns * line_, KernelContext::kPiece)))
+            return context_.stopped();
+          add_window_products(window, input + r * window.input_row + c * window.input_column,
+                              weights + r * window.weight_row + c * window.weight_column,
+                              static_cast<ptrdiff_t>(line_), sums_);
+        }
+      }
+      return ETB_OK;
+    }
+    const int64_t most = KernelContext::kPiece / row_work;
+    for (int64_t r = 0; r < rows; r += window.rows) {
+      window.rows = static_cast<ptrdiff_t>(std::min(most, rows - r));
+      if (context_.should_stop(window.rows * row_work)) return context_.stopped();
+      add_window_products(window, input + r * window.input_row, weights + r * window.weight_row,
+                          static_cast<ptrdiff_t>(line_), sums_);
     }
     return ETB_OK;
+  }
+
+  // Codes of all channels, from sums_.
+  etb_status store(int8_t* to, int64_t step) {
+    return for_each_piece(context_, line_, [&](int64_t begin, int64_t length) {
+      store_codes(rescales_.from(static_cast<ptrdiff_t>(begin)), shape_.limits, sums_ + begin,
+                  static_cast<ptrdiff_t>(length), to + begin * step, static_cast<ptrdiff_t>(step));
+    });
   }
 
   // One row of one output channel.
@@ -318,17 +452,29 @@ class Depthwise {
            ++span, weight += shape_.out_channels) {
         if (context_.should_stop(1)) return context_.stopped();
         if (is_inside && span->count > 0)
-          ETB_CHECK(accumulate(span->begin, span->count, input + span->offset, step, weights_ + weight, 0));
+          ETB_CHECK(accumulate(span->begin, span->count, input + span->offset, step, weights_[weight]));
       }
     }
-    int8_t* line = to + y * out_.stride(2) + channel * out_.stride(1);
-    for (int64_t x = 0; x < line_; ++x) {
-      if (context_.should_stop(1)) return context_.stopped();
-      store(x, channel, line + x * out_.stride(3));
+    if (bias_ != nullptr) {
+      const auto bias = static_cast<uint32_t>(bias_[channel]);
+      ETB_CHECK(for_each_piece(context_, line_, [&](int64_t begin, int64_t length) {
+        for (int64_t i = begin; i < begin + length; ++i) sums_[i] += bias;
+      }));
     }
-    return ETB_OK;
+    int8_t* line = to + y * out_.stride(2) + channel * out_.stride(1);
+    const ChannelRescales one = {rescales_.multipliers + channel, rescales_.shifts + channel, 0};
+    return for_each_piece(context_, line_, [&](int64_t begin, int64_t length) {
+      store_codes(one, shape_.limits, sums_ + begin, static_cast<ptrdiff_t>(length),
+                  line + begin * out_.stride(3), static_cast<ptrdiff_t>(out_.stride(3)));
+    });
   }
 
+  // The sums of a pixel's channels begin with their biases.
+  etb_status start() {
+    return bias_ == nullptr
+               ? clear()
+               : move_bytes(context_, sums_, bias_, static_cast<uint64_t>(line_) * sizeof(uint32_t));
+  }
   etb_status clear() { return clear_bytes(context_, sums_, static_cast<uint64_t>(line_) * sizeof(uint32_t)); }
 
   KernelContext& context_;
@@ -337,7 +483,7 @@ class Depthwise {
   Tensor& out_;
   const int8_t* weights_;
   const int32_t* bias_;
-  const int32_t *multipliers_, *shifts_;
+  ChannelRescales rescales_;
   uint32_t* sums_ = nullptr;
   Span* spans_ = nullptr;
   int64_t line_ = 0;

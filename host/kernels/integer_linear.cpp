@@ -34,30 +34,35 @@ etb_status read_rescales(KernelContext& context, const IntList& multipliers, con
   for (size_t i = 0; i < count; ++i) {
     if (context.should_stop(1)) return context.stopped();
     Rescale rescale = {};
-    ETB_CHECK(Rescale::read(context, multipliers[i], shifts[i], &rescale));
+    ETB_CHECK(read_rescale(context, multipliers[i], shifts[i], &rescale));
     copies[i] = rescale.multiplier;
     copies[count + i] = rescale.shift;
   }
-  product.multipliers = copies;
-  product.shifts = copies + count;
-  product.rescale_stride = count == 1 ? 0 : 1;
+  product.rescales = {copies, copies + count, count == 1 ? 0 : 1};
   return ETB_OK;
 }
 
 // kernel_sum contains the bias and the part of the input offset, so both are left out beside it.
-etb_status read_sums(KernelContext& context, const Arguments& args, int32_t* out_offset,
-                     IntegerProduct& product) {
-  ETB_CHECK(read_input_offset(context, args.input_offset(), out_offset));
-  ETB_CHECK(read_input_offset(context, args.filter_offset(), &product.weight_offset));
-  const Tensor* bias = args.bias();
-  if (args.kernel_sum() != nullptr) {
-    bias = args.kernel_sum();
-    *out_offset = 0;
-  }
+etb_status read_sums(KernelContext& context, const Arguments& args, IntegerProduct& product) {
+  SumStarts starts = {product.weights, product.k, nullptr, 0, 0};
+  ETB_CHECK(read_input_offset(context, args.input_offset(), &starts.input_offset));
+  ETB_CHECK(read_input_offset(context, args.filter_offset(), &starts.weight_offset));
+  product.weight_offset = starts.weight_offset;
+  ETB_CHECK(read_limits(context, args.output_offset(), args.activation_min(), args.activation_max(),
+                        &product.limits));
+  const bool is_complete = args.kernel_sum() != nullptr;
+  const Tensor* bias = is_complete ? args.kernel_sum() : args.bias();
   ETB_CHECK(check_bias(context, bias, product.channel_count));
-  product.bias = bias == nullptr ? nullptr : bias->data_as<int32_t>();
-  return CodeRange::read(context, args.output_offset(), args.activation_min(), args.activation_max(),
-                         &product.codes);
+  if (bias != nullptr) starts.bias = bias->data_as<int32_t>();
+  if (bias != nullptr && (is_complete || starts.input_offset == 0)) {
+    product.starts = reinterpret_cast<const uint32_t*>(starts.bias);
+    return ETB_OK;
+  }
+  auto* sums = context.allocate_array<uint32_t>(product.channel_count);
+  if (sums == nullptr)
+    return context.fail_scratch(static_cast<uint64_t>(product.channel_count) * sizeof(uint32_t));
+  product.starts = sums;
+  return starts.fill(context, product.channel_count, sums);
 }
 
 etb_status linear_out(KernelContext& context, Arguments args) {
@@ -68,33 +73,20 @@ etb_status linear_out(KernelContext& context, Arguments args) {
   product.k = weights.size(1);
   product.channel_count = weights.size(0);
   product.weights = weights.data_as<int8_t>();
-  int32_t offset = 0;
-  ETB_CHECK(read_sums(context, args, &offset, product));
+  ETB_CHECK(read_sums(context, args, product));
   ETB_CHECK(read_rescales(context, args.requantize_multipliers(), args.requantize_shifts(), product));
   int64_t sizes[kMaxRank];
   std::copy(input.sizes().begin(), input.sizes().end(), sizes);
   sizes[input.rank() - 1] = product.channel_count;
   ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(input.rank())}));
   if (out.numel() == 0) return ETB_OK;
-  // Two rows at a time, as run_product loads them.
-  constexpr int64_t kPair = 2;
-  auto* rows = context.allocate_array<int16_t>(kPair * product.k);
-  if (rows == nullptr)
-    return context.fail_scratch(static_cast<uint64_t>(kPair * product.k) * sizeof(int16_t));
-  product.rows = rows;
+  product.rows = input.data_as<int8_t>();
+  product.row_stride = product.k;
+  product.row_count = out.numel() / product.channel_count;
+  product.out = out.data_as<int8_t>();
   product.out_row_stride = product.channel_count;
   product.out_channel_stride = 1;
-  const int64_t row_count = out.numel() / product.channel_count;
-  for (int64_t row = 0; row < row_count; row += kPair) {
-    product.row_count = std::min(kPair, row_count - row);
-    const int8_t* from = input.data_as<int8_t>() + row * product.k;
-    ETB_CHECK(for_each_piece(context, product.row_count * product.k, [&](int64_t begin, int64_t length) {
-      for (int64_t i = begin; i < begin + length; ++i) rows[i] = static_cast<int16_t>(from[i] + offset);
-    }));
-    product.out = out.data_as<int8_t>() + row * product.channel_count;
-    ETB_CHECK(run_product(context, product));
-  }
-  return ETB_OK;
+  return run_product(context, product);
 }
 
 constexpr Kernel kRows[] = {kernel_row<ops::cortex_m::quantized_linear_out, linear_out>()};

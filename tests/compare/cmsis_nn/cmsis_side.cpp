@@ -49,10 +49,9 @@ bool convolve_depthwise(const Layer& layer, const Buffers& to) {
                                           {layer.dilation_w, layer.dilation_h},
                                           {layer.low, layer.high}};
   cmsis_nn_context context;
-  return take(
-             to,
-             arm_depthwise_conv_wrapper_s8_get_buffer_size(&params, &call.input, &call.filter, &call.output),
-             context) &&
+  return take(to,
+              arm_depthwise_conv_wrapper_s8_get_buffer_size(&params, &call.input, &call.filter, &call.output),
+              context) &&
          arm_depthwise_conv_wrapper_s8(&context, &params, &call.factors, &call.input, to.input, &call.filter,
                                        to.weights, &call.bias, to.bias, &call.output,
                                        to.output) == ARM_CMSIS_NN_SUCCESS;

@@ -43,8 +43,9 @@ struct Count {
     for (size_t i = 0; i < count; ++i) add(found[i], expected[i]);
   }
   void print() const {
-    std::printf("| %s | %s | %llu | %llu | %llu | %llu | %lld |%s\n", what, kRounding, static_cast<unsigned long long>(cases),
-                static_cast<unsigned long long>(elements), static_cast<unsigned long long>(inside), static_cast<unsigned long long>(different),
+    std::printf("| %s | %s | %llu | %llu | %llu | %llu | %lld |%s\n", what, kRounding,
+                static_cast<unsigned long long>(cases), static_cast<unsigned long long>(elements),
+                static_cast<unsigned long long>(inside), static_cast<unsigned long long>(different),
                 static_cast<long long>(largest), refused != 0 ? " REFUSED" : "");
   }
 };
@@ -93,7 +94,7 @@ struct Data {
 
   Buffers with(Side& side, const Layer& layer) {
     side.output.assign(layer.output_count(), 0);
-    return {input.data(),       weights.data(), side.output.data(),  bias.data(),
+    return {input.data(),       weights.data(), side.output.data(), bias.data(),
             multipliers.data(), shifts.data(),  kernel_sums.data(), side.scratch};
   }
 
@@ -107,7 +108,8 @@ Layer draw_layer(Random& random, Kind kind) {
   layer.batch = random.between(1, kind == Kind::kLinear ? 6 : 2);
   layer.input_offset = random.between(-127, 128);
   layer.output_offset = random.between(-128, 127);
-  if (random.between(0, 1) != 0) layer.low = random.between(-128, 0), layer.high = random.between(layer.low, 127);
+  if (random.between(0, 1) != 0)
+    layer.low = random.between(-128, 0), layer.high = random.between(layer.low, 127);
   layer.is_per_channel = random.between(0, 3) != 0;
   if (kind == Kind::kLinear) {
     layer.in_c = random.between(1, 300), layer.out_c = random.between(1, 60);
@@ -117,8 +119,10 @@ Layer draw_layer(Random& random, Kind kind) {
   layer.groups = is_depthwise ? random.between(1, 40) : random.between(0, 2) == 0 ? random.between(2, 5) : 1;
   layer.in_c = layer.groups * (is_depthwise ? 1 : random.between(1, 24));
   layer.out_c = layer.groups * (is_depthwise ? random.between(1, 8) > 6 ? 3 : 1 : random.between(1, 24));
-  const auto draw_dim = [&random](int32_t& in, int32_t& kernel, int32_t& stride, int32_t& padding, int32_t& dilation) {
-    kernel = random.between(1, 5), stride = random.between(1, 3), dilation = random.between(0, 2) == 0 ? 2 : 1;
+  const auto draw_dim = [&random](int32_t& in, int32_t& kernel, int32_t& stride, int32_t& padding,
+                                  int32_t& dilation) {
+    kernel = random.between(1, 5), stride = random.between(1, 3),
+    dilation = random.between(0, 2) == 0 ? 2 : 1;
     padding = random.between(0, kernel / 2 * dilation);
     in = std::max((kernel - 1) * dilation + 1 - 2 * padding, 1) + random.between(0, 12);
   };
@@ -139,14 +143,16 @@ void write_file(const std::string& path, const void* data, size_t bytes) {
 void write_layer(const std::string& folder, const Layer& l, Data& data, const Side& device) {
   const std::string base = folder + "/" + l.name;
   char text[512];
-  const int length = std::snprintf(
-      text, sizeof text,
-      "{\"kind\": %d, \"input\": [%d, %d, %d, %d], \"outputs\": %d, \"groups\": %d, \"kernel\": [%d, %d], \"stride\": [%d, %d], "
-      "\"padding\": [%d, %d], \"dilation\": [%d, %d], \"input_offset\": %d, \"output_offset\": %d, \"low\": %d, \"high\": %d, "
-      "\"output\": [%d, %d, %d, %d]}\n",
-      static_cast<int>(l.kind), l.batch, l.in_h, l.in_w, l.in_c, l.out_c, l.groups, l.kernel_h, l.kernel_w, l.stride_h,
-      l.stride_w, l.padding_h, l.padding_w, l.dilation_h, l.dilation_w, l.input_offset, l.output_offset, l.low, l.high,
-      l.batch, l.out_h(), l.out_w(), l.out_c);
+  const int length =
+      std::snprintf(text, sizeof text,
+                    "{\"kind\": %d, \"input\": [%d, %d, %d, %d], \"outputs\": %d, \"groups\": %d, "
+                    "\"kernel\": [%d, %d], \"stride\": [%d, %d], "
+                    "\"padding\": [%d, %d], \"dilation\": [%d, %d], \"input_offset\": %d, \"output_offset\": "
+                    "%d, \"low\": %d, \"high\": %d, "
+                    "\"output\": [%d, %d, %d, %d]}\n",
+                    static_cast<int>(l.kind), l.batch, l.in_h, l.in_w, l.in_c, l.out_c, l.groups, l.kernel_h,
+                    l.kernel_w, l.stride_h, l.stride_w, l.padding_h, l.padding_w, l.dilation_h, l.dilation_w,
+                    l.input_offset, l.output_offset, l.low, l.high, l.batch, l.out_h(), l.out_w(), l.out_c);
   write_file(base + ".json", text, static_cast<size_t>(length));
   write_file(base + ".input", data.input.data(), data.input.size());
   write_file(base + ".weights", data.weights.data(), data.weights.size());
@@ -176,7 +182,8 @@ void compare_layers(Kind kind, const char* what, uint32_t count, const char* fol
       device.add(sides[1].output.data(), sides[0].output.data(), outputs);
     else
       ++device.refused;
-    if (run_kernels(layer, data.with(sides[2], layer)))
+    prepare_kernels(layer, data.with(sides[2], layer));
+    if (run_kernels())
       kernels.add(sides[2].output.data(), sides[0].output.data(), outputs);
     else
       ++kernels.refused;
@@ -245,7 +252,8 @@ struct Pool {
     std::vector<std::byte> scratch(1 << 16);
     KernelCall call(scratch);
     std::array<etb::host::EValue*, 2> items[3];
-    call.add(etb::host::Dtype::INT8, {1, input.c, input.h, input.w}, codes.data(), codes.size(), kChannelsLast);
+    call.add(etb::host::Dtype::INT8, {1, input.c, input.h, input.w}, codes.data(), codes.size(),
+             kChannelsLast);
     const int32_t pairs[3][2] = {
         {filter.h, filter.w}, {params.stride.h, params.stride.w}, {params.padding.h, params.padding.w}};
     for (int i = 0; i < 2; ++i) call.add_list(pairs[i], 2, items[i]);
@@ -255,7 +263,8 @@ struct Pool {
     call.add(1 << 30);
     call.add(1);
     call.add(etb::host::Dtype::UINT8, {0}, nullptr, 0);
-    call.add(etb::host::Dtype::INT8, {1, output.c, output.h, output.w}, out.data(), out.size(), kChannelsLast);
+    call.add(etb::host::Dtype::INT8, {1, output.c, output.h, output.w}, out.data(), out.size(),
+             kChannelsLast);
     return call.run(registry(), registry().find("cortex_m::quantized_avg_pool2d", "out"));
   }
 };
@@ -265,13 +274,16 @@ void compare_pools(uint32_t count) {
   for (uint32_t seed = 0; seed < count; ++seed) {
     Random random(seed + 7000);
     const Pool pool(random);
-    std::vector<int8_t> codes = draw_codes(random, pool.input_count()), theirs(pool.output_count()), ours(theirs);
+    std::vector<int8_t> codes = draw_codes(random, pool.input_count()), theirs(pool.output_count()),
+                        ours(theirs);
     std::vector<std::byte> scratch(1 << 16);
     const cmsis_nn_context context = {scratch.data(), 1 << 16};
-    arm_max_pool_s8(&context, &pool.params, &pool.input, codes.data(), &pool.filter, &pool.output, theirs.data());
+    arm_max_pool_s8(&context, &pool.params, &pool.input, codes.data(), &pool.filter, &pool.output,
+                    theirs.data());
     maxima.refused += pool.run_dsp(codes, false, ours) ? 0 : 1;
     maxima.add(ours.data(), theirs.data(), ours.size());
-    arm_avgpool_s8(&context, &pool.params, &pool.input, codes.data(), &pool.filter, &pool.output, theirs.data());
+    arm_avgpool_s8(&context, &pool.params, &pool.input, codes.data(), &pool.filter, &pool.output,
+                   theirs.data());
     device.refused += pool.run_dsp(codes, true, ours) ? 0 : 1;
     device.add(ours.data(), theirs.data(), ours.size());
     kernels.refused += pool.run_kernels(codes, ours) ? 0 : 1;
@@ -314,8 +326,8 @@ bool add_by_kernels(std::vector<int8_t>& a, std::vector<int8_t>& b, const Operan
   call.add(etb::host::Dtype::INT8, {count}, a.data(), a.size());
   for (const int32_t number : {left.zero_point, left.multiplier, left.shift}) call.add(number);
   call.add(etb::host::Dtype::INT8, {count}, b.data(), b.size());
-  for (const int32_t number : {right.zero_point, right.multiplier, right.shift, result.zero_point, result.multiplier,
-                               result.shift, -128, 127})
+  for (const int32_t number : {right.zero_point, right.multiplier, right.shift, result.zero_point,
+                               result.multiplier, result.shift, -128, 127})
     call.add(number);
   call.add(etb::host::Dtype::INT8, {count}, out.data(), out.size());
   return call.run(registry(), registry().find("cortex_m::quantized_add", "out"));
@@ -330,9 +342,10 @@ void compare_additions(uint32_t count) {
     const Operand left(random), right(random);
     Operand result(random);
     result.shift = -20 + random.between(-1, 1);  // the sum is 2^20 steps
-    arm_elementwise_add_s8(a.data(), b.data(), -left.zero_point, left.multiplier, left.shift, -right.zero_point,
-                           right.multiplier, right.shift, 20, theirs.data(), result.zero_point, result.multiplier,
-                           result.shift, -128, 127, static_cast<int32_t>(size));
+    arm_elementwise_add_s8(a.data(), b.data(), -left.zero_point, left.multiplier, left.shift,
+                           -right.zero_point, right.multiplier, right.shift, 20, theirs.data(),
+                           result.zero_point, result.multiplier, result.shift, -128, 127,
+                           static_cast<int32_t>(size));
     DspImage memory;
     std::vector<uint32_t> w = binary_words(DSP_BINARY_ADD, memory, a, b, left, right, result.zero_point);
     // Real factors; the larger gets 30 bits.
@@ -362,8 +375,9 @@ void compare_products(uint32_t count) {
     const Operand left(random), right(random);
     Operand result(random);
     result.shift = random.between(-8, -5);
-    arm_elementwise_mul_s8(a.data(), b.data(), -left.zero_point, -right.zero_point, theirs.data(), result.zero_point,
-                           result.multiplier, result.shift, -128, 127, static_cast<int32_t>(size));
+    arm_elementwise_mul_s8(a.data(), b.data(), -left.zero_point, -right.zero_point, theirs.data(),
+                           result.zero_point, result.multiplier, result.shift, -128, 127,
+                           static_cast<int32_t>(size));
     DspImage memory;
     std::vector<uint32_t> w = binary_words(DSP_BINARY_MULTIPLY, memory, a, b, left, right, result.zero_point);
     w[DSP_BINARY_A_MULTIPLIER] = static_cast<uint32_t>(result.multiplier);
@@ -389,7 +403,8 @@ void compare_softmax(uint32_t count) {
     // Factors of CMSIS-NN: scale * 2^26 as a multiplier and a shift, and the distance beyond which exp counts as 0.
     int exponent = 0;
     const double mantissa = std::frexp(scale * (1 << 26), &exponent);
-    const auto multiplier = static_cast<int32_t>(std::min<int64_t>(std::llround(mantissa * 2147483648.0), INT32_MAX));
+    const auto multiplier =
+        static_cast<int32_t>(std::min<int64_t>(std::llround(mantissa * 2147483648.0), INT32_MAX));
     const int32_t least = -static_cast<int32_t>(std::floor(std::ldexp(31.0, 26 - exponent)));
     arm_softmax_s8(codes.data(), rows, columns, multiplier, exponent, least, theirs.data());
     DspImage memory;
@@ -399,7 +414,8 @@ void compare_softmax(uint32_t count) {
       memory.append_word(static_cast<uint32_t>(std::llround(std::exp(-scale * distance) * DSP_SOFTMAX_ONE)));
     w[DSP_SOFTMAX_INPUT] = memory.append(codes.data(), size);
     w[DSP_SOFTMAX_OUTPUT] = memory.size();
-    w[DSP_SOFTMAX_ROWS] = static_cast<uint32_t>(rows), w[DSP_SOFTMAX_COLUMNS] = static_cast<uint32_t>(columns);
+    w[DSP_SOFTMAX_ROWS] = static_cast<uint32_t>(rows),
+    w[DSP_SOFTMAX_COLUMNS] = static_cast<uint32_t>(columns);
     w[DSP_SOFTMAX_INVERSE] = 65536u * 256u;
     w[DSP_SOFTMAX_OUT_ZERO] = static_cast<uint32_t>(-128);
     device.refused += memory.run(DSP_OP_SOFTMAX, w, ours.data(), size) ? 0 : 1;

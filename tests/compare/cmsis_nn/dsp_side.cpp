@@ -21,7 +21,8 @@ std::vector<int8_t> device_weights(const Layer& layer, const int8_t* weights) {
   if (layer.kind != Kind::kDepthwise) return out;
   const int32_t taps = layer.kernel_h * layer.kernel_w;
   for (int32_t o = 0; o < layer.out_c; ++o)
-    for (int32_t tap = 0; tap < taps; ++tap) out[static_cast<size_t>(o * taps + tap)] = weights[tap * layer.out_c + o];
+    for (int32_t tap = 0; tap < taps; ++tap)
+      out[static_cast<size_t>(o * taps + tap)] = weights[tap * layer.out_c + o];
   return out;
 }
 
@@ -48,7 +49,8 @@ bool DspImage::run(uint32_t opcode, const Words& command, int8_t* output, size_t
   put(words, DSP_OP_WAIT, {DSP_ENGINE_COMPUTE, 0});
   put(words, DSP_OP_DMA, {DSP_MEMORY_TCM, size(), DSP_MEMORY_IO + 1, 0, out_bytes, 1, 1});
   put(words, DSP_OP_END, {});
-  const dsp_stream stream = {reinterpret_cast<const uint8_t*>(words.data()), static_cast<uint32_t>(words.size() * 4)};
+  const dsp_stream stream = {reinterpret_cast<const uint8_t*>(words.data()),
+                             static_cast<uint32_t>(words.size() * 4)};
   dsp_layout layout = {};
   layout.tcm_bytes = size() + out_bytes;
   layout.input_count = 1, layout.io_count = 2, layout.layer_count = 1;
@@ -94,7 +96,8 @@ bool run_dsp(const Layer& layer, const Buffers& to) {
     set(DSP_CONV_GROUP_IN, layer.group_in()), set(DSP_CONV_GROUP_OUT, layer.out_c / groups);
     set(DSP_CONV_IN_ZERO, -layer.input_offset), set(DSP_CONV_OUT_ZERO, layer.output_offset);
     set(DSP_CONV_LOW, layer.low), set(DSP_CONV_HIGH, layer.high);
-    if (!memory.run(DSP_OP_CONV, w, to.output + static_cast<size_t>(image) * image_out, image_out)) return false;
+    if (!memory.run(DSP_OP_CONV, w, to.output + static_cast<size_t>(image) * image_out, image_out))
+      return false;
   }
   return true;
 }

@@ -16,24 +16,31 @@ const etb::host::KernelRegistry& registry() {
 
 namespace {
 
-bool convolve(const Layer& layer, const Buffers& to, bool is_channels_last) {
+// Of the prepared layer; made at the first call, as firmware has no static initialisers.
+KernelCall& prepared() {
   static KernelCall call({});
-  call = KernelCall(to.scratch);
+  return call;
+}
+const etb::host::Kernel* kernel = nullptr;
+std::array<etb::host::EValue*, 256> lists[3];
+
+void prepare_convolution(const Layer& layer, const Buffers& to, bool is_channels_last) {
+  KernelCall& call = prepared();
   const uint8_t* order = is_channels_last ? kChannelsLast : kRowMajor;
   const bool is_depthwise = layer.kind == Kind::kDepthwise;
   const auto channel_bytes = static_cast<uint64_t>(layer.out_c) * 4;
-  call.add(Dtype::INT8, {layer.batch, layer.in_c, layer.in_h, layer.in_w}, to.input, layer.input_count(), order);
+  call.add(Dtype::INT8, {layer.batch, layer.in_c, layer.in_h, layer.in_w}, to.input, layer.input_count(),
+           order);
   if (is_depthwise)
     call.add(Dtype::INT8, {1, layer.kernel_h, layer.kernel_w, layer.out_c}, to.weights, layer.weight_count());
   else
     call.add(Dtype::INT8, {layer.out_c, layer.kernel_h, layer.kernel_w, layer.group_in()}, to.weights,
              layer.weight_count());
   call.add(Dtype::INT32, {layer.out_c}, to.bias, channel_bytes);
-  std::array<etb::host::EValue*, 2> items[3];
   const int32_t pairs[3][2] = {{layer.stride_h, layer.stride_w},
                                {layer.padding_h, layer.padding_w},
                                {layer.dilation_h, layer.dilation_w}};
-  for (int i = 0; i < 3; ++i) call.add_list(pairs[i], 2, items[i]);
+  for (int i = 0; i < 3; ++i) call.add_list(pairs[i], 2, lists[i]);
   if (is_depthwise) call.add(layer.out_c / layer.in_c);
   call.add(layer.input_offset);
   call.add(layer.output_offset);
@@ -42,18 +49,14 @@ bool convolve(const Layer& layer, const Buffers& to, bool is_channels_last) {
   call.add(layer.low);
   call.add(layer.high);
   call.add(Dtype::UINT8, {0}, nullptr, 0);
-  call.add(Dtype::INT8, {layer.batch, layer.out_c, layer.out_h(), layer.out_w()}, to.output, layer.output_count(),
-           order);
-  // A program finds its kernels when it is loaded.
-  static const etb::host::Kernel* kernels[2] = {registry().find("cortex_m::quantized_conv2d", "out"),
-                                                registry().find("cortex_m::quantized_depthwise_conv2d", "out")};
-  return call.run(registry(), kernels[is_depthwise ? 1 : 0]);
+  call.add(Dtype::INT8, {layer.batch, layer.out_c, layer.out_h(), layer.out_w()}, to.output,
+           layer.output_count(), order);
+  kernel = registry().find(
+      is_depthwise ? "cortex_m::quantized_depthwise_conv2d" : "cortex_m::quantized_conv2d", "out");
 }
 
-bool multiply(const Layer& layer, const Buffers& to) {
-  static KernelCall call({});
-  call = KernelCall(to.scratch);
-  static std::array<etb::host::EValue*, 256> multipliers, shifts;
+void prepare_linear(const Layer& layer, const Buffers& to) {
+  KernelCall& call = prepared();
   const size_t factors = layer.is_per_channel ? static_cast<size_t>(layer.out_c) : 1;
   call.add(Dtype::INT8, {layer.batch, layer.in_c}, to.input, layer.input_count());
   call.add(Dtype::INT8, {layer.out_c, layer.in_c}, to.weights, layer.weight_count());
@@ -62,19 +65,24 @@ bool multiply(const Layer& layer, const Buffers& to) {
   call.add(layer.input_offset);
   call.add(0);
   call.add(layer.output_offset);
-  call.add_list(to.multipliers, factors, multipliers);
-  call.add_list(to.shifts, factors, shifts);
+  call.add_list(to.multipliers, factors, lists[0]);
+  call.add_list(to.shifts, factors, lists[1]);
   call.add(layer.high);
   call.add(layer.low);
   call.add(Dtype::INT8, {layer.batch, layer.out_c}, to.output, layer.output_count());
-  static const etb::host::Kernel* kernel = registry().find("cortex_m::quantized_linear", "out");
-  return call.run(registry(), kernel);
+  kernel = registry().find("cortex_m::quantized_linear", "out");
 }
 
 }  // namespace
 
-bool run_kernels(const Layer& layer, const Buffers& to, bool is_channels_last) {
-  return layer.kind == Kind::kLinear ? multiply(layer, to) : convolve(layer, to, is_channels_last);
+void prepare_kernels(const Layer& layer, const Buffers& to, bool is_channels_last) {
+  prepared() = KernelCall(to.scratch);
+  if (layer.kind == Kind::kLinear)
+    prepare_linear(layer, to);
+  else
+    prepare_convolution(layer, to, is_channels_last);
 }
+
+bool run_kernels() { return prepared().run(registry(), kernel); }
 
 }  // namespace compare

@@ -13,7 +13,8 @@ void fill(Random& random, const Layer& layer, const Buffers& to) {
     to.weights[i] = static_cast<int8_t>(random.between(-127, 127));
   // A sum of n products of codes has a deviation of about 74 * 74 * sqrt(n); codes should have one of about 70.
   const double products = static_cast<double>(layer.weight_count()) / layer.out_c;
-  const int32_t usual = static_cast<int32_t>(std::floor(std::log2(70 / (74.0 * 74.0 * std::sqrt(products))))) + 1;
+  const int32_t usual =
+      static_cast<int32_t>(std::floor(std::log2(70 / (74.0 * 74.0 * std::sqrt(products))))) + 1;
   for (int32_t i = 0; i < layer.out_c; ++i) {
     const bool is_own = layer.is_per_channel || i == 0;
     to.bias[i] = random.between(-20000, 20000);

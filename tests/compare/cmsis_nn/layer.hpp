@@ -16,8 +16,8 @@ enum class Kind { kConvolution, kDepthwise, kLinear };
 struct Layer {
   Kind kind = Kind::kConvolution;
   int32_t batch = 1, in_h = 1, in_w = 1, in_c = 1, out_c = 1, groups = 1;
-  int32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0, dilation_h = 1,
-          dilation_w = 1;
+  int32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0,
+          dilation_h = 1, dilation_w = 1;
   int32_t input_offset = 0, output_offset = 0, low = -128, high = 127;
   bool is_per_channel = true;
   const char* name = "";
@@ -59,10 +59,12 @@ class Random {
 // Draws data, and factors that spread most results over the range of codes.
 void fill(Random& random, const Layer& layer, const Buffers& to);
 
-// Each writes to.output and returns false if the side refuses the layer.
+// Writes to.output; false if CMSIS-NN refuses the layer.
 bool run_cmsis(const Layer& layer, const Buffers& to);
-// Images in the order of CMSIS-NN (channels last), or with channels first: the caller has moved the input and moves the output.
-bool run_kernels(const Layer& layer, const Buffers& to, bool is_channels_last = true);
+// The same by portable kernels. A program prepares the arguments when it is loaded. Images are in the order of CMSIS-NN (channels
+// last), or with channels first: the caller has moved the input and moves the output.
+void prepare_kernels(const Layer& layer, const Buffers& to, bool is_channels_last = true);
+bool run_kernels();
 // Writes the sums of weights times input offset, plus bias, that a compiler computes for linear layers.
 void fill_kernel_sums(const Layer& layer, const Buffers& to);
 

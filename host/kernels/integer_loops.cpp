@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/kernels/integer_loops.hpp"
+
+#include <cstring>
+#if defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
+#elif defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#include <arm_acle.h>
+#define ETB_HAS_PAIRS 1
+#endif
+
+namespace etb::host {
+namespace {
+
+// Sums of products of rows and two channels: each value that is loaded serves all of its products.
+struct PairSums {
+  int32_t s00, s01, s10, s11;
+};
+
+int32_t multiply_add(int32_t a, int32_t b, int32_t sum) noexcept {
+  return static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(a * b));
+}
+
+#if defined(__ARM_FEATURE_MVE)
+
+// b and d may be a and c.
+template <int kRows>
+inline PairSums sum_pair(const int8_t* a, const int8_t* b, const int8_t* c, const int8_t* d,
+                         ptrdiff_t count) noexcept {
+  int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
+  const auto step = [&](int8x16_t x, int8x16_t y, int8x16_t v, int8x16_t w) {
+    s00 = vmladavaq_s8(s00, x, v);
+    s01 = vmladavaq_s8(s01, x, w);
+    if constexpr (kRows == 2) {
+      s10 = vmladavaq_s8(s10, y, v);
+      s11 = vmladavaq_s8(s11, y, w);
+    }
+  };
+  for (ptrdiff_t blocks = count / 16; blocks > 0; --blocks, a += 16, b += 16, c += 16, d += 16)
+    step(vldrbq_s8(a), vldrbq_s8(kRows == 2 ? b : a), vldrbq_s8(c), vldrbq_s8(d));
+  if (const auto rest = static_cast<uint32_t>(count % 16); rest != 0) {
+    const mve_pred16_t lanes = vctp8q(rest);
+    step(vldrbq_z_s8(a, lanes), vldrbq_z_s8(kRows == 2 ? b : a, lanes), vldrbq_z_s8(c, lanes),
+         vldrbq_z_s8(d, lanes));
+  }
+  return {s00, s01, s10, s11};
+}
+
+#else
+
+#if defined(ETB_HAS_PAIRS)
+// Four codes are two pairs of 16 bits: the first and third, the second and fourth.
+inline int16x2_t even_of(uint32_t codes) noexcept { return __sxtb16(static_cast<int8x4_t>(codes)); }
+inline int16x2_t odd_of(uint32_t codes) noexcept {
+  int16x2_t pair;
+  __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(codes));  // GCC 12 does not join __sxtb16 and __ror
+  return pair;
+}
+inline uint32_t load_codes(const int8_t* from) noexcept {
+  uint32_t word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+#endif
+
+// b and d may be a and c.
+template <int kRows>
+inline PairSums sum_pair(const int8_t* a, const int8_t* b, const int8_t* c, const int8_t* d,
+                         ptrdiff_t count) noexcept {
+  int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
+#if defined(ETB_HAS_PAIRS)
+  for (const int8_t* end = a + count / 4 * 4; a != end; a += 4, b += 4, c += 4, d += 4) {
+    const uint32_t v = load_codes(c), w = load_codes(d), x = load_codes(a);
+    const int16x2_t v_even = even_of(v), w_even = even_of(w), v_odd = odd_of(v), w_odd = odd_of(w);
+    const int16x2_t x_even = even_of(x), x_odd = odd_of(x);
+    s00 = __smlad(x_odd, v_odd, __smlad(x_even, v_even, s00));
+    s01 = __smlad(x_odd, w_odd, __smlad(x_even, w_even, s01));
+    if constexpr (kRows == 2) {
+      const uint32_t y = load_codes(b);
+      const int16x2_t y_even = even_of(y), y_odd = odd_of(y);
+      s10 = __smlad(y_odd, v_odd, __smlad(y_even, v_even, s10));
+      s11 = __smlad(y_odd, w_odd, __smlad(y_even, w_even, s11));
+    }
+  }
+  count %= 4;
+#endif
+  const auto step = [&](ptrdiff_t i) {
+    const int32_t v = c[i], w = d[i], x = a[i];
+    s00 = multiply_add(x, v, s00);
+    s01 = multiply_add(x, w, s01);
+    if constexpr (kRows == 2) {
+      const int32_t y = b[i];
+      s10 = multiply_add(y, v, s10);
+      s11 = multiply_add(y, w, s11);
+    }
+    // Without this the compiler adds the products of several steps first, which needs more instructions.
+    __asm__("" : "+r"(s00), "+r"(s01));
+    if constexpr (kRows == 2) __asm__("" : "+r"(s10), "+r"(s11));
+  };
+#if !defined(ETB_HAS_PAIRS)
+  for (const int8_t* end = a + count / 4 * 4; a != end; a += 4, b += 4, c += 4, d += 4) {
+    step(0);
+    step(1);
+    step(2);
+    step(3);
+  }
+  count %= 4;
+#endif
+  for (ptrdiff_t i = 0; i < count; ++i) step(i);
+  return {s00, s01, s10, s11};
+}
+
+#endif
+
+}  // namespace
+
+[[gnu::cold]] int32_t Rescale::move_up(int32_t value, int32_t shift) noexcept {
+  const int64_t moved = static_cast<int64_t>(value) * (int64_t{1} << (shift & 31));
+  return static_cast<int32_t>(std::clamp<int64_t>(moved, INT32_MIN, INT32_MAX));
+}
+
+template <int kRows>
+[[gnu::noinline]] void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights,
+                                        ptrdiff_t weight_step, ptrdiff_t channels, ptrdiff_t count,
+                                        uint32_t (*sums)[kTile]) noexcept {
+  for (ptrdiff_t c = 0; c < channels; c += 2, weights += 2 * weight_step) {
+    const PairSums pair =
+        sum_pair<kRows>(x, x + x_step, weights, c + 1 < channels ? weights + weight_step : weights, count);
+    sums[0][c] += static_cast<uint32_t>(pair.s00);
+    sums[0][c + 1] += static_cast<uint32_t>(pair.s01);
+    if constexpr (kRows == 2) {
+      sums[1][c] += static_cast<uint32_t>(pair.s10);
+      sums[1][c + 1] += static_cast<uint32_t>(pair.s11);
+    }
+  }
+}
+template void add_row_products<1>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
+                                  uint32_t (*)[kTile]) noexcept;
+template void add_row_products<2>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
+                                  uint32_t (*)[kTile]) noexcept;
+
+#if defined(__ARM_FEATURE_MVE)
+
+namespace {
+
+// Stands for a predicate: no lane is left out.
+struct AllLanes {};
+
+int16x8_t load(const int8_t* from, AllLanes) noexcept { return vldrbq_s16(from); }
+int16x8_t load(const int8_t* from, mve_pred16_t lanes) noexcept { return vldrbq_z_s16(from, lanes); }
+int32x4_t load(const int32_t* from, AllLanes) noexcept { return vldrwq_s32(from); }
+int32x4_t load(const int32_t* from, mve_pred16_t lanes) noexcept { return vldrwq_z_s32(from, lanes); }
+void store(int8_t* to, int32x4_t codes, AllLanes) noexcept { vstrbq_s32(to, codes); }
+void store(int8_t* to, int32x4_t codes, mve_pred16_t lanes) noexcept { vstrbq_p_s32(to, codes, lanes); }
+void scatter(int8_t* to, uint32x4_t places, int32x4_t codes, AllLanes) noexcept {
+  vstrbq_scatter_offset_s32(to, places, codes);
+}
+void scatter(int8_t* to, uint32x4_t places, int32x4_t codes, mve_pred16_t lanes) noexcept {
+  vstrbq_scatter_offset_p_s32(to, places, codes, lanes);
+}
+
+// Eight channels. Lanes 0, 2, 4 and 6 of products have sums of their own, as have the others.
+template <class Lanes>
+inline void add_window_lanes(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                             uint32_t* sums, Lanes lanes) noexcept {
+  const auto offset = static_cast<int16_t>(window.input_offset);
+  const ptrdiff_t columns = window.columns, input_column = window.input_column,
+                  weight_column = window.weight_column;
+  const ptrdiff_t input_row = window.input_row - columns * input_column,
+                  weight_row = window.weight_row - columns * weight_column;
+  uint32x4x2_t both = vld2q_u32(sums);
+  int32x4_t even = vreinterpretq_s32_u32(both.val[0]), odd = vreinterpretq_s32_u32(both.val[1]);
+  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_row, weights += weight_row) {
+    for (ptrdiff_t c = columns; c > 0; --c, x += input_column, weights += weight_column) {
+      const int16x8_t a = vaddq_n_s16(load(x, lanes), offset), b = load(weights, lanes);
+      even = vaddq_s32(even, vmullbq_int_s16(a, b));
+      odd = vaddq_s32(odd, vmulltq_int_s16(a, b));
+    }
+  }
+  both.val[0] = vreinterpretq_u32_s32(even);
+  both.val[1] = vreinterpretq_u32_s32(odd);
+  vst2q_u32(sums, both);
+}
+
+}  // namespace
+
+void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                         ptrdiff_t channels, uint32_t* sums) noexcept {
+  for (; channels >= 8; channels -= 8, x += 8, weights += 8, sums += 8)
+    add_window_lanes(window, x, weights, sums, AllLanes());
+  if (channels > 0) add_window_lanes(window, x, weights, sums, vctp16q(static_cast<uint32_t>(channels)));
+}
+
+void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
+                 ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept {
+  const int32x4_t zero = vdupq_n_s32(0), low = vdupq_n_s32(limits.low), high = vdupq_n_s32(limits.high);
+  const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), static_cast<uint32_t>(out_step));
+  const int32_t offset = limits.offset;
+  const int32_t *multiplier = rescales.multipliers, *shift = rescales.shifts;
+  int32x4_t factor = vdupq_n_s32(*multiplier), moves = vdupq_n_s32(*shift);
+  const auto step = [&](auto lanes) {
+    if (rescales.stride != 0) {
+      factor = load(multiplier, lanes), moves = load(shift, lanes);
+      multiplier += 4, shift += 4;
+    }
+    const int32x4_t right = vminq_s32(moves, zero);
+    int32x4_t value = load(reinterpret_cast<const int32_t*>(sums), lanes);
+    value = vqrdmulhq_s32(vqshlq_s32(value, vmaxq_s32(moves, zero)), factor);
+    // The second rounding is upwards: negative values first move down by one.
+    value = vqaddq_s32(value, vshrq_n_s32(vandq_s32(value, right), 31));
+    value = vqaddq_n_s32(vrshlq_s32(value, right), offset);
+    value = vminq_s32(vmaxq_s32(value, low), high);
+    if (out_step == 1)
+      store(out, value, lanes);
+    else
+      scatter(out, places, value, lanes);
+  };
+  for (; channels >= 4; channels -= 4, sums += 4, out += 4 * out_step) step(AllLanes());
+  if (channels > 0) step(vctp32q(static_cast<uint32_t>(channels)));
+}
+
+#else
+
+namespace {
+
+// Calls add(x, weights) for each position of a window.
+template <class Add>
+inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                         Add add) noexcept {
+  const ptrdiff_t columns = window.columns, input_column = window.input_column,
+                  weight_column = window.weight_column;
+  const ptrdiff_t input_row = window.input_row - columns * input_column,
+                  weight_row = window.weight_row - columns * weight_column;
+  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_row, weights += weight_row) {
+    for (ptrdiff_t c = columns; c > 0; --c, x += input_column, weights += weight_column) add(x, weights);
+  }
+}
+
+// Sums of four neighbouring channels stay in registers.
+inline void add_four_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                              uint32_t* sums) noexcept {
+  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  const int32_t offset = window.input_offset;
+#if defined(ETB_HAS_PAIRS)
+  const auto offsets = static_cast<int16x2_t>((offset & 0xFFFF) | offset * 0x10000);
+  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
+    const uint32_t a = load_codes(at), b = load_codes(weight);
+    const int16x2_t even = __sadd16(even_of(a), offsets), odd = __sadd16(odd_of(a), offsets);
+    const int16x2_t b_even = even_of(b), b_odd = odd_of(b);
+    s0 = __smlabb(even, b_even, s0);
+    s1 = __smlabb(odd, b_odd, s1);
+    s2 = __smlatt(even, b_even, s2);
+    s3 = __smlatt(odd, b_odd, s3);
+  });
+#else
+  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
+    s0 = multiply_add(at[0] + offset, weight[0], s0);
+    s1 = multiply_add(at[1] + offset, weight[1], s1);
+    s2 = multiply_add(at[2] + offset, weight[2], s2);
+    s3 = multiply_add(at[3] + offset, weight[3], s3);
+  });
+#endif
+  sums[0] += static_cast<uint32_t>(s0);
+  sums[1] += static_cast<uint32_t>(s1);
+  sums[2] += static_cast<uint32_t>(s2);
+  sums[3] += static_cast<uint32_t>(s3);
+}
+
+}  // namespace
+
+void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                         ptrdiff_t channels, uint32_t* sums) noexcept {
+  for (; channels >= 4; channels -= 4, x += 4, weights += 4, sums += 4)
+    add_four_channels(window, x, weights, sums);
+  for (; channels > 0; --channels) {
+    int32_t sum = 0;
+    visit_window(window, x++, weights++, [&](const int8_t* at, const int8_t* weight) {
+      sum = multiply_add(*at + window.input_offset, *weight, sum);
+    });
+    *sums++ += static_cast<uint32_t>(sum);
+  }
+}
+
+void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
+                 ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept {
+  const int32_t *multiplier = rescales.multipliers, *shift = rescales.shifts;
+  const ptrdiff_t stride = rescales.stride;
+  const int32_t low = limits.low - limits.offset, high = limits.high - limits.offset, offset = limits.offset;
+  for (; channels > 0; --channels, multiplier += stride, shift += stride, out += out_step) {
+    const int32_t rescaled = Rescale{*multiplier, *shift}.apply(static_cast<int32_t>(*sums++));
+    *out = static_cast<int8_t>(std::clamp(rescaled, low, high) + offset);
+  }
+}
+
+#endif
+
+}  // namespace etb::host

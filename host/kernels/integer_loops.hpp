@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hot loops of the ops of cortex_m: sums of products of int8 codes, and the way from sums to codes. One variant is compiled: for
+// the vectors of Cortex-M55 (MVE), for the pairs of Cortex-M4 (DSP), or for any processor. Sums are unsigned, because they may wrap.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace etb::host {
+
+// A factor of multiplier / 2^31 * 2^shift. A file chooses both.
+struct Rescale {
+  int32_t multiplier, shift;
+
+  static constexpr int32_t kLeastShift = -31, kLargestShift = 30;
+  // A multiplier is not negative, so that each product fits into 32 bits.
+  static bool is_valid(int64_t multiplier, int64_t shift) noexcept {
+    return multiplier >= 0 && multiplier <= INT32_MAX && shift >= kLeastShift && shift <= kLargestShift;
+  }
+
+  // The product, rounded twice, as CMSIS-NN does without CMSIS_NN_USE_SINGLE_ROUNDING: to 2^-31, halves upwards, then by the
+  // negative shift, halves away from 0. A value that a positive shift moves out of 32 bits saturates. Memory of the caller may have
+  // changed since the check, so shifts are masked.
+  int32_t apply(int32_t value) const noexcept {
+    if (shift > 0) value = move_up(value, shift);
+    const auto high =
+        static_cast<int32_t>((static_cast<int64_t>(value) * multiplier + (int64_t{1} << 30)) >> 31);
+    if (shift >= 0) return high;
+    // Unsigned, because a multiplier that became negative may overflow.
+    const auto below = static_cast<int32_t>(static_cast<uint32_t>(high) - (high < 0 ? 1 : 0));
+    return static_cast<int32_t>(static_cast<uint32_t>(below >> ((-shift - 1) & 31)) + 1) >> 1;
+  }
+
+ private:
+  static int32_t move_up(int32_t value, int32_t shift) noexcept;
+};
+
+// Where codes end: an offset, and the range that an activation leaves.
+struct CodeLimits {
+  int32_t offset = 0, low = -128, high = 127;
+
+  int8_t code(int32_t rescaled) const noexcept {
+    return static_cast<int8_t>(std::clamp(rescaled, low - offset, high - offset) + offset);
+  }
+};
+
+// Rescales of channels: entries are `stride` apart, 0 for one that all share.
+struct ChannelRescales {
+  const int32_t *multipliers, *shifts;
+  ptrdiff_t stride;
+
+  ChannelRescales from(ptrdiff_t channel) const noexcept {
+    return {multipliers + channel * stride, shifts + channel * stride, stride};
+  }
+};
+
+// Channels whose sums are computed by one call: an even number.
+inline constexpr ptrdiff_t kTile = 32;
+
+// sums[r][c] += sum over i of x[r * x_step + i] * weights[c * weight_step + i], for one or two rows and up to kTile channels. Sums
+// beyond an odd number of channels have no meaning.
+template <int kRows>
+void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights, ptrdiff_t weight_step,
+                      ptrdiff_t channels, ptrdiff_t count, uint32_t (*sums)[kTile]) noexcept;
+
+// The positions of a kernel that are inside of an image, and the distances to their neighbours.
+struct DepthwiseWindow {
+  ptrdiff_t rows, columns;
+  ptrdiff_t input_row, input_column, weight_row, weight_column;
+  int32_t input_offset;
+};
+// sums[c] += sum over the window of (x + input_offset) * weight, for neighbouring channels. There is room for the sums of
+// kWindowTile more channels.
+inline constexpr ptrdiff_t kWindowTile = 8;
+void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                         ptrdiff_t channels, uint32_t* sums) noexcept;
+
+// out[c * out_step] = code of sums[c].
+void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
+                 ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept;
+
+}  // namespace etb::host
