@@ -100,8 +100,10 @@ class Gather {
         input_(input),
         channels_(channels),
         channel_count_(channel_count),
+        row_count_(shape.kernel[1] * channel_count),
         padding_(static_cast<int8_t>(-shape.input_offset)),
-        is_dense_row_(input.stride(1) == 1 && input.stride(3) == channel_count && shape.dilation[1] == 1) {}
+        is_dense_row_(input.stride(1) == 1 && input.stride(3) == channel_count && shape.dilation[1] == 1 &&
+                      row_count_ <= KernelContext::kPiece) {}
 
   etb_status run(int64_t y, int64_t x, int64_t count, int8_t* out) {
     out_ = out;
@@ -110,12 +112,16 @@ class Gather {
         x = 0;
         ++y;
       }
-      for (int64_t r = 0; r < shape_.kernel[0]; ++r) {
-        const int64_t row = shape_.source(0, y, r);
+      if (is_dense_row_) find_dense_row(x);
+      int64_t row = shape_.source(0, y, 0);
+      for (int64_t r = 0; r < shape_.kernel[0]; ++r, row += shape_.dilation[0]) {
         if (row < 0 || row >= shape_.in[0]) {
-          ETB_CHECK(pad(shape_.kernel[1]));
+          ETB_CHECK(pad(row_count_));
+        } else if (is_dense_row_) {
+          if (context_.should_stop(row_count_)) return context_.stopped();
+          add_dense_row(channels_ + row * input_.stride(2));
         } else {
-          ETB_CHECK(is_dense_row_ ? add_dense_row(row, x) : add_row(row, x));
+          ETB_CHECK(add_row(row, x));
         }
       }
     }
@@ -124,50 +130,57 @@ class Gather {
 
  private:
   // All kernel columns are one piece of memory, with padding on both sides.
-  etb_status add_dense_row(int64_t row, int64_t x) {
+  struct DenseRow {
+    ptrdiff_t left, first, count, right;
+  };
+  void find_dense_row(int64_t x) {
     const int64_t first = shape_.source(1, x, 0), last = first + shape_.kernel[1];
     const int64_t begin = std::clamp<int64_t>(first, 0, shape_.in[1]),
                   end = std::clamp(last, begin, shape_.in[1]);
     const int64_t left = std::clamp<int64_t>(begin - first, 0, shape_.kernel[1]);
-    if (left > 0) ETB_CHECK(pad(left));
-    ETB_CHECK(
-        copy(channels_ + row * input_.stride(2) + begin * channel_count_, 1, (end - begin) * channel_count_));
-    const int64_t right = shape_.kernel[1] - left - (end - begin);
-    return right > 0 ? pad(right) : static_cast<etb_status>(ETB_OK);
+    dense_ = {static_cast<ptrdiff_t>(left * channel_count_), static_cast<ptrdiff_t>(begin * channel_count_),
+              static_cast<ptrdiff_t>((end - begin) * channel_count_),
+              static_cast<ptrdiff_t>((shape_.kernel[1] - left - (end - begin)) * channel_count_)};
+  }
+  void add_dense_row(const int8_t* row) {
+    int8_t* out = out_;
+    for (ptrdiff_t i = dense_.left; i > 0; --i) *out++ = padding_;
+    const int8_t* from = row + dense_.first;
+    const ptrdiff_t count = dense_.count;
+    constexpr ptrdiff_t kShort = 16;  // a call costs more than these
+    if (count >= kShort) {
+      std::memcpy(out, from, static_cast<size_t>(count));
+      out += count;
+    } else {
+      for (ptrdiff_t i = count; i > 0; --i) *out++ = *from++;
+    }
+    for (ptrdiff_t i = dense_.right; i > 0; --i) *out++ = padding_;
+    out_ = out;
   }
 
   etb_status add_row(int64_t row, int64_t x) {
     for (int64_t c = 0; c < shape_.kernel[1]; ++c) {
       const int64_t column = shape_.source(1, x, c);
       if (column < 0 || column >= shape_.in[1]) {
-        ETB_CHECK(pad(1));
+        ETB_CHECK(pad(channel_count_));
       } else {
         ETB_CHECK(copy(channels_ + row * input_.stride(2) + column * input_.stride(3),
-                       static_cast<ptrdiff_t>(input_.stride(1)), channel_count_));
+                       static_cast<ptrdiff_t>(input_.stride(1))));
       }
     }
     return ETB_OK;
   }
 
-  // The zero point for all channels of kernel positions.
-  etb_status pad(int64_t positions) {
-    return for_each_piece(context_, positions * channel_count_, [&](int64_t, int64_t length) {
+  etb_status pad(int64_t count) {
+    return for_each_piece(context_, count, [&](int64_t, int64_t length) {
       std::memset(out_, padding_, static_cast<size_t>(length));
       out_ += length;
     });
   }
 
-  etb_status copy(const int8_t* from, ptrdiff_t step, int64_t count) {
-    return for_each_piece(context_, count, [&](int64_t, int64_t length) {
-      const auto here = static_cast<ptrdiff_t>(length);
-      constexpr ptrdiff_t kShort = 16;  // a call costs more than these
-      if (step == 1 && here >= kShort) {
-        std::memcpy(out_, from, static_cast<size_t>(here));
-      } else {
-        for (ptrdiff_t i = 0; i < here; ++i) out_[i] = from[i * step];
-      }
-      from += here * step;
-      out_ += here;
+  etb_status copy(const int8_t* from, ptrdiff_t step) {
+    return for_each_piece(context_, channel_count_, [&](int64_t, int64_t length) {
+      for (auto i = static_cast<ptrdiff_t>(length); i > 0; --i, from += step) *out_++ = *from;
     });
   }
 
@@ -175,9 +188,10 @@ class Gather {
   const Geometry& shape_;
   const Tensor& input_;
   const int8_t* channels_;
-  int64_t channel_count_;
+  int64_t channel_count_, row_count_;  // row_count_: elements of a row of kernel positions
   int8_t padding_;
   bool is_dense_row_;
+  DenseRow dense_ = {};
   int8_t* out_ = nullptr;
 };
 
@@ -324,11 +338,18 @@ class Depthwise {
     const bool is_by_pixel =
         shape_.out_channels == shape_.in_channels && shape_.in_channels > 1 && input_.stride(1) == 1;
     line_ = is_by_pixel ? shape_.out_channels : shape_.out[1];
-    sums_ = context_.allocate_array<uint32_t>(line_ + kWindowTile);
+    sums_ = context_.allocate_array<uint32_t>(line_);
     spans_ = context_.allocate_array<Span>(shape_.kernel[1]);
     if (sums_ == nullptr || spans_ == nullptr)
-      return context_.fail_scratch(static_cast<uint64_t>(line_ + kWindowTile) * sizeof(uint32_t) +
+      return context_.fail_scratch(static_cast<uint64_t>(line_) * sizeof(uint32_t) +
                                    static_cast<uint64_t>(shape_.kernel[1]) * sizeof(Span) + 64);
+    starts_ = reinterpret_cast<const uint32_t*>(bias_);
+    if (is_by_pixel && bias_ == nullptr) {
+      auto* zeros = context_.allocate_array<uint32_t>(line_);
+      if (zeros == nullptr) return context_.fail_scratch(static_cast<uint64_t>(line_) * sizeof(uint32_t));
+      ETB_CHECK(clear_bytes(context_, zeros, static_cast<uint64_t>(line_) * sizeof(uint32_t)));
+      starts_ = zeros;
+    }
     if (!is_by_pixel) ETB_CHECK(fill_spans());
     for (int64_t image = 0; image < shape_.batch; ++image) {
       const int8_t* from = input_.data_as<int8_t>() + image * input_.stride(0);
@@ -385,7 +406,6 @@ class Depthwise {
     int64_t top, bottom, left, right;
     find_inside(0, y, &top, &bottom);
     find_inside(1, x, &left, &right);
-    ETB_CHECK(start());
     const int64_t row_step = shape_.dilation[0] * input_.stride(2);
     DepthwiseWindow window = {0,
                               static_cast<ptrdiff_t>(right - left),
@@ -394,39 +414,41 @@ class Depthwise {
                               static_cast<ptrdiff_t>(shape_.kernel[1] * line_),
                               static_cast<ptrdiff_t>(line_),
                               shape_.input_offset};
-    if (window.columns > 0) {
-      const int8_t* at =
-          from + shape_.source(0, y, top) * input_.stride(2) + shape_.source(1, x, left) * input_.stride(3);
-      ETB_CHECK(add_window(window, bottom - top, at, weights_ + (top * shape_.kernel[1] + left) * line_));
+    if (top >= bottom || left >= right) {  // no sum
+      window.columns = 0;
+      top = bottom = left = 0;
     }
+    const int8_t* at = from;
+    if (window.columns > 0)
+      at += shape_.source(0, y, top) * input_.stride(2) + shape_.source(1, x, left) * input_.stride(3);
+    ETB_CHECK(add_window(window, bottom - top, at, weights_ + (top * shape_.kernel[1] + left) * line_));
     return store(to + y * out_.stride(2) + x * out_.stride(3), out_.stride(1));
   }
 
-  // As many rows of the window at a time as may pass between two looks at the deadline; if one is too much, parts of a row.
+  // The sums of a pixel's channels, in parts between which the run may stop.
   etb_status add_window(DepthwiseWindow window, int64_t rows, const int8_t* input, const int8_t* weights) {
-    const int64_t columns = window.columns, row_work = columns * line_;
-    if (row_work > KernelContext::kPiece) {
-      window.rows = 1;
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < columns; c += window.columns) {
-          window.columns = static_cast<ptrdiff_t>(
-              std::min(columns - c, std::max<int64_t>(KernelContext::kPiece / line_, 1)));
-          if (context_.should_stop(std::min(window.columns * line_, KernelContext::kPiece)))
-            return context_.stopped();
-          add_window_products(window, input + r * window.input_row + c * window.input_column,
-                              weights + r * window.weight_row + c * window.weight_column,
-                              static_cast<ptrdiff_t>(line_), sums_);
-        }
-      }
-      return ETB_OK;
+    const auto line = static_cast<ptrdiff_t>(line_);
+    const int64_t columns = window.columns, work = rows * columns * line_;
+    int64_t most_rows = rows, most_columns = columns;
+    if (work > KernelContext::kPiece) {
+      most_rows = 1;
+      most_columns = std::max<int64_t>(KernelContext::kPiece / line_, 1);
     }
-    const int64_t most = KernelContext::kPiece / row_work;
-    for (int64_t r = 0; r < rows; r += window.rows) {
-      window.rows = static_cast<ptrdiff_t>(std::min(most, rows - r));
-      if (context_.should_stop(window.rows * row_work)) return context_.stopped();
-      add_window_products(window, input + r * window.input_row, weights + r * window.weight_row,
-                          static_cast<ptrdiff_t>(line_), sums_);
-    }
+    const uint32_t* from = starts_;
+    int64_t r = 0;
+    do {
+      window.rows = static_cast<ptrdiff_t>(std::min(most_rows, rows - r));
+      int64_t c = 0;
+      do {
+        window.columns = static_cast<ptrdiff_t>(std::min(most_columns, columns - c));
+        if (context_.should_stop(std::min(work + 1, KernelContext::kPiece))) return context_.stopped();
+        add_window_products(window, input + r * window.input_row + c * window.input_column,
+                            weights + r * window.weight_row + c * window.weight_column, line, from, sums_);
+        from = sums_;
+        c += window.columns;
+      } while (c < columns);
+      r += window.rows;
+    } while (r < rows);
     return ETB_OK;
   }
 
@@ -469,12 +491,6 @@ class Depthwise {
     });
   }
 
-  // The sums of a pixel's channels begin with their biases.
-  etb_status start() {
-    return bias_ == nullptr
-               ? clear()
-               : move_bytes(context_, sums_, bias_, static_cast<uint64_t>(line_) * sizeof(uint32_t));
-  }
   etb_status clear() { return clear_bytes(context_, sums_, static_cast<uint64_t>(line_) * sizeof(uint32_t)); }
 
   KernelContext& context_;
@@ -484,6 +500,7 @@ class Depthwise {
   const int8_t* weights_;
   const int32_t* bias_;
   ChannelRescales rescales_;
+  const uint32_t* starts_ = nullptr;  // of the sums of a pixel
   uint32_t* sums_ = nullptr;
   Span* spans_ = nullptr;
   int64_t line_ = 0;

@@ -112,6 +112,19 @@ inline PairSums sum_pair(const int8_t* a, const int8_t* b, const int8_t* c, cons
 
 #endif
 
+// Calls add(x, weights) for each position of a window.
+template <class Add>
+inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                         Add add) noexcept {
+  const ptrdiff_t columns = window.columns, input_column = window.input_column,
+                  weight_column = window.weight_column;
+  const ptrdiff_t input_row = window.input_row - columns * input_column,
+                  weight_row = window.weight_row - columns * weight_column;
+  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_row, weights += weight_row) {
+    for (ptrdiff_t c = columns; c > 0; --c, x += input_column, weights += weight_column) add(x, weights);
+  }
+}
+
 }  // namespace
 
 [[gnu::cold]] int32_t Rescale::move_up(int32_t value, int32_t shift) noexcept {
@@ -122,22 +135,23 @@ inline PairSums sum_pair(const int8_t* a, const int8_t* b, const int8_t* c, cons
 template <int kRows>
 [[gnu::noinline]] void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights,
                                         ptrdiff_t weight_step, ptrdiff_t channels, ptrdiff_t count,
+                                        const uint32_t* const (&starts)[2],
                                         uint32_t (*sums)[kTile]) noexcept {
   for (ptrdiff_t c = 0; c < channels; c += 2, weights += 2 * weight_step) {
+    const bool has_second = c + 1 < channels;
     const PairSums pair =
-        sum_pair<kRows>(x, x + x_step, weights, c + 1 < channels ? weights + weight_step : weights, count);
-    sums[0][c] += static_cast<uint32_t>(pair.s00);
-    sums[0][c + 1] += static_cast<uint32_t>(pair.s01);
-    if constexpr (kRows == 2) {
-      sums[1][c] += static_cast<uint32_t>(pair.s10);
-      sums[1][c + 1] += static_cast<uint32_t>(pair.s11);
-    }
+        sum_pair<kRows>(x, x + x_step, weights, has_second ? weights + weight_step : weights, count);
+    sums[0][c] = starts[0][c] + static_cast<uint32_t>(pair.s00);
+    if constexpr (kRows == 2) sums[1][c] = starts[1][c] + static_cast<uint32_t>(pair.s10);
+    if (!has_second) return;
+    sums[0][c + 1] = starts[0][c + 1] + static_cast<uint32_t>(pair.s01);
+    if constexpr (kRows == 2) sums[1][c + 1] = starts[1][c + 1] + static_cast<uint32_t>(pair.s11);
   }
 }
 template void add_row_products<1>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
-                                  uint32_t (*)[kTile]) noexcept;
+                                  const uint32_t* const (&)[2], uint32_t (*)[kTile]) noexcept;
 template void add_row_products<2>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
-                                  uint32_t (*)[kTile]) noexcept;
+                                  const uint32_t* const (&)[2], uint32_t (*)[kTile]) noexcept;
 
 #if defined(__ARM_FEATURE_MVE)
 
@@ -159,36 +173,50 @@ void scatter(int8_t* to, uint32x4_t places, int32x4_t codes, mve_pred16_t lanes)
   vstrbq_scatter_offset_p_s32(to, places, codes, lanes);
 }
 
-// Eight channels. Lanes 0, 2, 4 and 6 of products have sums of their own, as have the others.
-template <class Lanes>
-inline void add_window_lanes(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
-                             uint32_t* sums, Lanes lanes) noexcept {
-  const auto offset = static_cast<int16_t>(window.input_offset);
-  const ptrdiff_t columns = window.columns, input_column = window.input_column,
-                  weight_column = window.weight_column;
-  const ptrdiff_t input_row = window.input_row - columns * input_column,
-                  weight_row = window.weight_row - columns * weight_column;
-  uint32x4x2_t both = vld2q_u32(sums);
-  int32x4_t even = vreinterpretq_s32_u32(both.val[0]), odd = vreinterpretq_s32_u32(both.val[1]);
-  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_row, weights += weight_row) {
-    for (ptrdiff_t c = columns; c > 0; --c, x += input_column, weights += weight_column) {
-      const int16x8_t a = vaddq_n_s16(load(x, lanes), offset), b = load(weights, lanes);
-      even = vaddq_s32(even, vmullbq_int_s16(a, b));
-      odd = vaddq_s32(odd, vmulltq_int_s16(a, b));
-    }
+// The sums of eight channels: lanes 0, 2, 4 and 6 of products have a vector of their own, as have the others.
+struct EightSums {
+  int32x4_t even, odd;
+
+  explicit EightSums(const uint32_t* from) noexcept {
+    const uint32x4x2_t both = vld2q_u32(from);
+    even = vreinterpretq_s32_u32(both.val[0]), odd = vreinterpretq_s32_u32(both.val[1]);
   }
-  both.val[0] = vreinterpretq_u32_s32(even);
-  both.val[1] = vreinterpretq_u32_s32(odd);
-  vst2q_u32(sums, both);
-}
+  void add(int16x8_t x, int16x8_t weights) noexcept {
+    even = vaddq_s32(even, vmullbq_int_s16(x, weights));
+    odd = vaddq_s32(odd, vmulltq_int_s16(x, weights));
+  }
+  void store(uint32_t* to) const noexcept {
+    uint32x4x2_t both;
+    both.val[0] = vreinterpretq_u32_s32(even), both.val[1] = vreinterpretq_u32_s32(odd);
+    vst2q_u32(to, both);
+  }
+};
 
 }  // namespace
 
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
-                         ptrdiff_t channels, uint32_t* sums) noexcept {
-  for (; channels >= 8; channels -= 8, x += 8, weights += 8, sums += 8)
-    add_window_lanes(window, x, weights, sums, AllLanes());
-  if (channels > 0) add_window_lanes(window, x, weights, sums, vctp16q(static_cast<uint32_t>(channels)));
+                         ptrdiff_t channels, const uint32_t* starts, uint32_t* sums) noexcept {
+  const auto offset = static_cast<int16_t>(window.input_offset);
+  for (; channels >= 16; channels -= 16, x += 16, weights += 16, starts += 16, sums += 16) {
+    EightSums first(starts), second(starts + 8);
+    visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
+      first.add(vaddq_n_s16(vldrbq_s16(at), offset), vldrbq_s16(weight));
+      second.add(vaddq_n_s16(vldrbq_s16(at + 8), offset), vldrbq_s16(weight + 8));
+    });
+    first.store(sums);
+    second.store(sums + 8);
+  }
+  for (; channels > 0; channels -= 8, x += 8, weights += 8, starts += 8, sums += 8) {
+    const mve_pred16_t lanes = vctp16q(static_cast<uint32_t>(channels));
+    uint32_t copies[8] = {};
+    std::memcpy(copies, starts, static_cast<size_t>(std::min<ptrdiff_t>(channels, 8)) * sizeof *starts);
+    EightSums eight(copies);
+    visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
+      eight.add(vaddq_n_s16(vldrbq_z_s16(at, lanes), offset), vldrbq_z_s16(weight, lanes));
+    });
+    eight.store(copies);
+    std::memcpy(sums, copies, static_cast<size_t>(std::min<ptrdiff_t>(channels, 8)) * sizeof *starts);
+  }
 }
 
 void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
@@ -223,22 +251,9 @@ void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, cons
 
 namespace {
 
-// Calls add(x, weights) for each position of a window.
-template <class Add>
-inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
-                         Add add) noexcept {
-  const ptrdiff_t columns = window.columns, input_column = window.input_column,
-                  weight_column = window.weight_column;
-  const ptrdiff_t input_row = window.input_row - columns * input_column,
-                  weight_row = window.weight_row - columns * weight_column;
-  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_row, weights += weight_row) {
-    for (ptrdiff_t c = columns; c > 0; --c, x += input_column, weights += weight_column) add(x, weights);
-  }
-}
-
 // Sums of four neighbouring channels stay in registers.
 inline void add_four_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
-                              uint32_t* sums) noexcept {
+                              const uint32_t* starts, uint32_t* sums) noexcept {
   int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   const int32_t offset = window.input_offset;
 #if defined(ETB_HAS_PAIRS)
@@ -260,24 +275,24 @@ inline void add_four_channels(const DepthwiseWindow& window, const int8_t* x, co
     s3 = multiply_add(at[3] + offset, weight[3], s3);
   });
 #endif
-  sums[0] += static_cast<uint32_t>(s0);
-  sums[1] += static_cast<uint32_t>(s1);
-  sums[2] += static_cast<uint32_t>(s2);
-  sums[3] += static_cast<uint32_t>(s3);
+  sums[0] = starts[0] + static_cast<uint32_t>(s0);
+  sums[1] = starts[1] + static_cast<uint32_t>(s1);
+  sums[2] = starts[2] + static_cast<uint32_t>(s2);
+  sums[3] = starts[3] + static_cast<uint32_t>(s3);
 }
 
 }  // namespace
 
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
-                         ptrdiff_t channels, uint32_t* sums) noexcept {
-  for (; channels >= 4; channels -= 4, x += 4, weights += 4, sums += 4)
-    add_four_channels(window, x, weights, sums);
+                         ptrdiff_t channels, const uint32_t* starts, uint32_t* sums) noexcept {
+  for (; channels >= 4; channels -= 4, x += 4, weights += 4, starts += 4, sums += 4)
+    add_four_channels(window, x, weights, starts, sums);
   for (; channels > 0; --channels) {
     int32_t sum = 0;
     visit_window(window, x++, weights++, [&](const int8_t* at, const int8_t* weight) {
       sum = multiply_add(*at + window.input_offset, *weight, sum);
     });
-    *sums++ += static_cast<uint32_t>(sum);
+    *sums++ = *starts++ + static_cast<uint32_t>(sum);
   }
 }
 

@@ -58,11 +58,12 @@ struct ChannelRescales {
 // Channels whose sums are computed by one call: an even number.
 inline constexpr ptrdiff_t kTile = 32;
 
-// sums[r][c] += sum over i of x[r * x_step + i] * weights[c * weight_step + i], for one or two rows and up to kTile channels. Sums
-// beyond an odd number of channels have no meaning.
+// sums[r][c] = starts[r][c] + sum over i of x[r * x_step + i] * weights[c * weight_step + i], for one or two rows and up to kTile
+// channels. Starts may be the sums themselves.
 template <int kRows>
 void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights, ptrdiff_t weight_step,
-                      ptrdiff_t channels, ptrdiff_t count, uint32_t (*sums)[kTile]) noexcept;
+                      ptrdiff_t channels, ptrdiff_t count, const uint32_t* const (&starts)[2],
+                      uint32_t (*sums)[kTile]) noexcept;
 
 // The positions of a kernel that are inside of an image, and the distances to their neighbours.
 struct DepthwiseWindow {
@@ -70,11 +71,10 @@ struct DepthwiseWindow {
   ptrdiff_t input_row, input_column, weight_row, weight_column;
   int32_t input_offset;
 };
-// sums[c] += sum over the window of (x + input_offset) * weight, for neighbouring channels. There is room for the sums of
-// kWindowTile more channels.
-inline constexpr ptrdiff_t kWindowTile = 8;
+// sums[c] = starts[c] + sum over the window of (x + input_offset) * weight, for neighbouring channels. Starts may be the sums
+// themselves.
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
-                         ptrdiff_t channels, uint32_t* sums) noexcept;
+                         ptrdiff_t channels, const uint32_t* starts, uint32_t* sums) noexcept;
 
 // out[c * out_step] = code of sums[c].
 void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,

@@ -2,7 +2,6 @@
 #include "host/kernels/integer_products.hpp"
 
 #include <cstddef>
-#include <cstring>
 
 #include "etb/cpp/fail.hpp"
 #include "host/kernels/elementwise.hpp"
@@ -99,18 +98,20 @@ etb_status run_rows(KernelContext& context, const IntegerProduct& product, const
   for (ptrdiff_t channel = 0; channel < count; channel += kTile) {
     const ptrdiff_t channels = std::min<ptrdiff_t>(kTile, count - channel);
     uint32_t sums[2][kTile];
-    sums[0][channels - 1 + channels % 2] = sums[1][channels - 1 + channels % 2] = 0;
-    for (uint32_t* row : sums) std::memcpy(row, starts, static_cast<size_t>(channels) * sizeof *starts);
-    for (ptrdiff_t at = 0; at < k; at += kCount) {
+    const uint32_t* from[2] = {starts, starts};
+    ptrdiff_t at = 0;
+    do {
       const ptrdiff_t part = std::min<ptrdiff_t>(k - at, kCount);
-      if (context.should_stop(part * kTile)) return context.stopped();
+      if (context.should_stop(part * kTile + 1)) return context.stopped();
       if (rows == 2)
-        add_row_products<2>(x + at, row_stride, weights + at, k, channels, part, sums);
+        add_row_products<2>(x + at, row_stride, weights + at, k, channels, part, from, sums);
       else
-        add_row_products<1>(x + at, row_stride, weights + at, k, channels, part, sums);
+        add_row_products<1>(x + at, row_stride, weights + at, k, channels, part, from, sums);
       if (product.weight_offset != 0)
         add_offset(product.weight_offset, x + at, row_stride, rows, part, channels, sums);
-    }
+      from[0] = sums[0], from[1] = sums[1];
+      at += part;
+    } while (at < k);
     store_codes(rescales, product.limits, sums[0], channels, out, out_step);
     if (rows == 2) store_codes(rescales, product.limits, sums[1], channels, out + out_row, out_step);
     starts += channels;

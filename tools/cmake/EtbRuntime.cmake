@@ -70,7 +70,7 @@ function(etb_add_runtime name)
   target_link_options(${name} PUBLIC LINKER:--gc-sections)
   set_source_files_properties(${vector} PROPERTIES COMPILE_OPTIONS "-fno-math-errno;-fno-trapping-math;-ffp-contract=fast")
   # Where a network in int8 spends its time: optimised for size they need twice the instructions.
-  set_source_files_properties(${ETB_RUNTIME_ROOT}/host/kernels/integer_loops.cpp PROPERTIES COMPILE_OPTIONS -O2)
+  set_source_files_properties(${ETB_RUNTIME_ROOT}/host/kernels/integer_loops.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fno-schedule-insns")
 endfunction()
 
 # Runs `etbackend select`, now and whenever a model changes.
