@@ -49,6 +49,17 @@ etb_status add_out(KernelContext& context, Arguments args) {
   ETB_CHECK(
       read_limits(context, args.output_zero_point(), args.activation_min(), args.activation_max(), &codes));
   ETB_CHECK(resize_output(context, out, self.sizes()));
+  const auto sum_of = [&](int64_t x, int64_t y) {
+    const int64_t sum = std::clamp<int64_t>(left.distance(x) + right.distance(y), INT32_MIN, INT32_MAX);
+    return codes.code(rescale.apply(static_cast<int32_t>(sum)));
+  };
+  if (self.has_layout_of(other) && self.has_layout_of(out)) {
+    return for_each_piece(context, self.numel(), [&](int64_t begin, int64_t length) {
+      const int8_t *x = self.data_as<int8_t>() + begin, *y = other.data_as<int8_t>() + begin;
+      int8_t* to = out.data_as<int8_t>() + begin;
+      for (ptrdiff_t i = 0, size = static_cast<ptrdiff_t>(length); i < size; ++i) to[i] = sum_of(x[i], y[i]);
+    });
+  }
   const ConvertLoops& loops = *vector_table(context).conversions;
   constexpr int64_t kChunk = 64;
   int64_t x[kChunk], y[kChunk];
@@ -59,11 +70,7 @@ etb_status add_out(KernelContext& context, Arguments args) {
     const int64_t count = std::min(kChunk, self.numel() - begin);
     from_self.load(loops, Compute::kInt64, x, begin, count);
     from_other.load(loops, Compute::kInt64, y, begin, count);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t sum =
-          std::clamp<int64_t>(left.distance(x[i]) + right.distance(y[i]), INT32_MIN, INT32_MAX);
-      x[i] = codes.code(rescale.apply(static_cast<int32_t>(sum)));
-    }
+    for (int64_t i = 0; i < count; ++i) x[i] = sum_of(x[i], y[i]);
     to.store(loops, Compute::kInt64, x, begin, count);
   }
   return ETB_OK;

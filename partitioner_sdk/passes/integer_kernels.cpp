@@ -384,8 +384,42 @@ class Fuser {
   ValueId scratch_ = ir::kNoValue;
 };
 
+// Arguments of an op that may be images of any order; empty for other ops.
+std::vector<size_t> image_arguments(std::string_view op) {
+  if (op == "cortex_m.quantized_add.default") return {0, 4};
+  const bool has_image = op == "cortex_m.quantized_conv2d.default" ||
+                         op == "cortex_m.quantized_depthwise_conv2d.default" ||
+                         op == "cortex_m.quantized_avg_pool2d.default";
+  return has_image ? std::vector<size_t>{0} : std::vector<size_t>{};
+}
+
+// Stores images between these ops with their channels last: sums then run over neighbours in memory.
+void store_channels_last(ir::Module& module, ir::Graph& graph) {
+  std::vector<bool> is_bound(graph.values.size(), false);
+  for (const ir::Output& output : graph.outputs)
+    ir::for_each_value(output.value, [&](ValueId id) { is_bound[id] = true; });
+  for (const ir::Node& node : graph.nodes) {
+    const std::vector<size_t> images = image_arguments(module.op(node).name);
+    for (size_t i = 0; i < node.args.size(); ++i) {
+      if (std::find(images.begin(), images.end(), i) != images.end()) continue;
+      ir::for_each_value(node.args[i], [&](ValueId id) { is_bound[id] = true; });
+    }
+  }
+  for (const ir::Node& node : graph.nodes) {
+    if (image_arguments(module.op(node).name).empty() || is_bound[node.outputs[0]]) continue;
+    TensorSpec& spec = graph.values[node.outputs[0]].spec;
+    if (spec.rank() == 4) spec.strides = ir::strides_in_order(module.symbols, spec.sizes, {0, 2, 3, 1});
+  }
+}
+
 }  // namespace
 
-Result<bool> use_integer_kernels(ir::Module& module) { return Fuser(module, module.main()).run(); }
+Result<bool> use_integer_kernels(ir::Module& module) {
+  ETB_ASSIGN(const bool is_changed, Fuser(module, module.main()).run());
+  if (!is_changed) return false;
+  ETB_TRY(remove_dead_code(module));  // so that float ops that nothing reads any more do not count as readers
+  store_channels_last(module, module.main());
+  return true;
+}
 
 }  // namespace etb::passes

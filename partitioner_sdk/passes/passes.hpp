@@ -92,6 +92,7 @@ namespace etb::passes {
 
 // Computes quantised layers with integers: dequantize -> convolution, linear layer, average or sum -> clamps and views -> quantize
 // becomes one node of cortex_m. Clamps and views between tensors of one scale move to the codes. Other patterns stay in float.
+// Images between these nodes have their channels last.
 [[nodiscard]] Result<bool> use_integer_kernels(ir::Module& module);
 
 // Folds a batch norm after a convolution with a constant weight into weight and bias. fold_constants computes

@@ -50,10 +50,20 @@ struct Count {
   }
 };
 
+constexpr uint32_t kFiles = 100;  // layers of each kind that are written for compare_tosa.py
+
 std::vector<int8_t> draw_codes(Random& random, size_t count) {
   std::vector<int8_t> codes(count);
   for (int8_t& code : codes) code = static_cast<int8_t>(random.between(-128, 127));
   return codes;
+}
+
+void write_file(const std::string& path, const void* data, size_t bytes) {
+  FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr || std::fwrite(data, 1, bytes, file) != bytes || std::fclose(file) != 0) {
+    std::fprintf(stderr, "cannot write %s\n", path.c_str());
+    std::exit(1);
+  }
 }
 
 // ---- Factors alone ----
@@ -73,6 +83,27 @@ void compare_factors(uint64_t count) {
     kernels.add(etb::host::Rescale{multiplier, shift}.apply(value), expected);
   }
   device.print(), kernels.print();
+}
+
+// One million factors for compare_tosa.py: each of 1,000 multipliers for 1,000 values. TOSA has a range for values.
+void write_factors(const std::string& folder) {
+  constexpr size_t kCount = 1000;
+  Random random(2);
+  std::vector<int32_t> multipliers(kCount), shifts(kCount), values(kCount * kCount), results(values.size());
+  for (size_t i = 0; i < kCount; ++i) {
+    multipliers[i] = random.between(1 << 30, INT32_MAX);
+    shifts[i] = random.between(-30, 0);
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int32_t shift = shifts[i % kCount];
+    values[i] = random.between(-(1 << 30), (1 << 30) - 1) >> (i % 4 == 0 ? 0 : std::max(22 + shift, 0));
+    results[i] = static_cast<int32_t>(
+        dsp_requantise(values[i], multipliers[i % kCount], static_cast<uint32_t>(31 - shift)));
+  }
+  write_file(folder + "/factors.values", values.data(), values.size() * 4);
+  write_file(folder + "/factors.results", results.data(), results.size() * 4);
+  write_file(folder + "/factors.multipliers", multipliers.data(), kCount * 4);
+  write_file(folder + "/factors.shifts", shifts.data(), kCount * 4);
 }
 
 // ---- Layers with sums ----
@@ -131,14 +162,6 @@ Layer draw_layer(Random& random, Kind kind) {
   return layer;
 }
 
-void write_file(const std::string& path, const void* data, size_t bytes) {
-  FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr || std::fwrite(data, 1, bytes, file) != bytes || std::fclose(file) != 0) {
-    std::fprintf(stderr, "cannot write %s\n", path.c_str());
-    std::exit(1);
-  }
-}
-
 // One layer for compare_tosa.py: its numbers, its data, and the codes of the device.
 void write_layer(const std::string& folder, const Layer& l, Data& data, const Side& device) {
   const std::string base = folder + "/" + l.name;
@@ -187,7 +210,7 @@ void compare_layers(Kind kind, const char* what, uint32_t count, const char* fol
       kernels.add(sides[2].output.data(), sides[0].output.data(), outputs);
     else
       ++kernels.refused;
-    if (folder == nullptr || seed >= 40) continue;
+    if (folder == nullptr || seed >= kFiles) continue;
     const std::string name = std::to_string(static_cast<int>(kind)) + "_" + std::to_string(seed);
     layer.name = name.c_str();
     write_layer(folder, layer, data, sides[1]);
@@ -248,6 +271,21 @@ struct Pool {
     return memory.run(DSP_OP_POOL, w, out.data(), out.size());
   }
 
+  void write(const std::string& base, int kind, const std::vector<int8_t>& codes,
+             const std::vector<int8_t>& out) const {
+    char text[400];
+    const int length =
+        std::snprintf(text, sizeof text,
+                      "{\"kind\": %d, \"input\": [1, %d, %d, %d], \"kernel\": [%d, %d], \"stride\": [%d, "
+                      "%d], \"padding\": [%d, %d], "
+                      "\"dilation\": [1, 1], \"input_offset\": %d, \"output\": [1, %d, %d, %d]}\n",
+                      kind, input.h, input.w, input.c, filter.h, filter.w, params.stride.h, params.stride.w,
+                      params.padding.h, params.padding.w, -zero_point, output.h, output.w, output.c);
+    write_file(base + ".json", text, static_cast<size_t>(length));
+    write_file(base + ".input", codes.data(), codes.size());
+    write_file(base + ".output", out.data(), out.size());
+  }
+
   bool run_kernels(std::vector<int8_t>& codes, std::vector<int8_t>& out) const {
     std::vector<std::byte> scratch(1 << 16);
     KernelCall call(scratch);
@@ -269,7 +307,7 @@ struct Pool {
   }
 };
 
-void compare_pools(uint32_t count) {
+void compare_pools(uint32_t count, const char* folder) {
   Count maxima = {"maximum pool, DSP"}, device = {"average pool, DSP"}, kernels = {"average pool, kernels"};
   for (uint32_t seed = 0; seed < count; ++seed) {
     Random random(seed + 7000);
@@ -282,10 +320,14 @@ void compare_pools(uint32_t count) {
                     theirs.data());
     maxima.refused += pool.run_dsp(codes, false, ours) ? 0 : 1;
     maxima.add(ours.data(), theirs.data(), ours.size());
+    if (folder != nullptr && seed < kFiles)
+      pool.write(std::string(folder) + "/3_" + std::to_string(seed), 3, codes, ours);
     arm_avgpool_s8(&context, &pool.params, &pool.input, codes.data(), &pool.filter, &pool.output,
                    theirs.data());
     device.refused += pool.run_dsp(codes, true, ours) ? 0 : 1;
     device.add(ours.data(), theirs.data(), ours.size());
+    if (folder != nullptr && seed < kFiles)
+      pool.write(std::string(folder) + "/4_" + std::to_string(seed), 4, codes, ours);
     kernels.refused += pool.run_kernels(codes, ours) ? 0 : 1;
     kernels.add(ours.data(), theirs.data(), ours.size());
   }
@@ -430,10 +472,11 @@ int main(int argc, char** argv) {
   const auto layers = static_cast<uint32_t>(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 300);
   const char* folder = argc > 2 ? argv[2] : nullptr;
   compare_factors(uint64_t{20000} * layers);
+  if (folder != nullptr) write_factors(folder);
   compare_layers(Kind::kConvolution, "conv2d", layers, folder);
   compare_layers(Kind::kDepthwise, "depthwise conv2d", layers, folder);
   compare_layers(Kind::kLinear, "linear", layers, folder);
-  compare_pools(layers);
+  compare_pools(layers, folder);
   compare_additions(layers);
   compare_products(layers);
   compare_softmax(layers);
