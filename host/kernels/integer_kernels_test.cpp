@@ -123,10 +123,12 @@ struct ConvolutionCase {
   std::vector<int32_t> bias, multipliers, shifts;
   bool has_bias;
 
-  ConvolutionCase(Random& random, bool is_depthwise) {
-    groups = random.between(1, 5);
+  // `is_wide`: sometimes so many channels that loops over blocks of them have several.
+  ConvolutionCase(Random& random, bool is_depthwise, bool is_wide = true) {
+    const bool has_many = is_wide && random.between(0, 3) == 0;
+    groups = random.between(1, is_depthwise && has_many ? 40 : 5);
     group_in = is_depthwise ? 1 : random.between(1, 9);
-    group_out = random.between(1, is_depthwise ? 2 : 7);
+    group_out = random.between(1, is_depthwise ? 2 : has_many ? 70 : 7);
     std::vector<int64_t> in = {random.between(1, 2), groups * group_in, 0, 0}, kernel(2), sizes = in;
     for (size_t dim = 0; dim < 2; ++dim) {
       kernel[dim] = random.between(1, 4);
@@ -235,7 +237,7 @@ TEST(IntegerKernels, ConvolutionsWithLittleScratchAreExact) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    ConvolutionCase(random, false).run(false, 512);  // one row of the largest kernel
+    ConvolutionCase(random, false, false).run(false, 512);  // one row of the largest kernel
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -257,7 +259,9 @@ struct LinearCase {
   bool has_kernel_sum;
 
   explicit LinearCase(Random& random) {
-    const int64_t rows = random.between(1, 5), k = random.between(1, 70), n = random.between(1, 9);
+    const bool is_large = random.between(0, 3) == 0;
+    const int64_t rows = random.between(1, 5), k = random.between(1, is_large ? 2500 : 70),
+                  n = random.between(1, is_large ? 70 : 9);
     input = random.codes({rows, k}, std::array<uint8_t, 2>{0, 1});
     weight = random.codes({n, k}, std::array<uint8_t, 2>{0, 1});
     out = random.codes({rows, n}, std::array<uint8_t, 2>{0, 1});
@@ -318,6 +322,46 @@ TEST(IntegerKernels, LinearLayersAreExact) {
     Random random(seed);
     LinearCase(random).run();
     if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Sums of codes in every combination of layouts.
+TEST(IntegerKernels, SumsAreExactInEveryLayout) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::vector<int64_t> sizes = {random.between(1, 2), random.between(1, 9), random.between(1, 5),
+                                        random.between(1, 9)};
+    const auto draw = [&] {
+      return random.codes(sizes, random.between(0, 1) != 0 ? kChannelsLast : kRowMajor);
+    };
+    Codes x = draw(), y = draw(), out = draw();
+    const Ends ends = Ends::random(random);
+    const std::vector<int32_t> zeros = random.numbers(2, -128, 127),
+                               multipliers = random.numbers(3, 1 << 30, INT32_MAX),
+                               shifts = random.numbers(2, -3, 0);
+    const int32_t shift = static_cast<int32_t>(random.between(-21, -19));
+    Call call;
+    const Tensor& left = call.add(x);
+    for (const int64_t number : {zeros[0], multipliers[0], shifts[0]}) call.add(number);
+    const Tensor& right = call.add(y);
+    for (const int64_t number : {zeros[1], multipliers[1], shifts[1]}) call.add(number);
+    for (const int64_t number : {ends.offset, int64_t{multipliers[2]}, int64_t{shift}, ends.low, ends.high})
+      call.add(number);
+    const Tensor& result = call.add(out);
+    ASSERT_EQ(call.run("quantized_add"), ETB_OK);
+    const auto at = [](const Tensor& tensor, const Codes& codes, int64_t index) {
+      int64_t offset = 0;
+      for (int dim = 3; dim >= 0; index /= tensor.size(dim--))
+        offset += index % tensor.size(dim) * tensor.stride(dim);
+      return int64_t{codes.elements[static_cast<size_t>(offset)]};
+    };
+    for (int64_t i = 0; i < result.numel(); ++i) {
+      const int64_t sum =
+          rescale_reference((at(left, x, i) - zeros[0]) * (1 << 20), multipliers[0], shifts[0]) +
+          rescale_reference((at(right, y, i) - zeros[1]) * (1 << 20), multipliers[1], shifts[1]);
+      ASSERT_EQ(at(result, out, i), ends.code(rescale_reference(sum, multipliers[2], shift))) << i;
+    }
   }
 }
 

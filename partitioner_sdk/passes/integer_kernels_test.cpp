@@ -91,6 +91,22 @@ constant "_lifted_tensor_constant12": uint8[0] = []
 )");
 }
 
+// Only the image that no other op reads.
+TEST(IntegerKernels, ImagesBetweenLayersHaveTheirChannelsLast) {
+  const std::string found = fused(
+      R"(  %c: float32[1, 3, 4, 4] = aten.convolution.default(%wide, %deep, none, [1], [0], [1], false, [0, 0], 3)
+  %mid: int8[1, 3, 4, 4] = quantized_decomposed.quantize_per_tensor.default(%c, 0.5, 3, -128, 127, int8)
+  %f: float32[1, 3, 4, 4] = quantized_decomposed.dequantize_per_tensor.default(%mid, 0.5, 3, -128, 127, int8)
+  %d2: float32[1, 2, 4, 3] = aten.convolution.default(%f, %kernel, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
+  %q: int8[1, 2, 4, 3] = quantized_decomposed.quantize_per_tensor.default(%d2, 0.5, -5, -128, 127, int8)
+)",
+      "  return %q");
+  EXPECT_THAT(
+      found,
+      HasSubstr("%mid: int8[1, 3, 4, 4] order(0, 2, 3, 1) = cortex_m.quantized_depthwise_conv2d.default(%x,"));
+  EXPECT_THAT(found, HasSubstr("%q: int8[1, 2, 4, 3] = cortex_m.quantized_conv2d.default(%mid,"));
+}
+
 TEST(IntegerKernels, ALinearLayerBetweenViews) {
   EXPECT_EQ(fused(R"(  %flat: float32[2, 4] = aten.view_copy.default(%real, [2, 4])
   %turned: float32[4, 2] = aten.permute_copy.default(%matrix, [1, 0])

@@ -21,9 +21,9 @@ namespace {
 using namespace compare;
 
 #if defined(CMSIS_NN_USE_SINGLE_ROUNDING)
-constexpr char kRounding[] = "single";
+constexpr char kPeer[] = "CMSIS-NN, single rounding";
 #else
-constexpr char kRounding[] = "double";
+constexpr char kPeer[] = "CMSIS-NN, double rounding";
 #endif
 
 // Elements of one operator on two sides.
@@ -43,7 +43,7 @@ struct Count {
     for (size_t i = 0; i < count; ++i) add(found[i], expected[i]);
   }
   void print() const {
-    std::printf("| %s | %s | %llu | %llu | %llu | %llu | %lld |%s\n", what, kRounding,
+    std::printf("| %s | %s | %llu | %llu | %llu | %llu | %lld |%s\n", what, kPeer,
                 static_cast<unsigned long long>(cases), static_cast<unsigned long long>(elements),
                 static_cast<unsigned long long>(inside), static_cast<unsigned long long>(different),
                 static_cast<long long>(largest), refused != 0 ? " REFUSED" : "");

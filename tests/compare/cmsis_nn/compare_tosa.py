@@ -132,8 +132,8 @@ def run_layer(base, folder):
     return l["kind"], np.concatenate(parts, axis=3), expected
 
 
-def print_row(name, cases, elements, different, largest):
-    print(f"| {name} | TOSA | {cases} | {elements} | {different} | {largest} |", flush=True)
+def print_row(name, cases, elements, inside, different, largest):
+    print(f"| {name}, DSP | TOSA | {cases} | {elements} | {inside} | {different} | {largest} |", flush=True)
 
 
 def main():
@@ -145,13 +145,15 @@ def main():
     graph = Graph(folder)
     graph.rescale(graph.input("x", values.reshape(-1, len(multipliers))), multipliers, shifts, 0, DType.INT32, True)
     errors = np.abs(graph.run().astype(np.int64).ravel() - results)
-    print_row("requantise", 1, errors.size, np.count_nonzero(errors), errors.max())
+    inside = np.count_nonzero((results > -128) & (results < 127))
+    print_row("requantise", 1, errors.size, inside, np.count_nonzero(errors), errors.max())
     counts = {}
     for base in sorted(source.glob("*_*.json")):
         kind, found, expected = run_layer(base, folder)
         errors = np.abs(found.astype(np.int32) - expected)
-        cases, elements, different, largest = counts.get(kind, (0, 0, 0, 0))
-        counts[kind] = (cases + 1, elements + errors.size, different + np.count_nonzero(errors), max(largest, int(errors.max(initial=0))))
+        cases, elements, inside, different, largest = counts.get(kind, (0, 0, 0, 0, 0))
+        inside += np.count_nonzero((expected > -128) & (expected < 127))
+        counts[kind] = (cases + 1, elements + errors.size, inside, different + np.count_nonzero(errors), max(largest, int(errors.max(initial=0))))
     for kind, count in sorted(counts.items()):
         print_row(NAMES[kind], *count)
 
