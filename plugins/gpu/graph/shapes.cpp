@@ -187,7 +187,7 @@ Status infer_reduce(const Sizes& sizes, Shape& out) {
   const auto dims = static_cast<uint32_t>(sizes.number(field::kDims));
   const int32_t reduction = sizes.number(field::kReduction);
   if ((dims >> in.rank) != 0) return mismatch("dims out of range");
-  if (reduction < 0 || reduction > static_cast<int32_t>(Reduction::kMinimum))
+  if (reduction < 0 || reduction > static_cast<int32_t>(Reduction::kArgMinimum))
     return mismatch("an unknown reduction");
   out.rank = 0;
   for (uint32_t d = 0; d < in.rank; ++d) {
@@ -366,6 +366,47 @@ Status infer_gather(const Sizes& sizes, Shape& out) {
   return {};
 }
 
+// columns [images * groups, channels of a group * taps, pixels], bias [channels], image [images, ..., height, width]
+Status infer_fold(const Sizes& sizes, Shape& out) {
+  const Shape &columns = sizes.input(0), &bias = sizes.input(1), &image = sizes.input(2);
+  if (columns.rank != 3 || bias.rank != 1 || image.rank != 4 || bias.sizes[0] == 0)
+    return mismatch("fold, expected columns, bias and an image");
+  out.rank = 4;
+  out.sizes[0] = image.sizes[0];
+  out.sizes[1] = bias.sizes[0];
+  uint64_t taps = 1;
+  for (uint32_t i = 0; i < 2; ++i) {
+    constexpr int64_t kMost = 1 << 24;
+    const int64_t kernel = sizes.number(field::kFoldKernel + i),
+                  stride = sizes.number(field::kFoldStride + i),
+                  padding = sizes.number(field::kFoldPadding + i),
+                  dilation = sizes.number(field::kFoldDilation + i),
+                  more = sizes.number(field::kOutputPadding + i), size = image.sizes[2 + i];
+    if (!is_window(kernel, stride, dilation, padding) || more < 0 || more >= std::max(stride, dilation) ||
+        size == 0 || size > kMost)
+      return mismatch("window out of range");
+    const int64_t made = (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + more + 1;
+    if (made < 0 || made > kMost) return mismatch("size out of range");
+    out.sizes[2 + i] = static_cast<uint32_t>(made);
+    taps *= static_cast<uint64_t>(kernel);
+  }
+  if (columns.sizes[2] != image.product(2, 4) ||
+      uint64_t{columns.sizes[0]} * columns.sizes[1] != uint64_t{out.sizes[0]} * out.sizes[1] * taps)
+    return mismatch("columns of other sizes than the image's");
+  return {};
+}
+
+Status infer_index_put(const Sizes& sizes, Shape& out) {
+  const Shape &values = sizes.input(1), &index = sizes.input(2);
+  out = sizes.input(0);
+  const uint32_t dim = positive_dim(sizes.number(field::kPutDim), out.rank);
+  if (dim == kMaxRank || index.rank != 1) return mismatch("index put, expected indices of a dimension");
+  Shape expected = out;
+  expected.sizes[dim] = index.sizes[0];
+  if (values != expected) return mismatch("values of other sizes than the parts");
+  return {};
+}
+
 Status infer_resize(const Sizes& sizes, Shape& out) {
   out = sizes.input(0);
   if (out.rank != 4) return mismatch("resize, expected rank 4");
@@ -424,6 +465,10 @@ Status infer_node(const Sizes& sizes, Shape& out) {
       return infer_gather(sizes, out);
     case Operator::kResize:
       return infer_resize(sizes, out);
+    case Operator::kFold:
+      return infer_fold(sizes, out);
+    case Operator::kIndexPut:
+      return infer_index_put(sizes, out);
   }
   return mismatch("an unknown operator");
 }
@@ -440,7 +485,10 @@ Status check_result(const Sizes& sizes, const Shape& out) {
   for (size_t i = 0; i < sizes.node.inputs.size(); ++i) {
     const bool is_size = i > 0 && (sizes.node.op == Operator::kReshape ||
                                    sizes.node.op == Operator::kExpand || sizes.node.op == Operator::kSlice);
-    const bool may_be_integer = is_size || (sizes.node.op == Operator::kEmbedding && i == 1);
+    const bool is_index =
+        (i == 1 && (sizes.node.op == Operator::kEmbedding || sizes.node.op == Operator::kGather)) ||
+        (i == 2 && sizes.node.op == Operator::kIndexPut);
+    const bool may_be_integer = is_size || is_index;
     if (sizes.type(i) != DataType::kFloat32 && !may_be_integer) return mismatch("operand, expected floats");
   }
   return {};
