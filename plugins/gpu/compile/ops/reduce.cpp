@@ -47,7 +47,7 @@ Status lower_position(LoweringContext& context) {
   return add_reduction(context, reduction, value, self);
 }
 
-// Whether any, or all, are true: the largest or smallest of 0 and 1.
+// The largest of 0 and 1 is whether any is true, the smallest whether all are.
 template <Reduction reduction>
 Status lower_truth(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
