@@ -136,6 +136,8 @@ Result<std::span<const std::byte>> constant_bytes(const LoweringState& state, ui
   return owner->bytes().first(nbytes);
 }
 
+Result<Shape> LoweringContext::bounds(uint32_t value) const { return shape_of(state_.image.value(value)); }
+
 bool LoweringContext::is_constant(uint32_t value) const {
   return find_constant(state_.image, value).has_value();
 }
@@ -188,10 +190,15 @@ Result<uint32_t> LoweringContext::constant(const char* name) {
 }
 
 Result<uint32_t> LoweringContext::constant_as(const char* name, const Shape& shape) {
-  ETB_ASSIGN(const uint32_t id, constant(name));
   ETB_ASSIGN(const uint32_t value, args_.tensor(name));
-  GpuValue made = state_.graph.value(id);
+  if (!is_constant(value))
+    return reject("constant", std::string(name) + ": known only at run time, expected a constant");
+  if (!is_wanted(spec(value).dtype, Entered::kFloats))
+    return reject("dtype", std::string(name) + ": no floats");
+  GpuValue made;
+  made.role = ValueRole::kConstant;
   made.shape = shape;
+  made.key = "unnamed";  // the region names it by its content
   state_.graph.values.push_back(std::move(made));
   const auto as = static_cast<uint32_t>(state_.graph.values.size() - 1);
   state_.constants[as] = value;

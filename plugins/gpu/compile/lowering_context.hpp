@@ -41,6 +41,8 @@ class LoweringContext {
   uint32_t result(uint32_t index = 0) const { return node_.first_output() + index; }
   uint32_t result_count() const { return node_.output_count(); }
   etb_graph_spec spec(uint32_t value) const { return state_.image.value(value).spec(); }
+  // Returns the upper bounds of the sizes of a value: of rank kMaxRank and kMaxNumel elements at most.
+  [[nodiscard]] Result<Shape> bounds(uint32_t value) const;
   bool is_dynamic(uint32_t value, uint32_t dim) const { return (spec(value).dynamic_dims >> dim & 1) != 0; }
   uint32_t use_count(uint32_t value) const { return state_.facts.use_counts[value]; }
   bool is_constant(uint32_t value) const;
@@ -58,7 +60,7 @@ class LoweringContext {
   [[nodiscard]] Result<uint32_t> index_operand(uint32_t value);
   // Returns an operand that must be a constant.
   [[nodiscard]] Result<uint32_t> constant(const char* name);
-  // Returns the same constant as another value of these sizes, which hold as many elements.
+  // Returns an operand that must be a constant, as a value of its own with these sizes, which hold as many elements.
   [[nodiscard]] Result<uint32_t> constant_as(const char* name, const Shape& shape);
   // Returns a tensor or a number as a value of the payload. Constants of one element may have any dtype.
   [[nodiscard]] Result<uint32_t> operand_or_number(const char* name);

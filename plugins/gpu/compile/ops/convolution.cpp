@@ -16,11 +16,9 @@ Status lower_signal_convolution(LoweringContext& context) {
   const Arguments& args = context.args();
   ETB_ASSIGN(const uint32_t input, context.operand("input"));
   ETB_ASSIGN(const uint32_t weight_value, args.tensor("weight"));
-  const etb_graph_spec filters = context.spec(weight_value);
+  ETB_ASSIGN(const Shape filters, context.bounds(weight_value));
   if (filters.rank != 3) return reject("rank", "weight, expected rank 3");
-  Shape shape{4, {}};
-  for (const uint32_t d : {0u, 1u, 2u}) shape.sizes[d == 2 ? 3 : d] = static_cast<uint32_t>(filters.sizes[d]);
-  shape.sizes[2] = 1;
+  const Shape shape{4, {filters.sizes[0], filters.sizes[1], 1, filters.sizes[2]}};
   ETB_ASSIGN(const uint32_t weight, context.constant_as("weight", shape));
   const uint32_t image = context.add_node(
       {Operator::kReshape, {input}, kNoValue, {kCopiedSize, kCopiedSize - 1, 1, kCopiedSize - 2}});

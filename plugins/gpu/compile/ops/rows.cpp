@@ -94,8 +94,8 @@ Status lower_group_norm(LoweringContext& context) {
   const etb_graph_spec spec = context.spec(value);
   if (spec.rank < 2 || (spec.dynamic_dims & ~1u) != 0)
     return reject("dynamic", "dynamic sizes other than the number of images");
-  int64_t elements = 1;
-  for (uint32_t d = 1; d < spec.rank; ++d) elements *= spec.sizes[d];
+  ETB_ASSIGN(const Shape bounds, context.bounds(value));
+  const int64_t elements = bounds.product(1, bounds.rank);
   if (groups < 1 || elements == 0 || spec.sizes[1] % groups != 0) return reject("attribute", "group");
   const uint32_t rows = context.add_node(
       {Operator::kReshape, {input}, kNoValue, {kCopiedSize, to_int32(groups), to_int32(elements / groups)}});

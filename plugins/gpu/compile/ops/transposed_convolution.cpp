@@ -16,13 +16,12 @@ struct Filters {
 Result<Filters> filters_of(const LoweringContext& context, uint32_t channels) {
   ETB_ASSIGN(const uint32_t weight, context.args().tensor("weight"));
   ETB_ASSIGN(const int64_t groups, context.args().integer("groups", 1));
-  const etb_graph_spec spec = context.spec(weight);
-  const bool fits = spec.rank == 4 && groups > 0 && spec.sizes[0] == int64_t{channels} &&
-                    spec.sizes[0] % groups == 0 && spec.sizes[1] * spec.sizes[2] * spec.sizes[3] > 0;
+  ETB_ASSIGN(const Shape shape, context.bounds(weight));
+  const bool fits = shape.rank == 4 && groups > 0 && groups <= int64_t{channels} && channels % groups == 0 &&
+                    shape.sizes[0] == channels && shape.numel() > 0;
   if (!fits) return reject("rank", "weight, expected rank 4 and as many channels as the input");
-  const auto size = [&](uint32_t d) { return static_cast<uint32_t>(spec.sizes[d]); };
-  return Filters{
-      static_cast<uint32_t>(groups), size(0) / static_cast<uint32_t>(groups), size(1), {size(2), size(3)}};
+  const auto parts = static_cast<uint32_t>(groups);
+  return Filters{parts, channels / parts, shape.sizes[1], {shape.sizes[2], shape.sizes[3]}};
 }
 
 // The filters as the first factors of a batch of products: [images * groups, outputs * taps, inputs].
@@ -59,9 +58,11 @@ Result<uint32_t> add_pixels(LoweringContext& context, const Filters& filters, ui
 Status lower_transposed_convolution(LoweringContext& context) {
   const Arguments& args = context.args();
   ETB_ASSIGN(const uint32_t value, args.tensor("input"));
-  if (context.spec(value).rank != 4) return reject("rank", "input, expected rank 4");
+  ETB_ASSIGN(const Shape image, context.bounds(value));
+  if (image.rank != 4 || context.is_dynamic(value, 1))
+    return reject("rank", "input, expected rank 4 and static channels");
   ETB_ASSIGN(const uint32_t input, context.operand(value));
-  ETB_ASSIGN(const Filters filters, filters_of(context, static_cast<uint32_t>(context.spec(value).sizes[1])));
+  ETB_ASSIGN(const Filters filters, filters_of(context, image.sizes[1]));
   ETB_ASSIGN(const uint32_t factors, add_factors(context, filters, input));
   ETB_ASSIGN(const uint32_t pixels, add_pixels(context, filters, value, input));
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
