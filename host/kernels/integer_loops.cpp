@@ -157,7 +157,7 @@ template void add_row_products<2>(const int8_t*, ptrdiff_t, const int8_t*, ptrdi
 
 namespace {
 
-// Stands for a predicate: no lane is left out.
+// A predicate that is true for all lanes.
 struct AllLanes {};
 
 int16x8_t load(const int8_t* from, AllLanes) noexcept { return vldrbq_s16(from); }

@@ -16,7 +16,7 @@ const etb::host::KernelRegistry& registry() {
 
 namespace {
 
-// Of the prepared layer; made at the first call, as firmware has no static initialisers.
+// Returns the call of the prepared layer. It is made at first use: firmware has no static initialisers.
 KernelCall& prepared() {
   static KernelCall call({});
   return call;
