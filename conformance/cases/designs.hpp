@@ -39,6 +39,7 @@ void add_resampling_designs(CaseList& out);
 void add_statistics_designs(CaseList& out);
 void add_scatter_designs(CaseList& out);
 void add_window_designs(CaseList& out);
+void add_chain_designs(CaseList& out);  // two clamps, two orders, two scales; attributes
 void add_fused_designs(CaseList& out);  // layers with a norm and a clamp after them
 void add_cached_attention_designs(CaseList& out);
 void add_segment_designs(CaseList& out);           // segment_reduce
