@@ -38,8 +38,7 @@ constexpr std::pair<Limits, Limits> kPairs[] = {{kRelu, kInner},  {kInner, kRelu
 uint32_t add_limits(FormNodes& nodes, uint32_t x, const Limits& limits, const Shape& shape) {
   if (limits.low == 0.0 && !limits.high) return nodes.add("aten.relu.default", {value_arg(x, "self")}, shape);
   return nodes.add("aten.clamp.default",
-                   {value_arg(x, "self"),
-                    limits.low ? float_arg(*limits.low, "min") : graph::none_arg("min"),
+                   {value_arg(x, "self"), limits.low ? float_arg(*limits.low, "min") : graph::none_arg("min"),
                     limits.high ? float_arg(*limits.high, "max") : graph::none_arg("max")},
                    shape);
 }
@@ -51,9 +50,9 @@ OpForm clamped_twice(etb_dtype dtype, Producer producer, const Limits& first, co
   form.op = "aten.clamp.default";
   form.operands = {{shape, Values::kExact}};
   const Convolution c = even_convolution(dtype, {4, 4, 1}, {5, 6}, 3, 1, 1);
-  if (producer == Producer::kAdd || producer == Producer::kMul) form.operands.push_back({shape, Values::kExact});
-  if (producer == Producer::kLinear)
-    form.operands.push_back({{dtype, {8, 8}, {}}, Values::kExact, {}, true});
+  if (producer == Producer::kAdd || producer == Producer::kMul)
+    form.operands.push_back({shape, Values::kExact});
+  if (producer == Producer::kLinear) form.operands.push_back({{dtype, {8, 8}, {}}, Values::kExact, {}, true});
   if (is_image) form.operands.push_back({c.weight_shape(), Values::kExact, {}, true});
   FormNodes nodes(form.nodes, form.operands.size());
   uint32_t x = 0;
@@ -116,7 +115,8 @@ void add_other_scales(CaseList& out) {
     form.word = "other_scale_" + real_text(other.scale) + "_z" + std::to_string(other.zero);
     form.operands = {{shape, Values::kExact}};
     FormNodes nodes(form.nodes, 1);
-    const uint32_t q = nodes.add(kQuantise, tensor_quant_args(0, 0.5, 3, kInt8), Shape{ETB_DTYPE_INT8, {5, 9}, {}});
+    const uint32_t q =
+        nodes.add(kQuantise, tensor_quant_args(0, 0.5, 3, kInt8), Shape{ETB_DTYPE_INT8, {5, 9}, {}});
     nodes.add(kDequantise, tensor_quant_args(q, other.scale, other.zero, kInt8), shape);
     form.error_model = exact_model(Rule::kExactValue);
     add_form(out, ETB_DTYPE_FLOAT32, std::move(form));
@@ -125,7 +125,8 @@ void add_other_scales(CaseList& out) {
   form.op = kDequantise;
   form.group = "quant";
   form.word = "constant_of_two_scales";
-  form.operands = {{shape, Values::kExact}, {{ETB_DTYPE_INT8, {5, 9}, {}}, Values::kStatistical, {-40, 40}, true}};
+  form.operands = {{shape, Values::kExact},
+                   {{ETB_DTYPE_INT8, {5, 9}, {}}, Values::kStatistical, {-40, 40}, true}};
   FormNodes nodes(form.nodes, 2);
   const uint32_t a = nodes.add(kDequantise, tensor_quant_args(1, 0.5, 3, kInt8), shape),
                  b = nodes.add(kDequantise, tensor_quant_args(1, 0.25, -7, kInt8), shape);
@@ -142,9 +143,9 @@ void add_means_of_permuted(CaseList& out) {
     Sizes sizes;
     std::vector<int64_t> order, dims;
   };
-  for (const Row& row : {Row{{3, 5, 8}, {2, 0, 1}, {1}}, Row{{3, 5, 8}, {1, 2, 0}, {1}},
-                         Row{{2, 3, 4, 4}, {0, 2, 3, 1}, {1}}, Row{{2, 3, 4, 4}, {3, 1, 0, 2}, {-1}},
-                         Row{{2, 3, 4, 4}, {2, 0, 3, 1}, {2}}}) {
+  for (const Row& row :
+       {Row{{3, 5, 8}, {2, 0, 1}, {1}}, Row{{3, 5, 8}, {1, 2, 0}, {1}}, Row{{2, 3, 4, 4}, {0, 2, 3, 1}, {1}},
+        Row{{2, 3, 4, 4}, {3, 1, 0, 2}, {-1}}, Row{{2, 3, 4, 4}, {2, 0, 3, 1}, {2}}}) {
     const auto rank = static_cast<int64_t>(row.sizes.size());
     Shape code{ETB_DTYPE_INT8, row.sizes, {}}, real{ETB_DTYPE_FLOAT32, row.sizes, {}}, moved = real;
     for (size_t i = 0; i < row.sizes.size(); ++i)
@@ -161,7 +162,8 @@ void add_means_of_permuted(CaseList& out) {
       uint32_t x = nodes.add(kDequantise, tensor_quant_args(0, 0x1p-5, 3, kInt8), real);
       x = nodes.add("aten.permute_copy.default", {value_arg(x, "self"), ints_arg(row.order, "dims")}, moved);
       x = nodes.add("aten.mean.dim",
-                    {value_arg(x, "self"), ints_arg(row.dims, "dim"), graph::bool_arg(false, "keepdim")}, mean);
+                    {value_arg(x, "self"), ints_arg(row.dims, "dim"), graph::bool_arg(false, "keepdim")},
+                    mean);
       if (is_reference)
         add_real_codes(nodes, x, 0x1p-6, 5, kInt8, mean);
       else
@@ -230,6 +232,22 @@ void add_factors(CaseList& out, etb_dtype dtype) {
     }
 }
 
+// Operands of two types: the result has the larger one.
+void add_promotions(CaseList& out) {
+  for (const char* op : {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"})
+    for (const etb_dtype other : {ETB_DTYPE_FLOAT16, ETB_DTYPE_INT32, ETB_DTYPE_INT64, ETB_DTYPE_INT8})
+      for (const bool is_first : {false, true}) {
+        const Shape real{ETB_DTYPE_FLOAT32, {3, 7}, {}}, small{other, {3, 7}, {}};
+        OpForm form{op,
+                    {{is_first ? small : real, Values::kExact}, {is_first ? real : small, Values::kExact}},
+                    {value_arg(0, "self"), value_arg(1, "other")},
+                    {real}};
+        form.word = std::string("promoted.") + short_name(other) + (is_first ? ".first" : ".second");
+        form.error_model = exact_model(Rule::kExactValue);
+        add_form(out, ETB_DTYPE_FLOAT32, std::move(form));
+      }
+}
+
 // As many inputs as outputs in each group, of which there are several.
 void add_transposed_groups(CaseList& out) {
   for (const Channels& channels : {Channels{6, 6, 3}, Channels{8, 8, 2}, Channels{6, 9, 3}})
@@ -254,6 +272,7 @@ void add_chain_designs(CaseList& out) {
     add_paddings(out, dtype);
     add_factors(out, dtype);
   }
+  add_promotions(out);
   add_transposed_groups(out);
 }
 

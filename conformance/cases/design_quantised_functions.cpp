@@ -393,9 +393,8 @@ void add_resizes(CaseList& out) {
     coded.operands = {{ETB_DTYPE_INT8, {1, 3, 5, 7}, {}}};
     coded.from = {{kInt8, 0x1p-5, 3}};
     coded.to = coded.from[0];
-    coded.result = {ETB_DTYPE_INT8,
-                    {1, 3, static_cast<int64_t>(5 * height), static_cast<int64_t>(7 * width)},
-                    {}};
+    coded.result = {
+        ETB_DTYPE_INT8, {1, 3, static_cast<int64_t>(5 * height), static_cast<int64_t>(7 * width)}, {}};
     coded.args = [height = height, width = width](const std::vector<uint32_t>& values) {
       return std::vector<ArgumentDesc>{value_arg(values[0], "input"), graph::none_arg("output_size"),
                                        graph::floats_arg({height, width}, "scale_factors")};

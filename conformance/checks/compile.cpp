@@ -158,7 +158,8 @@ void several_graphs(CheckContext& context) {
     if (items.size() < 8 && !has_constants(item.built) && std::none_of(items.begin(), items.end(), has_same))
       items.push_back(std::move(item));
   }
-  if (items.size() < 2) return context.skip("the plugin compiles no two graphs without constants to other bytes");
+  if (items.size() < 2)
+    return context.skip("the plugin compiles no two graphs without constants to other bytes");
   std::vector<etb_graph_image> images;
   for (const ClaimedCase& item : items) images.push_back(item.built.image.to_c());
   SeveralPayloads made;
@@ -173,7 +174,8 @@ void several_graphs(CheckContext& context) {
   context.progress().at("compile of several graphs");
   if (const etb_status status = subject->table().aot->compile(subject->handle(), &args, &error);
       status != ETB_OK)
-    return context.fail(fmt::format("compile of {} graphs returns {}: {}", images.size(), status, error.text));
+    return context.fail(
+        fmt::format("compile of {} graphs returns {}: {}", images.size(), status, error.text));
   if (!made.defect.empty()) return context.fail("of several graphs " + made.defect);
   if (made.is_open || made.bytes.size() != items.size())
     return context.fail(

@@ -125,8 +125,7 @@ class StridedRun {
 
   RunResult execute() {
     RunResult out;
-    out.status =
-        ready_.subject.table().delegate->execute(ready_.session.context(), &run_->args, &out.error);
+    out.status = ready_.subject.table().delegate->execute(ready_.session.context(), &run_->args, &out.error);
     each_element(slot_.sizes, strides_, [&](size_t place, size_t n) {
       std::memcpy(slot_.data + n * step_, memory_.data() + place * step_, step_);
     });
@@ -147,7 +146,8 @@ class StridedRun {
 
 // True if a tensor in packed memory has several elements in each of two dimensions at least.
 bool is_plain_matrix(const TensorSlot& slot) {
-  const auto wide = std::count_if(slot.sizes.begin(), slot.sizes.end(), [](int64_t size) { return size > 1; });
+  const auto wide =
+      std::count_if(slot.sizes.begin(), slot.sizes.end(), [](int64_t size) { return size > 1; });
   return wide >= 2 && slot.sizes.back() > 1 && slot.dim_order.empty() && slot.tensor.upper_sizes == nullptr &&
          slot.tensor.data != nullptr;
 }
@@ -168,7 +168,8 @@ bool try_strides(CheckContext& context, ReadyCase& ready) {
       if (result.status == ETB_OK && !context.is_right(ready.item, result))
         context.fail(where + ": a wrong result");
       else if (result.status != ETB_OK && result.status != ETB_INVALID_ARGUMENT)
-        context.fail(fmt::format("{} is refused with {}, expected ETB_INVALID_ARGUMENT", where, result.status));
+        context.fail(
+            fmt::format("{} is refused with {}, expected ETB_INVALID_ARGUMENT", where, result.status));
       if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
         context.fail(where + ": afterwards the context does not run");
       if (!context.outcome().findings.empty()) return true;

@@ -387,8 +387,9 @@ class Neighbours {
     expect_unchanged(option, "delegate");
     if (const RunResult again = run(**session);
         own.status == ETB_OK && (again.status != ETB_OK || !has_same_outputs(own.outputs, again.outputs)))
-      context_.fail(fmt::format("{}: a delegate that was created with {} has another result after one without",
-                                item_.item->name, to_text(option)));
+      context_.fail(
+          fmt::format("{}: a delegate that was created with {} has another result after one without",
+                      item_.item->name, to_text(option)));
   }
 
  private:
@@ -396,7 +397,8 @@ class Neighbours {
 
   void expect_unchanged(const etb_option& option, const char* with) {
     expect_first(*plain_, option, with, "an older");
-    if (const auto later = context_.make_session(subject_, item_)) expect_first(*later, option, with, "a new");
+    if (const auto later = context_.make_session(subject_, item_))
+      expect_first(*later, option, with, "a new");
   }
   void expect_first(CaseSession& session, const etb_option& option, const char* with, const char* which) {
     const RunResult result = run(session);

@@ -119,9 +119,8 @@ void ids_are_announced(CheckContext& context) {
     bool has_announced = false;
     for (size_t i = 0; i < collected.ids.size(); ++i) has_announced = has_announced || is_announced(i);
     if (!collected.ids.empty() && !ready.item.payload.debug_map.empty() && !has_announced)
-      return context.fail(
-          fmt::format("{}: no event of a run is in the debug map, not even '{}', the first", ready.name(),
-                      collected.names[0]));
+      return context.fail(fmt::format("{}: no event of a run is in the debug map, not even '{}', the first",
+                                      ready.name(), collected.names[0]));
     for (const int64_t id : collected.ids) {
       const auto& known = ready.item.payload.debug_ids;
       if (id != -1 && std::find(known.begin(), known.end(), id) == known.end())

@@ -144,8 +144,10 @@ void works_without_services(CheckContext& context) {
     etb_event_sink sink{};
     sink.struct_size = sizeof(sink);
     sink.put = [](void*, const etb_event*) { return etb_status{ETB_OK}; };
-    for (const etb_event_sink* const events : {static_cast<const etb_event_sink*>(nullptr), &std::as_const(sink)}) {
-      context.progress().at(events != nullptr ? "a run with events, without services" : "a run without services");
+    for (const etb_event_sink* const events :
+         {static_cast<const etb_event_sink*>(nullptr), &std::as_const(sink)}) {
+      context.progress().at(events != nullptr ? "a run with events, without services"
+                                              : "a run without services");
       if (const RunResult result = ready.run({.events = events}); result.status != ETB_OK)
         context.fail(ready.name() + ": without services execute fails: " + result.error.text);
     }

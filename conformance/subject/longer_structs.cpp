@@ -48,7 +48,8 @@ etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, et
   return delegate_of_library->create(plugin, &longer.value, out, error);
 }
 
-etb_status ETB_CALL reserve(etb_context* context, const etb_tensor* inputs, uint32_t count, etb_error* error) {
+etb_status ETB_CALL reserve(etb_context* context, const etb_tensor* inputs, uint32_t count,
+                            etb_error* error) {
   LongerArray<etb_tensor> longer(inputs, count);
   return delegate_of_library->context_reserve(context, longer.get(), count, error);
 }

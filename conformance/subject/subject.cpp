@@ -41,8 +41,8 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
     ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, load_options));
     subject->watch(options.has_longer_structs);
     ETB_ASSIGN(host::PluginContext context,
-               host::PluginContext::make(subject->library_, subject->watched_,
-                                         subject->library_->host(), options.init_options));
+               host::PluginContext::make(subject->library_, subject->watched_, subject->library_->host(),
+                                         options.init_options));
     subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
     return subject;
   }
@@ -70,8 +70,7 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
   args.application = options.application;
   args.plugin_dir = spec.entry.directory;
   args.options = options.init_options;
-  ETB_ASSIGN(host::PluginContext context,
-             host::start_plugin(subject->library_, subject->watched_, args));
+  ETB_ASSIGN(host::PluginContext context, host::start_plugin(subject->library_, subject->watched_, args));
   subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
   return subject;
 }

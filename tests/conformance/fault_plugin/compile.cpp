@@ -93,6 +93,10 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
       else if (program.values[last].data.size() == value.data.size())
         value.data = program.values[last].data;
     }
+  if (has_fault(387)) {  // partition claims it
+    ETB_ASSIGN(const int64_t lanes, region.target().get_i64("lanes", 64));
+    if (lanes < 16) return etb::make_error(etb::Code::OUT_OF_RESOURCES, "too few lanes");
+  }
   if (has_fault(386))  // of two clamps in a row the second one alone
     for (size_t i = 1; i < program.steps.size(); ++i)
       for (size_t k = 0; k < i; ++k)

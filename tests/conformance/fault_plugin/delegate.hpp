@@ -148,7 +148,8 @@ class Delegate {
       if (was_cancelled_) return wrong("a run was cancelled before");
       is_stopped_ = false;
       is_running_ = true;
-      etb::Status status = has_fault(41) || has_fault(77) || has_fault(78) || has_fault(115) || has_fault(373) || has_fault(375)
+      etb::Status status = has_fault(41) || has_fault(77) || has_fault(78) || has_fault(115) ||
+                                   has_fault(373) || has_fault(375)
                                ? with_wrong_event(run)
                                : run.timed("fault.run", [&] { return run_once(run); });
       is_running_ = false;

@@ -29,14 +29,16 @@ void break_runs(etb_delegate_table& table) {
   if (has_fault(380))
     table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
       etb_exec_args own = *args;
-      std::vector<etb_tensor> inputs(args->inputs, args->inputs + args->input_count);  // by this version's size
+      std::vector<etb_tensor> inputs(args->inputs,
+                                     args->inputs + args->input_count);  // by this version's size
       for (etb_tensor& input : inputs) input.struct_size = sizeof(input);
       own.inputs = inputs.data();
       own.struct_size = sizeof(own);
       return kept.delegate.execute(context, &own, error);
     };
   if (has_fault(381))
-    table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out, etb_error* error) {
+    table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                      etb_error* error) {
       return args->struct_size != sizeof(*args)
                  ? etb::fail(error, ETB_INVALID_ARGUMENT, "arguments of another size")
                  : kept.delegate.create(plugin, args, out, error);

@@ -75,6 +75,10 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     info.kind = has_fault(366) || has_fault(367) ? "npu" : "cpu";
     info.name = i == 0 ? "first half of the processor" : "second half of the processor";
     info.driver_version = "";
+    static const etb_option lanes =
+        etb::i64_option("lanes", 64, 64, 64, ETB_OBJECT_DEVICE, "").default_option();
+    if (has_fault(387)) info.attributes = &lanes;
+    info.attribute_count = has_fault(387) ? 1 : 0;
     ETB_TRY(sink.put(info));
   }
   return {};
