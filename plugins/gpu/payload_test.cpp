@@ -45,11 +45,29 @@ TEST(GpuPayload, IsRejectedAtEveryLengthButItsOwn) {
 
 TEST(GpuPayload, OfAnotherVersionIsIncompatible) {
   std::vector<std::byte> bytes = write_payload(layer_graph());
-  bytes[4] = std::byte{2};
+  bytes[4] = std::byte{3};
   const auto read = read_payload(bytes);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::INCOMPATIBLE);
-  EXPECT_THAT(read.error().message, HasSubstr("version 2, plugin reads 1"));
+  EXPECT_THAT(read.error().message, HasSubstr("version 3, plugin reads 1 to 2"));
+}
+
+// Plugins of the first release read payloads without bools.
+TEST(GpuPayload, OnlyNumbersOfTheHostNeedTheSecondVersion) {
+  GpuGraph graph = layer_graph();
+  EXPECT_EQ(payload_version(graph), 1u);
+  graph.values[graph.inputs[0]].host = HostNumbers::kBools;
+  graph.values[graph.outputs[0]].host = HostNumbers::kIntegers;
+  EXPECT_EQ(payload_version(graph), 2u);
+  std::vector<std::byte> bytes = write_payload(graph);
+  const auto read = read_payload(bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->value(graph.inputs[0]).host, HostNumbers::kBools);
+  EXPECT_EQ(read->value(graph.outputs[0]).host, HostNumbers::kIntegers);
+  bytes[4] = std::byte{1};
+  EXPECT_FALSE(read_payload(bytes)) << "bools in version 1";
+  graph.values[graph.inputs[0]].host = HostNumbers::kIntegers;
+  EXPECT_THAT(reason_of(graph), HasSubstr("numbers 3 of a value"));
 }
 
 TEST(GpuPayload, CountsThatDoNotFitAllocateNothing) {

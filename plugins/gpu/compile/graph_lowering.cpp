@@ -26,7 +26,8 @@ uint32_t add_copy(GpuGraph& graph, uint32_t id, uint32_t rank) {
 Status GraphLowering::add_inputs() {
   for (uint32_t i = 0; i < state_.image.input_count(); ++i) {
     const etb_graph_input input = state_.image.input(i);
-    if (input.constant == graph::kNone || input.updated_by != graph::kNone) ETB_TRY(enter(state_, i, true));
+    if (input.constant == graph::kNone || input.updated_by != graph::kNone)
+      ETB_TRY(enter(state_, i, Entered::kAny));
   }
   return {};
 }
@@ -97,6 +98,8 @@ Status GraphLowering::add_outputs() {
     } else {
       is_output[id] = true;
     }
+    if (value.spec().dtype == ETB_DTYPE_BOOL) state_.graph.values[id].host = HostNumbers::kBools;
+    if (value.spec().dtype == ETB_DTYPE_INT64) state_.graph.values[id].host = HostNumbers::kIntegers;
     state_.graph.outputs.push_back(id);
   }
   return {};
@@ -180,7 +183,7 @@ Result<Artifact> GraphLowering::finish() {
     blob.constant_key = etb_graph_get_constant(&state_.image.view(), input.constant).key;
     artifact.named_blobs.push_back(std::move(blob));
   }
-  artifact.format_version = kPayloadVersion;
+  artifact.format_version = payload_version(state_.graph);
   artifact.payload = write_payload(state_.graph);
   // Checks that our own delegate accepts the payload.
   ETB_ASSIGN(GpuGraph read, read_payload(artifact.payload));

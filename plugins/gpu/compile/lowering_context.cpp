@@ -56,20 +56,59 @@ GraphFacts::GraphFacts(const Graph& graph) : use_counts(graph.value_count(), 0) 
   for (uint32_t i = 0; i < graph.output_count(); ++i) ++use_counts[graph.output(i).id()];
 }
 
-Result<uint32_t> enter(LoweringState& state, uint32_t value, bool is_index) {
+namespace {
+
+bool is_wanted(uint32_t dtype, Entered wanted) {
+  const bool is_float = dtype == ETB_DTYPE_FLOAT32, is_bool = dtype == ETB_DTYPE_BOOL,
+             is_index = dtype == ETB_DTYPE_INT64 || dtype == ETB_DTYPE_INT32;
+  switch (wanted) {
+    case Entered::kFloats:
+      return is_float;
+    case Entered::kBools:
+      return is_bool;
+    case Entered::kFloatsOrBools:
+      return is_float || is_bool;
+    case Entered::kIndices:
+      return is_index;
+    case Entered::kAny:
+      return is_float || is_bool || is_index;
+  }
+  return false;
+}
+
+// Bools of the program become floats in the payload.
+Status enter_bools(const LoweringState& state, uint32_t value, GpuValue& made) {
+  constexpr uint64_t kMost = 1 << 18;
+  if (made.shape.numel() > kMost)
+    return reject("attribute", quoted(state.image.value(value)) + ": more than " + std::to_string(kMost) +
+                                   " constant bools");
+  made.role = ValueRole::kInline;
+  made.floats.assign(made.shape.numel(), 1);
+  if (state.region == nullptr) return {};  // a claim: any bools
+  std::optional<Payload> owner;
+  ETB_ASSIGN(const std::span<const std::byte> bytes, constant_bytes(state, value, owner));
+  if (bytes.size() < made.floats.size())
+    return make_error(Code::INVALID_DATA, "a constant without all its elements");
+  for (size_t i = 0; i < made.floats.size(); ++i) made.floats[i] = bytes[i] == std::byte{0} ? 0.0f : 1.0f;
+  return {};
+}
+
+}  // namespace
+
+Result<uint32_t> enter(LoweringState& state, uint32_t value, Entered wanted) {
   const Value entered = state.image.value(value);
   if (!entered.is_tensor()) return reject("dtype", quoted(entered) + ": no tensor");
   const uint32_t dtype = entered.spec().dtype;
-  GpuValue made;
-  if (dtype == ETB_DTYPE_FLOAT32) {
-    made.type = DataType::kFloat32;
-  } else if (is_index && (dtype == ETB_DTYPE_INT64 || dtype == ETB_DTYPE_INT32)) {
-    made.type = dtype == ETB_DTYPE_INT64 ? DataType::kInt64 : DataType::kInt32;
-  } else {
+  if (!is_wanted(dtype, wanted))
     return reject("dtype", quoted(entered) + ": " + dtype_text(static_cast<etb_dtype>(dtype)));
-  }
+  GpuValue made;
+  if (dtype == ETB_DTYPE_INT64) made.type = DataType::kInt64;
+  if (dtype == ETB_DTYPE_INT32) made.type = DataType::kInt32;
   ETB_ASSIGN(made.shape, shape_of(entered));
   made.role = find_constant(state.image, value) ? ValueRole::kConstant : ValueRole::kInput;
+  const bool is_constant = made.role == ValueRole::kConstant;
+  if (dtype == ETB_DTYPE_BOOL && is_constant) ETB_TRY(enter_bools(state, value, made));
+  if (dtype == ETB_DTYPE_BOOL && !is_constant) made.host = HostNumbers::kBools;
   const auto id = static_cast<uint32_t>(state.graph.values.size());
   if (made.role == ValueRole::kInput) state.graph.inputs.push_back(id);
   if (made.role == ValueRole::kConstant) {
@@ -97,35 +136,50 @@ Result<std::span<const std::byte>> constant_bytes(const LoweringState& state, ui
   return owner->bytes().first(nbytes);
 }
 
+Result<Shape> LoweringContext::bounds(uint32_t value) const { return shape_of(state_.image.value(value)); }
+
 bool LoweringContext::is_constant(uint32_t value) const {
   return find_constant(state_.image, value).has_value();
 }
 
-Result<uint32_t> LoweringContext::operand(uint32_t value) {
-  if (const auto found = state_.ids.find(value); found != state_.ids.end()) {
-    if (state_.graph.value(found->second).type != DataType::kFloat32)
-      return reject("dtype", quoted(state_.image.value(value)) + ": integers, expected floats");
-    return found->second;
-  }
-  return enter(state_, value, false);
+Result<uint32_t> LoweringContext::find_or_enter(uint32_t value, Entered wanted) {
+  const auto found = state_.ids.find(value);
+  if (found == state_.ids.end()) return enter(state_, value, wanted);
+  const Value known = state_.image.value(value);
+  const uint32_t dtype = known.spec().dtype;
+  if (!is_wanted(dtype, wanted))
+    return reject("dtype", quoted(known) + ": " + dtype_text(static_cast<etb_dtype>(dtype)));
+  return found->second;
 }
+
+Result<uint32_t> LoweringContext::operand(uint32_t value) { return find_or_enter(value, Entered::kFloats); }
 
 Result<uint32_t> LoweringContext::operand(const char* name) {
   ETB_ASSIGN(const uint32_t value, args_.tensor(name));
   return operand(value);
 }
 
+Result<uint32_t> LoweringContext::bool_operand(const char* name) {
+  ETB_ASSIGN(const uint32_t value, args_.tensor(name));
+  return find_or_enter(value, Entered::kBools);
+}
+
+Result<uint32_t> LoweringContext::moved_operand(uint32_t value) {
+  return find_or_enter(value, Entered::kFloatsOrBools);
+}
+
+Result<uint32_t> LoweringContext::moved_operand(const char* name) {
+  ETB_ASSIGN(const uint32_t value, args_.tensor(name));
+  return moved_operand(value);
+}
+
 Result<uint32_t> LoweringContext::index_operand(const char* name) {
   ETB_ASSIGN(const uint32_t value, args_.tensor(name));
-  if (const auto found = state_.ids.find(value); found != state_.ids.end()) {
-    if (state_.graph.value(found->second).type == DataType::kFloat32)
-      return reject("dtype", std::string(name) + ": floats, expected integers");
-    return found->second;
-  }
-  ETB_ASSIGN(const uint32_t id, enter(state_, value, true));
-  if (state_.graph.value(id).type == DataType::kFloat32)
-    return reject("dtype", std::string(name) + ": floats, expected integers");
-  return id;
+  return index_operand(value);
+}
+
+Result<uint32_t> LoweringContext::index_operand(uint32_t value) {
+  return find_or_enter(value, Entered::kIndices);
 }
 
 Result<uint32_t> LoweringContext::constant(const char* name) {
@@ -133,6 +187,22 @@ Result<uint32_t> LoweringContext::constant(const char* name) {
   if (!is_constant(value))
     return reject("constant", std::string(name) + ": known only at run time, expected a constant");
   return operand(value);
+}
+
+Result<uint32_t> LoweringContext::constant_as(const char* name, const Shape& shape) {
+  ETB_ASSIGN(const uint32_t value, args_.tensor(name));
+  if (!is_constant(value))
+    return reject("constant", std::string(name) + ": known only at run time, expected a constant");
+  if (!is_wanted(spec(value).dtype, Entered::kFloats))
+    return reject("dtype", std::string(name) + ": no floats");
+  GpuValue made;
+  made.role = ValueRole::kConstant;
+  made.shape = shape;
+  made.key = "unnamed";  // the region names it by its content
+  state_.graph.values.push_back(std::move(made));
+  const auto as = static_cast<uint32_t>(state_.graph.values.size() - 1);
+  state_.constants[as] = value;
+  return as;
 }
 
 // Numbers that the exporter made tensors have other dtypes than the tensors beside them.
@@ -191,10 +261,10 @@ uint32_t LoweringContext::add_node(GpuNode node) {
   return id;
 }
 
-Status LoweringContext::add_result_node(GpuNode node, uint32_t index) {
+Status LoweringContext::add_result_node(GpuNode node, uint32_t index, Entered dtypes) {
   const Value made = state_.image.value(result(index));
   if (!made.is_tensor()) return reject("op", quoted(made) + ": result is no tensor");
-  if (made.spec().dtype != ETB_DTYPE_FLOAT32)
+  if (!is_wanted(made.spec().dtype, dtypes))
     return reject("dtype", quoted(made) + ": " + dtype_text(static_cast<etb_dtype>(made.spec().dtype)));
   ETB_TRY(shape_of(made));
   define(index, add_node(std::move(node)));

@@ -29,6 +29,9 @@ struct LoweringState {
   std::map<uint32_t, uint32_t> constants = {};  // by value of the payload: constant input of the image
 };
 
+// Dtypes of values that an op takes.
+enum class Entered : uint8_t { kFloats, kBools, kFloatsOrBools, kIndices, kAny };
+
 class LoweringContext {
  public:
   LoweringContext(LoweringState& state, const Node& node) : state_(state), node_(node), args_(node) {}
@@ -38,6 +41,8 @@ class LoweringContext {
   uint32_t result(uint32_t index = 0) const { return node_.first_output() + index; }
   uint32_t result_count() const { return node_.output_count(); }
   etb_graph_spec spec(uint32_t value) const { return state_.image.value(value).spec(); }
+  // Returns the upper bounds of the sizes of a value: of rank kMaxRank and kMaxNumel elements at most.
+  [[nodiscard]] Result<Shape> bounds(uint32_t value) const;
   bool is_dynamic(uint32_t value, uint32_t dim) const { return (spec(value).dynamic_dims >> dim & 1) != 0; }
   uint32_t use_count(uint32_t value) const { return state_.facts.use_counts[value]; }
   bool is_constant(uint32_t value) const;
@@ -46,16 +51,24 @@ class LoweringContext {
   // Returns a float operand as a value of the payload. Inputs and constants are added at their first use.
   [[nodiscard]] Result<uint32_t> operand(const char* name);
   [[nodiscard]] Result<uint32_t> operand(uint32_t value);
+  // Likewise an operand of bools, which are 0 and 1 on the device; and one of floats or bools.
+  [[nodiscard]] Result<uint32_t> bool_operand(const char* name);
+  [[nodiscard]] Result<uint32_t> moved_operand(const char* name);
+  [[nodiscard]] Result<uint32_t> moved_operand(uint32_t value);
   // Likewise for a tensor of integers, which indexes.
   [[nodiscard]] Result<uint32_t> index_operand(const char* name);
+  [[nodiscard]] Result<uint32_t> index_operand(uint32_t value);
   // Returns an operand that must be a constant.
   [[nodiscard]] Result<uint32_t> constant(const char* name);
+  // Returns an operand that must be a constant, as a value of its own with these sizes, which hold as many elements.
+  [[nodiscard]] Result<uint32_t> constant_as(const char* name, const Shape& shape);
   // Returns a tensor or a number as a value of the payload. Constants of one element may have any dtype.
   [[nodiscard]] Result<uint32_t> operand_or_number(const char* name);
   uint32_t add_floats(std::vector<float> floats, bool is_scalar = false);
 
   // Adds a node whose result is result `index` of this node.
-  [[nodiscard]] Status add_result_node(GpuNode node, uint32_t index = 0);
+  [[nodiscard]] Status add_result_node(GpuNode node, uint32_t index = 0,
+                                       Entered dtypes = Entered::kFloatsOrBools);
   // Adds a node whose result only later nodes of this op read.
   uint32_t add_node(GpuNode node);
   // Makes result `index` another name of a value.
@@ -68,14 +81,15 @@ class LoweringContext {
 
  private:
   [[nodiscard]] Result<float> read_number(uint32_t value) const;
+  [[nodiscard]] Result<uint32_t> find_or_enter(uint32_t value, Entered wanted);
 
   LoweringState& state_;
   const Node& node_;
   Arguments args_;
 };
 
-// Adds an input or constant of the image to the payload; for a claim any value. Integers only if they are indices.
-[[nodiscard]] Result<uint32_t> enter(LoweringState& state, uint32_t value, bool is_index);
+// Adds an input or constant of the image to the payload; for a claim any value.
+[[nodiscard]] Result<uint32_t> enter(LoweringState& state, uint32_t value, Entered wanted);
 
 // Returns the bytes of a constant input of the image, valid until compile returns.
 [[nodiscard]] Result<std::span<const std::byte>> constant_bytes(const LoweringState& state, uint32_t value,

@@ -10,6 +10,9 @@
 
 namespace etb::gpu {
 
+inline constexpr etb_dtype kBoolOnly[] = {ETB_DTYPE_BOOL};
+inline constexpr etb_dtype kFloatOrBool[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_BOOL};
+
 struct Op {
   const char* name;
   Status (*lower)(LoweringContext&);  // or rejects with a reason; checks what the row cannot express
@@ -17,6 +20,7 @@ struct Op {
   uint32_t max_rank = kMaxRank;
   const char* constraint = "";  // for the docs: demands of `lower` beyond the row, in sentences
   bool is_preserved = false;    // asks the compiler not to decompose it
+  std::span<const etb_dtype> dtypes = kFloat32Only;  // of the first operand
 };
 
 // The rows of one file of ops/, named after the file: `extern const OpList pool_ops = kRows;`.

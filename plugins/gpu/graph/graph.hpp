@@ -62,10 +62,11 @@ enum class HostNumbers : uint8_t {
 struct GpuValue {
   ValueRole role = ValueRole::kResult;
   DataType type = DataType::kFloat32;
-  Shape shape = {};                       // upper bound of an input; sizes of a constant; unused for a result
-  std::string key = {};                   // kConstant
-  std::vector<float> floats = {};         // kInline
-  HostNumbers host = HostNumbers::kSame;  // not in payloads of our own
+  Shape shape = {};                // upper bound of an input; sizes of a constant; unused for a result
+  std::string key = {};            // kConstant
+  std::vector<float> floats = {};  // kInline
+  HostNumbers host = HostNumbers::
+      kSame;  // of inputs and outputs; in payloads of our own kSame, kBools, and kIntegers of results
 };
 
 enum class Operator : uint16_t {
@@ -121,6 +122,16 @@ enum Resize : uint32_t {
   kHeight = 1,
   kWidth = 2
 };  // floats: scale and offset of rows, then of columns
+// Inputs: the tensor, the values, and indices of one dimension.
+enum IndexPut : uint32_t { kPutDim = 0 };
+// Inputs: columns, bias, and the image whose sizes the columns have.
+enum Fold : uint32_t {
+  kFoldKernel = 0,
+  kFoldStride = 2,
+  kFoldPadding = 4,
+  kFoldDilation = 6,
+  kOutputPadding = 8
+};
 enum Select : uint32_t { kSelectDim = 0, kIndex = 1 };
 }  // namespace field
 
@@ -130,7 +141,15 @@ inline constexpr int32_t kInferredSize =
 // kCopiedSize - (i * kMaxRank + d): the size of dimension d of input i. Only the sizes of later inputs are read.
 inline constexpr int32_t kCopiedSize = -2;
 
-enum class Reduction : int32_t { kSum = 0, kMean = 1, kMaximum = 2, kMinimum = 3 };
+// The last two are positions among the reduced elements: the first of those that are equal.
+enum class Reduction : int32_t {
+  kSum = 0,
+  kMean = 1,
+  kMaximum = 2,
+  kMinimum = 3,
+  kArgMaximum = 4,
+  kArgMinimum = 5,
+};
 
 struct GpuNode {
   Operator op = Operator::kUnary;

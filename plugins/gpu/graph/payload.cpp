@@ -43,8 +43,12 @@ Result<uint32_t> read_count(ByteReader& reader, uint32_t item_nbytes, const char
   return count;
 }
 
+// The type of a value is in the lower half of a byte, and that of its numbers in the host's memory in the upper half.
+constexpr uint32_t kHostShift = 4;
+
 void write_value(ByteWriter& writer, const GpuValue& value) {
-  writer.write(static_cast<uint8_t>(value.role)).write(static_cast<uint8_t>(value.type));
+  const auto type = static_cast<uint32_t>(value.type), host = static_cast<uint32_t>(value.host);
+  writer.write(static_cast<uint8_t>(value.role)).write(static_cast<uint8_t>(type | host << kHostShift));
   if (value.role == ValueRole::kResult) return;
   writer.write(static_cast<uint8_t>(value.shape.rank));
   for (uint32_t d = 0; d < value.shape.rank; ++d) writer.write(value.shape.sizes[d]);
@@ -71,15 +75,30 @@ Result<Shape> read_shape(ByteReader& reader) {
   return shape;
 }
 
-Result<GpuValue> read_value(ByteReader& reader) {
+// Checks the numbers that a value has in the host's memory.
+Status take_host_numbers(uint32_t host, uint32_t version, GpuValue& value) {
+  if (host == static_cast<uint32_t>(HostNumbers::kSame)) return {};
+  const bool may_be_bools = version >= 2 && value.type == DataType::kFloat32 &&
+                            (value.role == ValueRole::kInput || value.role == ValueRole::kResult);
+  const bool is_position =
+      host == static_cast<uint32_t>(HostNumbers::kIntegers) && value.role == ValueRole::kResult;
+  if (!may_be_bools || (host != static_cast<uint32_t>(HostNumbers::kBools) && !is_position))
+    return invalid("numbers " + std::to_string(host) + " of a value");
+  value.host = static_cast<HostNumbers>(host);
+  return {};
+}
+
+Result<GpuValue> read_value(ByteReader& reader, uint32_t version) {
   GpuValue value;
-  const auto role = reader.read<uint8_t>(), type = reader.read<uint8_t>();
+  const auto role = reader.read<uint8_t>(), both = reader.read<uint8_t>();
+  const uint32_t type = both & ((1u << kHostShift) - 1);
   if (role > static_cast<uint8_t>(ValueRole::kResult))
     return invalid("role " + std::to_string(role) + " of a value");
   if (type > static_cast<uint8_t>(DataType::kInt64))
     return invalid("type " + std::to_string(type) + " of a value");
   value.role = static_cast<ValueRole>(role);
   value.type = static_cast<DataType>(type);
+  ETB_TRY(take_host_numbers(both >> kHostShift, version, value));
   if (value.role == ValueRole::kResult) return value;
   ETB_ASSIGN(value.shape, read_shape(reader));
   if (value.role == ValueRole::kConstant) {
@@ -168,9 +187,15 @@ std::string event_name(const GpuNode& node) {
   return std::string(to_text(node.op)) + " #" + std::to_string(node.output);
 }
 
+uint32_t payload_version(const GpuGraph& graph) {
+  const bool has_bools = std::any_of(graph.values.begin(), graph.values.end(),
+                                     [](const GpuValue& value) { return value.host != HostNumbers::kSame; });
+  return has_bools ? 2 : 1;
+}
+
 std::vector<std::byte> write_payload(const GpuGraph& graph) {
   ByteWriter writer;
-  writer.write(kPayloadMagic).write(kPayloadVersion);
+  writer.write(kPayloadMagic).write(payload_version(graph));
   writer.write(static_cast<uint32_t>(graph.values.size()));
   writer.write(static_cast<uint32_t>(graph.nodes.size()));
   writer.write(static_cast<uint32_t>(graph.outputs.size()));
@@ -183,15 +208,16 @@ std::vector<std::byte> write_payload(const GpuGraph& graph) {
 Result<GpuGraph> read_payload(std::span<const std::byte> bytes) {
   ByteReader reader(bytes);
   if (reader.read<uint32_t>() != kPayloadMagic) return invalid("does not begin with ETBG");
-  if (const auto version = reader.read<uint32_t>(); version != kPayloadVersion)
-    return make_error(Code::INCOMPATIBLE, "payload: version " + std::to_string(version) + ", plugin reads " +
-                                              std::to_string(kPayloadVersion));
+  const auto version = reader.read<uint32_t>();
+  if (version == 0 || version > kPayloadVersion)
+    return make_error(Code::INCOMPATIBLE, "payload: version " + std::to_string(version) +
+                                              ", plugin reads 1 to " + std::to_string(kPayloadVersion));
   ETB_ASSIGN(const uint32_t values, read_count(reader, 2, "values"));
   ETB_ASSIGN(const uint32_t nodes, read_count(reader, 9, "nodes"));
   ETB_ASSIGN(const uint32_t outputs, read_count(reader, 4, "outputs"));
   GpuGraph graph;
   for (uint32_t i = 0; i < values; ++i) {
-    ETB_ASSIGN(GpuValue value, read_value(reader));
+    ETB_ASSIGN(GpuValue value, read_value(reader, version));
     if (value.role == ValueRole::kInput) graph.inputs.push_back(i);
     graph.values.push_back(std::move(value));
   }

@@ -13,8 +13,10 @@
 namespace etb::gpu {
 
 inline constexpr uint32_t kPayloadMagic = 0x47425445;  // "ETBG"
-inline constexpr uint32_t kPayloadVersion = 1;
+inline constexpr uint32_t kPayloadVersion = 2;         // the newest. Version 1 has no bools
 
+// The oldest version that can hold the graph.
+uint32_t payload_version(const GpuGraph& graph);
 std::vector<std::byte> write_payload(const GpuGraph& graph);
 
 // Reads any bytes. Returns a graph only if every rule holds: known operators with the right number of inputs, integers and

@@ -3,27 +3,11 @@
 
 #include <algorithm>
 
+#include "plugins/gpu/graph/shape_rules.hpp"
+
 namespace etb::gpu {
 
 namespace {
-
-// The sizes of a node's inputs, and of its output.
-struct Sizes {
-  const GpuGraph& graph;
-  const GpuNode& node;
-  std::span<Shape> shapes;
-
-  const Shape& input(size_t index) const { return shapes[node.inputs[index]]; }
-  DataType type(size_t index) const { return graph.value(node.inputs[index]).type; }
-  int32_t number(uint32_t at) const { return node.ints[at]; }
-  bool is_constant(size_t index) const {
-    const ValueRole role = graph.value(node.inputs[index]).role;
-    return role == ValueRole::kConstant || role == ValueRole::kInline;
-  }
-};
-
-// Error of a rule. Its text is made only if the rule fails.
-tl::unexpected<Error> mismatch(const char* text) { return make_error(Code::INVALID_ARGUMENT, text); }
 
 Status infer_unary(const Sizes& sizes, Shape& out) {
   switch (static_cast<UnaryFunction>(sizes.number(field::kFunction))) {
@@ -86,76 +70,6 @@ Status infer_matmul(const Sizes& sizes, Shape& out) {
   return {};
 }
 
-// Sizes of windows over an image: each at least 1 where it must be, and small enough for sums of 32 bits.
-bool is_window(int64_t kernel, int64_t stride, int64_t dilation, int64_t padding) {
-  constexpr int64_t kMost = 1 << 14;
-  return kernel >= 1 && stride >= 1 && dilation >= 1 && padding >= 0 && kernel <= kMost && stride <= kMost &&
-         dilation <= kMost && padding <= kMost;
-}
-
-// Number of windows along one dimension; 0 if none fits.
-uint32_t window_count(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,
-                      bool rounds_up) {
-  const int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
-  if (room < 0) return 0;
-  int64_t count = (room + (rounds_up ? stride - 1 : 0)) / stride + 1;
-  // The last window begins inside the image or its left padding.
-  if (rounds_up && (count - 1) * stride >= size + padding) --count;
-  return static_cast<uint32_t>(count);
-}
-
-Status infer_convolution(const Sizes& sizes, Shape& out) {
-  const Shape &in = sizes.input(0), &weight = sizes.input(1);
-  if (in.rank != 4 || weight.rank != 4) return mismatch("convolution, expected rank 4");
-  const int64_t groups = sizes.number(field::kGroups);
-  if (groups < 1 || weight.sizes[0] == 0 || weight.sizes[0] % groups != 0 ||
-      in.sizes[1] != weight.sizes[1] * groups)
-    return mismatch("groups that do not divide the channels");
-  if (!sizes.is_constant(1)) return mismatch("weight, expected a constant");
-  if (sizes.node.inputs.size() == 3) {
-    const Shape& bias = sizes.input(2);
-    if (bias.rank != 1 || bias.sizes[0] != weight.sizes[0])
-      return mismatch("bias, expected one number a channel");
-  }
-  out.rank = 4;
-  out.sizes[0] = in.sizes[0];
-  out.sizes[1] = weight.sizes[0];
-  for (uint32_t i = 0; i < 2; ++i) {
-    const int64_t kernel = weight.sizes[2 + i], stride = sizes.number(field::kStride + i),
-                  dilation = sizes.number(field::kDilation + i), padding = sizes.number(field::kPadding + i);
-    if (!is_window(kernel, stride, dilation, padding)) return mismatch("window out of range");
-    out.sizes[2 + i] = window_count(in.sizes[2 + i], kernel, stride, dilation, padding, false);
-  }
-  return {};
-}
-
-Status infer_pool(const Sizes& sizes, Shape& out) {
-  const Shape& in = sizes.input(0);
-  if (in.rank != 3 && in.rank != 4) return mismatch("pool, expected rank 3 or 4");
-  out = in;
-  for (uint32_t i = 0; i < 2; ++i) {
-    const int64_t kernel = sizes.number(field::kKernel + i), stride = sizes.number(field::kPoolStride + i),
-                  dilation = sizes.number(field::kPoolDilation + i),
-                  padding = sizes.number(field::kPoolPadding + i);
-    if (!is_window(kernel, stride, dilation, padding) || padding > kernel / 2)
-      return mismatch("window out of range");
-    uint32_t& size = out.sizes[out.rank - 2 + i];
-    size = window_count(size, kernel, stride, dilation, padding, sizes.number(field::kCeiling) != 0);
-  }
-  return {};
-}
-
-Status infer_adaptive(const Sizes& sizes, Shape& out) {
-  const Shape& in = sizes.input(0);
-  if (in.rank != 3 && in.rank != 4) return mismatch("pool, expected rank 3 or 4");
-  out = in;
-  for (uint32_t i = 0; i < 2; ++i) {
-    if (sizes.number(i) < 0) return mismatch("a negative size");
-    out.sizes[out.rank - 2 + i] = static_cast<uint32_t>(sizes.number(i));
-  }
-  return {};
-}
-
 Status infer_softmax(const Sizes& sizes, Shape& out) {
   out = sizes.input(0);
   if (positive_dim(sizes.number(field::kSoftmaxDim), std::max(out.rank, 1u)) == kMaxRank)
@@ -187,7 +101,7 @@ Status infer_reduce(const Sizes& sizes, Shape& out) {
   const auto dims = static_cast<uint32_t>(sizes.number(field::kDims));
   const int32_t reduction = sizes.number(field::kReduction);
   if ((dims >> in.rank) != 0) return mismatch("dims out of range");
-  if (reduction < 0 || reduction > static_cast<int32_t>(Reduction::kMinimum))
+  if (reduction < 0 || reduction > static_cast<int32_t>(Reduction::kArgMinimum))
     return mismatch("an unknown reduction");
   out.rank = 0;
   for (uint32_t d = 0; d < in.rank; ++d) {
@@ -366,15 +280,14 @@ Status infer_gather(const Sizes& sizes, Shape& out) {
   return {};
 }
 
-Status infer_resize(const Sizes& sizes, Shape& out) {
+Status infer_index_put(const Sizes& sizes, Shape& out) {
+  const Shape &values = sizes.input(1), &index = sizes.input(2);
   out = sizes.input(0);
-  if (out.rank != 4) return mismatch("resize, expected rank 4");
-  for (uint32_t i = 0; i < 2; ++i) {
-    const int32_t size = sizes.number(field::kHeight + i);
-    if (size < 0 || size > 1 << 24) return mismatch("size out of range");
-    if (size != 0 && out.sizes[2 + i] == 0) return mismatch("an image without pixels");
-    out.sizes[2 + i] = static_cast<uint32_t>(size);
-  }
+  const uint32_t dim = positive_dim(sizes.number(field::kPutDim), out.rank);
+  if (dim == kMaxRank || index.rank != 1) return mismatch("index put, expected indices of a dimension");
+  Shape expected = out;
+  expected.sizes[dim] = index.sizes[0];
+  if (values != expected) return mismatch("values of other sizes than the parts");
   return {};
 }
 
@@ -424,6 +337,10 @@ Status infer_node(const Sizes& sizes, Shape& out) {
       return infer_gather(sizes, out);
     case Operator::kResize:
       return infer_resize(sizes, out);
+    case Operator::kFold:
+      return infer_fold(sizes, out);
+    case Operator::kIndexPut:
+      return infer_index_put(sizes, out);
   }
   return mismatch("an unknown operator");
 }
@@ -440,7 +357,10 @@ Status check_result(const Sizes& sizes, const Shape& out) {
   for (size_t i = 0; i < sizes.node.inputs.size(); ++i) {
     const bool is_size = i > 0 && (sizes.node.op == Operator::kReshape ||
                                    sizes.node.op == Operator::kExpand || sizes.node.op == Operator::kSlice);
-    const bool may_be_integer = is_size || (sizes.node.op == Operator::kEmbedding && i == 1);
+    const bool is_index =
+        (i == 1 && (sizes.node.op == Operator::kEmbedding || sizes.node.op == Operator::kGather)) ||
+        (i == 2 && sizes.node.op == Operator::kIndexPut);
+    const bool may_be_integer = is_size || is_index;
     if (sizes.type(i) != DataType::kFloat32 && !may_be_integer) return mismatch("operand, expected floats");
   }
   return {};

@@ -10,16 +10,26 @@ BEGIN_PUSH
   uint taken;  // size of the dimension in the result
   uint size;   // and in x
   uint is_shared;
+  uint words;  // of an index: 2 for 64 bits, low word first; 0: one word, a float
 END_PUSH
 
-KERNEL3(READS, float, x, READS, float, indices, WRITES, float, y) {
+KERNEL3(READS, float, x, READS, uint, indices, WRITES, float, y) {
   uint i = linear_index();
   if (i >= push.count) return;
   uint row = i / push.inner;
   uint outer = row / push.taken;
-  float given = indices[push.is_shared != 0 ? row - outer * push.taken : i];
-  float at = given < 0.0 ? given + float(push.size) : given;
-  bool is_known = at >= 0.0 && at < float(push.size);
-  uint from = is_known ? min(uint(at), push.size - 1) : 0;
+  uint which = push.is_shared != 0 ? row - outer * push.taken : i;
+  uint from = indices[which * max(push.words, 1u)];
+  bool is_known = push.words < 2 || indices[which * push.words + 1] == (from >> 31 != 0 ? 0xffffffffu : 0u);
+  if (push.words == 0) {
+    float given = uintBitsToFloat(from);
+    float at = given < 0.0 ? given + float(push.size) : given;
+    is_known = at >= 0.0 && at < float(push.size);
+    from = is_known ? uint(at) : 0;
+  } else if (from >> 31 != 0) {
+    from += push.size;  // wraps: below -size it is still too large
+  }
+  is_known = is_known && from < push.size;
+  from = is_known ? from : 0;
   y[i] = is_known ? x[(outer * push.size + from) * push.inner + (i - row * push.inner)] : NOT_A_NUMBER;
 }

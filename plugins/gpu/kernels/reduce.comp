@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// REDUCTION of elements: 0 their sum, 1 mean, 2 maximum, 3 minimum. Each invocation computes one result. Sums are added up
+// REDUCTION of elements: 0 their sum, 1 mean, 2 maximum, 3 minimum, 4 and 5 the position of the first maximum and minimum among them. Each invocation computes one result. Sums are added up
 // in parts of 64, so that their error grows with the root of the number of elements at most.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -24,7 +24,10 @@ KERNEL2(READS, float, x, WRITES, float, y) {
 #if REDUCTION < 2
   float total = 0.0, part = 0.0;
 #else
-  float total = REDUCTION == 2 ? -INFINITY : INFINITY;
+  float total = REDUCTION % 2 == 0 ? -INFINITY : INFINITY;
+#endif
+#if REDUCTION >= 4
+  float position = 0.0;
 #endif
   bool has_inner = push.rank > push.kept_rank;
   uint inner = has_inner ? push.sizes[push.kept_rank] : 1, step = has_inner ? push.strides[push.kept_rank] : 0;
@@ -43,8 +46,13 @@ KERNEL2(READS, float, x, WRITES, float, y) {
         part += element;
 #elif REDUCTION == 2
         total = is_nan(element) || element > total ? element : total;  // a comparison with NaN is false
-#else
+#elif REDUCTION == 3
         total = is_nan(element) || element < total ? element : total;
+#else
+        bool is_better = is_nan(element) || (REDUCTION == 4 ? element > total : element < total);
+        is_better = is_better && !is_nan(total);
+        position = is_better ? float(outer * inner + i) : position;
+        total = is_better ? element : total;
 #endif
       }
 #if REDUCTION < 2
@@ -61,6 +69,9 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   }
 #if REDUCTION == 1
   total = divided(total, float(push.reduced));
+#endif
+#if REDUCTION >= 4
+  total = position;
 #endif
   y[index] = total;
 }

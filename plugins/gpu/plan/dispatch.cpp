@@ -101,13 +101,18 @@ void dispatch_batch_norm(const NodeDispatch& context) {
   dispatch.set_linear(out.numel());
 }
 
+// Words of an index, 0 for floats.
+uint32_t index_words(const NodeDispatch& context, uint32_t input) {
+  const DataType type = context.graph.value(context.node.inputs[input]).type;
+  return type == DataType::kFloat32 ? 0 : nbytes_of(type) / 4;
+}
+
 void dispatch_embedding(const NodeDispatch& context) {
   Dispatch& dispatch = context.add(Kernel::kEmbedding);
   dispatch.add(static_cast<uint32_t>(context.result().numel()));
   dispatch.add(context.input(0).sizes[0]);
   dispatch.add(context.input(0).sizes[1]);
-  const DataType type = context.graph.value(context.node.inputs[1]).type;
-  dispatch.add(type == DataType::kFloat32 ? 0 : nbytes_of(type) / 4);
+  dispatch.add(index_words(context, 1));
   dispatch.set_linear(context.result().numel());
 }
 
@@ -127,6 +132,37 @@ void dispatch_gather(const NodeDispatch& context) {
   dispatch.add(out.sizes[dim]);
   dispatch.add(in.sizes[dim]);
   dispatch.add(context.number(field::kIsShared) != 0 ? 1 : 0);
+  dispatch.add(index_words(context, 1));
+  dispatch.set_linear(out.numel());
+}
+
+void dispatch_index_put(const NodeDispatch& context) {
+  const Shape& out = context.result();
+  const uint32_t dim = positive_dim(context.number(field::kPutDim), out.rank);
+  Dispatch& dispatch = context.add(Kernel::kIndexPut);
+  dispatch.add(static_cast<uint32_t>(out.numel()));
+  dispatch.add(out.product(dim + 1, out.rank));
+  dispatch.add(context.input(2).sizes[0]);
+  dispatch.add(out.sizes[dim]);
+  dispatch.add(index_words(context, 2));
+  dispatch.turns = context.input(2).sizes[0];
+  dispatch.set_linear(out.numel());
+}
+
+void dispatch_fold(const NodeDispatch& context) {
+  const Shape &image = context.input(2), &out = context.result();
+  Dispatch& dispatch = context.add_empty(Kernel::kFold);
+  dispatch.bind(context.node.inputs[0]);
+  dispatch.bind(context.node.inputs[1]);
+  dispatch.bind(context.node.output);
+  dispatch.add(static_cast<uint32_t>(out.numel()));
+  dispatch.add(out.sizes[1]);
+  for (const Shape* shape : {&image, &out})
+    for (const uint32_t d : {2u, 3u}) dispatch.add(shape->sizes[d]);
+  for (uint32_t at = field::kFoldKernel; at < field::kOutputPadding; ++at)
+    dispatch.add_int(context.number(at));
+  dispatch.turns = static_cast<uint64_t>(context.number(field::kFoldKernel)) *
+                   static_cast<uint64_t>(context.number(field::kFoldKernel + 1));
   dispatch.set_linear(out.numel());
 }
 
@@ -190,6 +226,10 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
       return dispatch_gather(context);
     case Operator::kResize:
       return dispatch_resize(context);
+    case Operator::kFold:
+      return dispatch_fold(context);
+    case Operator::kIndexPut:
+      return dispatch_index_put(context);
   }
 }
 

@@ -163,7 +163,8 @@ void dispatch_pad(const NodeDispatch& context) {
 }
 
 void dispatch_reduce(const NodeDispatch& context) {
-  static constexpr Kernel kKernels[] = {Kernel::kSum, Kernel::kMean, Kernel::kAmax, Kernel::kAmin};
+  static constexpr Kernel kKernels[] = {Kernel::kSum,  Kernel::kMean,       Kernel::kAmax,
+                                        Kernel::kAmin, Kernel::kArgMaximum, Kernel::kArgMinimum};
   const Shape& in = context.input(0);
   const auto mask = static_cast<uint32_t>(context.number(field::kDims));
   const Strides dense = dense_strides(in);

@@ -29,7 +29,7 @@ inline Verdict check_prefix(const etb_payload_check& check, etb_verdict_kind off
   ByteReader prefix(to_span(check.prefix));
   if (prefix.read<uint32_t>() != kPayloadMagic)
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "does not begin with ETBG"};
-  if (prefix.read<uint32_t>() != kPayloadVersion)
+  if (const auto version = prefix.read<uint32_t>(); version == 0 || version > kPayloadVersion)
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, "another version"};
   return {};
 }

@@ -82,11 +82,35 @@ Status lower_square(LoweringContext& context) {
       {Operator::kBinary, {self, self}, kNoValue, {static_cast<int32_t>(BinaryFunction::kMul)}, {1}});
 }
 
+GpuNode product(uint32_t a, uint32_t b) {
+  return {Operator::kBinary, {a, b}, kNoValue, {static_cast<int32_t>(BinaryFunction::kMul)}, {1}};
+}
+
+// Powers that are products and functions with kernels.
+Status lower_pow(LoweringContext& context) {
+  ETB_ASSIGN(const uint32_t self, context.operand("self"));
+  ETB_ASSIGN(const double exponent, context.args().number("exponent", 1));
+  if (exponent == 1) {
+    context.define(0, self);
+    return {};
+  }
+  if (exponent == 2) return context.add_result_node(product(self, self));
+  if (exponent == 3 || exponent == 4) {
+    const uint32_t squared = context.add_node(product(self, self));
+    return context.add_result_node(product(squared, exponent == 3 ? self : squared));
+  }
+  if (exponent == 0.5) return add_unary(context, UnaryFunction::kSqrt);
+  if (exponent == -0.5) return add_unary(context, UnaryFunction::kRsqrt);
+  if (exponent == -1) return add_unary(context, UnaryFunction::kReciprocal);
+  return reject("attribute", "exponent: " + std::to_string(exponent));
+}
+
 // Another name of the operand. An output of the payload becomes a copy.
 Status lower_alias(LoweringContext& context) {
-  ETB_ASSIGN(const uint32_t self, context.operand("self"));
-  if (context.spec(context.result()).dtype != ETB_DTYPE_FLOAT32)
-    return reject("dtype", "a conversion, expected floats");
+  ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
+  ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
+  if (context.spec(context.result()).dtype != context.spec(value).dtype)
+    return reject("dtype", "a conversion, expected one dtype");
   context.define(0, self);
   return {};
 }
@@ -122,9 +146,13 @@ constexpr Op kRows[] = {
     {"aten.div.Scalar", lower_binary<BinaryFunction::kDiv>},
     {"aten.maximum.default", lower_binary<BinaryFunction::kMaximum>},
     {"aten.minimum.default", lower_binary<BinaryFunction::kMinimum>},
-    {"aten.clone.default", lower_alias},
-    {"aten.alias_copy.default", lower_alias},
-    {"dim_order_ops._clone_dim_order.default", lower_alias, 0, kMaxRank, "The result is row-major."},
+    {"aten.pow.Tensor_Scalar", lower_pow, 0, kMaxRank, "The exponent is -1, -0.5, 0.5, 1, 2, 3 or 4."},
+    {"aten.sin.default", lower_unary<UnaryFunction::kSin>},
+    {"aten.cos.default", lower_unary<UnaryFunction::kCos>},
+    {.name = "aten.clone.default", .lower = lower_alias, .dtypes = kFloatOrBool},
+    {.name = "aten.alias_copy.default", .lower = lower_alias, .dtypes = kFloatOrBool},
+    {"dim_order_ops._clone_dim_order.default", lower_alias, 0, kMaxRank, "The result is row-major.", false,
+     kFloatOrBool},
 };
 
 }  // namespace

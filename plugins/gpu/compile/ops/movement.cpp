@@ -8,7 +8,7 @@ namespace {
 
 Status lower_permute(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
-  ETB_ASSIGN(const uint32_t self, context.operand(value));
+  ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
   ETB_ASSIGN(const std::vector<int64_t> dims, context.args().integers("dims"));
   const int64_t rank = context.spec(value).rank;
   GpuNode node{Operator::kPermute, {self}};
@@ -18,7 +18,7 @@ Status lower_permute(LoweringContext& context) {
 
 Status lower_expand(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
-  ETB_ASSIGN(const uint32_t self, context.operand(value));
+  ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
   const etb_graph_spec from = context.spec(value), to = context.spec(context.result());
   if (to.rank < from.rank || to.rank > kMaxRank)
     return reject("rank", "result of rank " + std::to_string(to.rank));
@@ -46,7 +46,7 @@ Status add_slice(LoweringContext& context, uint32_t self, uint32_t dim, int64_t 
 
 Status lower_slice(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
-  ETB_ASSIGN(const uint32_t self, context.operand(value));
+  ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
   ETB_ASSIGN(const uint32_t dim, context.args().dim("dim", 0, context.spec(value).rank));
   ETB_ASSIGN(const int64_t start, context.args().integer("start", 0));
   ETB_ASSIGN(const int64_t end, context.args().integer("end", INT64_MAX));
@@ -56,7 +56,7 @@ Status lower_slice(LoweringContext& context) {
 
 Status lower_select(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
-  ETB_ASSIGN(const uint32_t self, context.operand(value));
+  ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
   const etb_graph_spec spec = context.spec(value);
   ETB_ASSIGN(const uint32_t dim, context.args().dim("dim", 0, spec.rank));
   ETB_ASSIGN(const int64_t index, context.args().integer("index", 0));
@@ -69,7 +69,7 @@ Status lower_select(LoweringContext& context) {
 
 Status lower_split(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
-  ETB_ASSIGN(const uint32_t self, context.operand(value));
+  ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
   ETB_ASSIGN(const uint32_t dim, context.args().dim("dim", 0, context.spec(value).rank));
   if (context.is_dynamic(value, dim)) return reject("dynamic", "a dynamic dimension, expected a static one");
   ETB_ASSIGN(const std::vector<int64_t> sizes, context.args().integers("split_sizes"));
@@ -93,7 +93,7 @@ Status lower_cat(LoweringContext& context) {
   GpuNode node{Operator::kCat, {}, kNoValue, {static_cast<int32_t>(dim)}};
   for (const uint32_t value : values) {
     if (context.spec(value).rank != rank) return reject("rank", "an operand of another rank");
-    ETB_ASSIGN(const uint32_t id, context.operand(value));
+    ETB_ASSIGN(const uint32_t id, context.moved_operand(value));
     node.inputs.push_back(id);
   }
   return context.add_result_node(std::move(node));
@@ -109,13 +109,64 @@ Status lower_pad(LoweringContext& context) {
   return context.add_result_node(std::move(node));
 }
 
+Status lower_flip(LoweringContext& context) {
+  ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
+  ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
+  ETB_ASSIGN(const std::vector<int64_t> dims, context.args().integers("dims"));
+  const int64_t rank = context.spec(value).rank;
+  uint32_t mask = 0;
+  for (const int64_t dim : dims) {
+    const int64_t counted = dim < 0 ? dim + rank : dim;
+    if (counted < 0 || counted >= rank) return reject("attribute", "dims: " + std::to_string(dim));
+    mask |= 1u << counted;
+  }
+  return context.add_result_node({Operator::kFlip, {self}, kNoValue, {static_cast<int32_t>(mask)}});
+}
+
+// Returns the two parts of a dimension in exchanged order.
+uint32_t add_rolled(LoweringContext& context, uint32_t x, uint32_t dim, int64_t size, int64_t shift) {
+  const auto at = [&](int64_t start, int64_t end) {
+    return context.add_node(
+        {Operator::kSlice, {x}, kNoValue, {static_cast<int32_t>(dim), to_int32(start), to_int32(end), 1}});
+  };
+  const uint32_t last = at(size - shift, size), first = at(0, size - shift);
+  return context.add_node({Operator::kCat, {last, first}, kNoValue, {static_cast<int32_t>(dim)}});
+}
+
+Status lower_roll(LoweringContext& context) {
+  ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
+  ETB_ASSIGN(uint32_t x, context.moved_operand(value));
+  ETB_ASSIGN(const std::vector<int64_t> shifts, context.args().integers("shifts"));
+  ETB_ASSIGN(std::vector<int64_t> dims, context.args().integers("dims"));
+  const etb_graph_spec spec = context.spec(value);
+  if (dims.empty() && spec.rank == 1) dims = {0};
+  if (dims.size() != shifts.size()) return reject("attribute", "dims: expected one for each shift");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t dim = dims[i] < 0 ? dims[i] + spec.rank : dims[i];
+    if (dim < 0 || dim >= spec.rank) return reject("attribute", "dims: " + std::to_string(dims[i]));
+    const auto d = static_cast<uint32_t>(dim);
+    if (context.is_dynamic(value, d)) return reject("dynamic", "a dynamic dimension, expected a static one");
+    const int64_t size = spec.sizes[d], shift = size == 0 ? 0 : ((shifts[i] % size) + size) % size;
+    if (shift != 0) x = add_rolled(context, x, d, size, shift);
+  }
+  context.define(0, x);
+  return {};
+}
+
 constexpr Op kRows[] = {
-    {"aten.permute_copy.default", lower_permute},
-    {"aten.expand_copy.default", lower_expand, 0, kMaxRank, "Dynamic sizes are the operand's."},
-    {"aten.slice_copy.Tensor", lower_slice, 1, kMaxRank, "Start and end are no run-time values."},
-    {"aten.select_copy.int", lower_select, 0, kMaxRank, "The element exists for every size."},
-    {"aten.split_with_sizes_copy.default", lower_split, 1, kMaxRank, "The dimension is static."},
-    {"aten.cat.default", lower_cat, 0, kMaxRank, "At most 64 operands of one rank."},
+    {.name = "aten.permute_copy.default", .lower = lower_permute, .dtypes = kFloatOrBool},
+    {"aten.expand_copy.default", lower_expand, 0, kMaxRank, "Dynamic sizes are the operand's.", false,
+     kFloatOrBool},
+    {"aten.slice_copy.Tensor", lower_slice, 1, kMaxRank, "Start and end are no run-time values.", false,
+     kFloatOrBool},
+    {"aten.select_copy.int", lower_select, 0, kMaxRank, "The element exists for every size.", false,
+     kFloatOrBool},
+    {"aten.split_with_sizes_copy.default", lower_split, 1, kMaxRank, "The dimension is static.", false,
+     kFloatOrBool},
+    {"aten.cat.default", lower_cat, 0, kMaxRank, "At most 64 operands of one rank.", false, kFloatOrBool},
+    {"aten.roll.default", lower_roll, 0, kMaxRank, "The dimensions are named and static.", false,
+     kFloatOrBool},
+    {.name = "aten.flip.default", .lower = lower_flip, .dtypes = kFloatOrBool},
     {"aten.constant_pad_nd.default", lower_pad, 1, kMaxRank},
 };
 

@@ -24,7 +24,7 @@ struct Table {
     for (const Op& op : list) {
       by_name.emplace(op.name, &op);
       rows.push_back(
-          {op.name, kFloat32Only, op.min_rank, op.max_rank, ETB_LAYOUT_CONTIGUOUS, true, op.constraint});
+          {op.name, op.dtypes, op.min_rank, op.max_rank, ETB_LAYOUT_CONTIGUOUS, true, op.constraint});
       if (op.is_preserved) preserved.push_back(op.name);
     }
   }

@@ -10,7 +10,7 @@ namespace {
 // dimensions leave.
 Status lower_view(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
-  ETB_ASSIGN(const uint32_t self, context.operand(value));
+  ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
   const etb_graph_spec from = context.spec(value), to = context.spec(context.result());
   if (to.rank > kMaxRank) return reject("rank", "result of rank " + std::to_string(to.rank));
   GpuNode node{Operator::kReshape, {self}};
@@ -36,10 +36,10 @@ Status lower_view(LoweringContext& context) {
 }
 
 constexpr Op kRows[] = {
-    {"aten.view_copy.default", lower_view, 0, kMaxRank,
-     "At most one dynamic size is no size of the operand."},
-    {"aten.unsqueeze_copy.default", lower_view},
-    {"aten.squeeze_copy.dims", lower_view},
+    {"aten.view_copy.default", lower_view, 0, kMaxRank, "At most one dynamic size is no size of the operand.",
+     false, kFloatOrBool},
+    {.name = "aten.unsqueeze_copy.default", .lower = lower_view, .dtypes = kFloatOrBool},
+    {.name = "aten.squeeze_copy.dims", .lower = lower_view, .dtypes = kFloatOrBool},
 };
 
 }  // namespace
