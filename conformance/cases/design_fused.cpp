@@ -20,6 +20,7 @@ struct Fused {
   int64_t batch = 1, out = 5;
   bool has_bias = true, has_affine = true, is_last = false, has_reader = false;
   Clamp clamp = Clamp::kNone;
+  bool is_clamped_before = false;  // relu between layer and norm, which then does not fold
 };
 
 constexpr etb_dtype kDtype = ETB_DTYPE_FLOAT32;  // 16 bits: a plugin may round the layer's result, or not
@@ -77,7 +78,9 @@ OpForm fused_form(const Fused& f) {
   std::vector<graph::ArgumentDesc> args = norm_args(f, result.sizes[1], form);
   FormNodes nodes(form.nodes, form.operands.size());
   const uint32_t made = nodes.add(form.op, layer_args, result);
-  args[0] = value_arg(made, "input");
+  uint32_t normed = made;
+  if (f.is_clamped_before) normed = nodes.add("aten.relu.default", {value_arg(made, "self")}, result);
+  args[0] = value_arg(normed, "input");
   const Shape empty{kDtype, {0}, {}};
   const uint32_t norm = nodes.add("aten._native_batch_norm_legit_no_training.default", args,
                                   std::vector<Shape>{result, empty, empty});
@@ -96,7 +99,7 @@ OpForm fused_form(const Fused& f) {
   form.error_model = rounded_model(4, 4 * std::sqrt(length) + 8, fixed_magnitude(3 * (length / 3 + 2) + 1));
   form.args.clear();
   form.results.clear();
-  form.word = std::string("norm") + (f.has_affine ? "" : "_plain") +
+  form.word = std::string(f.is_clamped_before ? "relu_norm" : "norm") + (f.has_affine ? "" : "_plain") +
               (f.clamp == Clamp::kRelu  ? ".relu"
                : f.clamp == Clamp::kSix ? ".relu6"
                                         : "") +
@@ -130,6 +133,12 @@ void add_fused_designs(CaseList& out) {
         add_dynamic_form(out, kDtype, maker, fused_form(f).operands[0].shape.sizes, Moving::kFirst,
                          static_cast<Order>(at / 2 % 3));
     }
+  for (const Layer layer : {Layer::kConvolution, Layer::kDepthwise, Layer::kGrouped, Layer::kTransposed,
+                            Layer::kPointwise, Layer::kLinear}) {
+    Fused f{layer};
+    f.is_clamped_before = true;
+    add_form(out, kDtype, fused_form(f));
+  }
 }
 
 }  // namespace etb::conformance

@@ -384,6 +384,25 @@ void add_movement(CaseList& out) {
   }
 }
 
+// Factors that sizes times them do not reach: the factor decides, not the ratio of sizes.
+void add_resizes(CaseList& out) {
+  for (const auto& [height, width] : {std::pair{1.3, 1.7}, std::pair{1.5, 0.7}, std::pair{2.3, 1.0}}) {
+    Coded coded;
+    coded.op = "aten.upsample_nearest2d.vec";
+    coded.word = "by_" + real_text(height) + "_" + real_text(width);
+    coded.operands = {{ETB_DTYPE_INT8, {1, 3, 5, 7}, {}}};
+    coded.from = {{kInt8, 0x1p-5, 3}};
+    coded.to = coded.from[0];
+    coded.result = {
+        ETB_DTYPE_INT8, {1, 3, static_cast<int64_t>(5 * height), static_cast<int64_t>(7 * width)}, {}};
+    coded.args = [height = height, width = width](const std::vector<uint32_t>& values) {
+      return std::vector<ArgumentDesc>{value_arg(values[0], "input"), graph::none_arg("output_size"),
+                                       graph::floats_arg({height, width}, "scale_factors")};
+    };
+    add_form(out, ETB_DTYPE_INT8, coded_form(coded));
+  }
+}
+
 // Each part has codes of its own.
 struct JoinRow {
   size_t count = 2;
@@ -435,6 +454,7 @@ void add_quantised_function_designs(CaseList& out) {
   add_softmax(out);
   add_means(out);
   add_movement(out);
+  add_resizes(out);
   add_joins(out);
 }
 

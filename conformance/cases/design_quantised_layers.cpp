@@ -4,6 +4,7 @@
 // scales are per tensor or per channel, with one tiny channel.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "conformance/cases/design_convolution.hpp"
 #include "conformance/cases/design_quantisation.hpp"
@@ -25,6 +26,7 @@ enum class Kind {
   kMean,
   kAdaptiveMean,
   kMaximum,
+  kPaddedMaximum,
   kAdd,  // the other operand is a constant
 };
 enum class Clamp { kNone, kRelu, kSix };
@@ -38,6 +40,7 @@ struct Layer {
   double input_scale = 1, weight_scale = 1, result_scale = 1;
   int64_t input_zero = 0, result_zero = 0, weight_zero = 0;
   bool is_per_channel = false, has_bias = false, is_large = false;
+  double bias_factor = 0;  // not 0: the bias has codes of its own, with this times the scale of the sums
   Clamp clamp = Clamp::kNone;
 
   bool is_product() const { return kind == Kind::kLinear || kind == Kind::kAddmm || kind == Kind::kMm; }
@@ -59,9 +62,13 @@ struct Layer {
     if (is_product()) out.sizes.back() = outputs;
     if (kind == Kind::kMean) out.sizes[2] = out.sizes[3] = 1;
     if (kind == Kind::kAdaptiveMean) out.sizes = {out.sizes[0], out.sizes[1], 1, 1};
+    if (kind == Kind::kPaddedMaximum)
+      out.sizes = {out.sizes[0], out.sizes[1], (out.sizes[2] - 1) / 2 + 1, out.sizes[3]};
     if (kind == Kind::kMaximum) out.sizes = {out.sizes[0], out.sizes[1], out.sizes[2] / 2, out.sizes[3] / 2};
     return out;
   }
+  int64_t bias_count() const { return kind == Kind::kConvolution ? convolution.channels.out : outputs; }
+  double bias_scale() const { return bias_factor * input_scale * weight_scale; }
   const char* op() const {
     constexpr const char* kOps[] = {"aten.linear.default",
                                     "aten.addmm.default",
@@ -69,6 +76,7 @@ struct Layer {
                                     "aten.convolution.default",
                                     "aten.mean.dim",
                                     "aten._adaptive_avg_pool2d.default",
+                                    "aten.max_pool2d_with_indices.default",
                                     "aten.max_pool2d_with_indices.default",
                                     "aten.add.Tensor"};
     return kOps[static_cast<size_t>(kind)];
@@ -94,7 +102,13 @@ class LayerNodes {
         nodes_.add(kDequantise, tensor_quant_args(0, layer_.input_scale, layer_.input_zero, layer_.codes),
                    real(layer_.input));
     const uint32_t w = layer_.has_weight() ? weight() : 0;
-    const uint32_t y = clamped(node(x, w, bias_operand()));
+    uint32_t bias = bias_operand();
+    if (layer_.bias_factor != 0)
+      bias =
+          nodes_.add(kDequantise,
+                     tensor_quant_args(bias, layer_.bias_scale(), 0, {ETB_DTYPE_INT32, INT32_MIN, INT32_MAX}),
+                     Shape{ETB_DTYPE_FLOAT32, {layer_.bias_count()}, {}});
+    const uint32_t y = clamped(node(x, w, bias));
     if (is_reference)
       return add_real_codes(nodes_, y, layer_.result_scale, layer_.result_zero, layer_.codes,
                             real(layer_.result()));
@@ -142,10 +156,16 @@ class LayerNodes {
       case Kind::kAdd:
         return op({value_arg(x, "self"), value_arg(w, "other")});
       case Kind::kMaximum:
+      case Kind::kPaddedMaximum:
         break;
     }
     Shape indices = result;
     indices.dtype = ETB_DTYPE_INT64;
+    if (layer_.kind == Kind::kPaddedMaximum)
+      return nodes_.add(layer_.op(),
+                        {value_arg(x, "self"), ints_arg({3, 3}, "kernel_size"), ints_arg({2, 1}, "stride"),
+                         ints_arg({1, 1}, "padding")},
+                        std::vector<Shape>{result, indices});
     return nodes_.add(layer_.op(),
                       {value_arg(x, "self"), ints_arg({2, 2}, "kernel_size"), ints_arg({2, 2}, "stride")},
                       std::vector<Shape>{result, indices});
@@ -177,9 +197,13 @@ void add_weight_operands(const Layer& layer, OpForm& form) {
 
 // Integers keep a bias as a multiple of both scales, which it is here.
 Operand bias_of(const Layer& layer) {
-  const int64_t count = layer.kind == Kind::kConvolution ? layer.convolution.channels.out : layer.outputs;
-  Operand out{{ETB_DTYPE_FLOAT32, {count}, {}}};
+  Operand out{{ETB_DTYPE_FLOAT32, {layer.bias_count()}, {}}};
   out.is_constant = true;
+  if (layer.bias_factor != 0) {
+    out.shape.dtype = ETB_DTYPE_INT32;
+    out.domain = {-1500, 1500};
+    return out;
+  }
   out.fill = [layer](TensorData& data, Random& random) {
     data = filled(data.shape, [&](int64_t i) {
       return static_cast<double>(random.between(-3000, 3000)) * layer.input_scale * channel_scale(layer, i);
@@ -200,6 +224,8 @@ std::string word_of(const Layer& layer) {
   if (layer.has_weight()) text += layer.is_per_channel ? ".per_channel" : ".per_tensor";
   if (layer.has_weight() && layer.weight_zero != 0) text += "_zw" + number_text(layer.weight_zero);
   text += layer.clamp == Clamp::kRelu ? ".relu" : layer.clamp == Clamp::kSix ? ".relu6" : "";
+  if (layer.kind == Kind::kPaddedMaximum) text += ".padded";
+  if (layer.bias_factor != 0) text += ".bias_codes_" + real_text(layer.bias_factor);
   return text + (layer.is_large ? ".large" : "");
 }
 
@@ -364,62 +390,43 @@ void add_windows(CaseList& out) {
   }
 }
 
-// A maker of op(dequantised, dequantised), quantised again; of one operand for relu. The second operand is whole, a
-// row, or a slice.
-enum class Second { kWhole, kRow, kSlice };
-
-Maker code_maker(const char* op, bool is_unary, Second second) {
-  return [=](const Sizes& sizes) {
-    Sizes other = sizes;
-    if (second == Second::kRow) other = {sizes.back()};
-    if (second == Second::kSlice) other.front() = 1;
-    const Shape code{ETB_DTYPE_INT8, sizes, {}}, real{ETB_DTYPE_FLOAT32, sizes, {}};
-    OpForm form;
-    form.op = op;
-    form.word = "between_codes";
-    form.operands = {{code, Values::kStatistical, kInt8.domain()}};
-    if (!is_unary)
-      form.operands.push_back({{ETB_DTYPE_INT8, other, {}}, Values::kStatistical, kInt8.domain()});
-    for (const bool is_reference : {false, true}) {
-      FormNodes nodes(is_reference ? form.reference.nodes : form.nodes, form.operands.size());
-      const uint32_t a = nodes.add(kDequantise, tensor_quant_args(0, 0x1p-5, 3, kInt8), real);
-      std::vector<graph::ArgumentDesc> args = {value_arg(a, "self")};
-      if (!is_unary)
-        args.push_back(value_arg(nodes.add(kDequantise, tensor_quant_args(1, 0x1p-5, -7, kInt8),
-                                           Shape{ETB_DTYPE_FLOAT32, other, {}}),
-                                 "other"));
-      const uint32_t y = nodes.add(op, args, real);
-      if (is_reference)
-        add_real_codes(nodes, y, 0x1p-4, 11, kInt8, real);
-      else
-        nodes.add(kQuantise, tensor_quant_args(y, 0x1p-4, 11, kInt8), code);
+// Maxima of windows that reach beyond the image, where nothing counts.
+void add_padded_maxima(CaseList& out) {
+  for (const int64_t zero : {-128, 3, 127})
+    for (const Sizes& sizes : {Sizes{1, 3, 5, 6}, {2, 8, 7, 5}}) {
+      Layer layer;
+      layer.kind = Kind::kPaddedMaximum;
+      layer.codes = kInt8;
+      layer.input = {ETB_DTYPE_INT8, sizes, {}};
+      layer.input_scale = layer.result_scale = 0x1p-5;
+      layer.input_zero = layer.result_zero = zero;
+      add_form(out, ETB_DTYPE_INT8, layer_form(layer));
     }
-    form.error_model = code_model(11);
-    return form;
-  };
 }
 
-// Arithmetic between codes: every dimension moves.
-void add_dynamic(CaseList& out) {
-  for (const Sizes& sizes : {Sizes{17}, {3, 17}, {2, 3, 4}, {2, 3, 4, 5}, {2, 1, 3, 2, 4}}) {
-    for (const char* op : {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"})
-      for (const Second second : {Second::kWhole, Second::kRow, Second::kSlice})
-        add_all_dynamic_forms(out, ETB_DTYPE_INT8, code_maker(op, false, second), sizes, true);
-    add_all_dynamic_forms(out, ETB_DTYPE_INT8, code_maker("aten.relu.default", true, Second::kWhole), sizes,
-                          true);
-    for (const bool is_down : {false, true})
-      add_all_dynamic_forms(
-          out, ETB_DTYPE_INT8,
-          [=](const Sizes& now) {
-            const Shape code{ETB_DTYPE_INT8, now, {}}, real{ETB_DTYPE_FLOAT32, now, {}};
-            return OpForm{
-                is_down ? kQuantise : kDequantise,
-                {{is_down ? real : code, is_down ? Values::kExact : Values::kStatistical, kInt8.domain()}},
-                tensor_quant_args(0, 0x1p-3, 3, kInt8),
-                {is_down ? code : real}};
-          },
-          sizes, true);
-  }
+// A bias of codes whose scale is a multiple of that of the sums.
+void add_coded_biases(CaseList& out) {
+  for (const double factor : {1.0, 2.0, 8.0})
+    for (const Kind kind : {Kind::kLinear, Kind::kConvolution}) {
+      Layer layer;
+      layer.kind = kind;
+      layer.codes = kInt8;
+      layer.input_scale = 0x1p-5;
+      layer.weight_scale = 0x1p-6;
+      layer.input_zero = -7;
+      layer.result_zero = 5;
+      layer.has_bias = true;
+      layer.bias_factor = factor;
+      layer.outputs = 6;
+      layer.input = {ETB_DTYPE_INT8, {3, 17}, {}};
+      if (kind == Kind::kConvolution) {
+        layer.convolution = even_convolution(ETB_DTYPE_INT8, {3, 6, 1}, {5, 6}, 3, 1, 1);
+        layer.convolution.output_padding = {0, 0};
+        layer.input = {ETB_DTYPE_INT8, layer.convolution.input_shape().sizes, {}};
+      }
+      layer.result_scale = result_scale(layer, true);
+      add_form(out, ETB_DTYPE_INT8, layer_form(layer));
+    }
 }
 
 void add_large(CaseList& out) {
@@ -442,10 +449,24 @@ void add_large(CaseList& out) {
     add_form(out, ETB_DTYPE_INT8, layer_form(layer));
   }
   layer.kind = Kind::kConvolution;
-  for (const Channels& channels : {Channels{520, 33, 1}, Channels{17, 515, 1}, Channels{513, 513, 513}}) {
+  struct Image {
+    Channels channels;
+    Numbers size;
+    int64_t batch = 1;
+  };
+  // Then images, weights, and both, that a memory of 256 KiB holds in parts only.
+  for (const Image& image : {Image{{520, 33, 1}, {6, 5}},
+                             {{17, 515, 1}, {6, 5}},
+                             {{513, 513, 513}, {6, 5}},
+                             {{4, 8, 1}, {210, 190}, 2},
+                             {{16, 16, 4}, {140, 130}},
+                             {{128, 512, 2}, {6, 5}},
+                             {{3600, 5, 1}, {6, 10}}}) {
+    const Channels& channels = image.channels;
     Convolution& c = layer.convolution;
     c.channels = channels;
-    c.size = {6, 5};
+    c.size = image.size;
+    c.batch = image.batch;
     c.kernel = {3, 3};
     c.stride = c.padding = c.dilation = {1, 1};
     c.output_padding = {0, 0};
@@ -461,7 +482,9 @@ void add_quantised_layer_designs(CaseList& out) {
   add_products(out);
   add_convolutions(out);
   add_windows(out);
-  add_dynamic(out);
+  add_padded_maxima(out);
+  add_coded_biases(out);
+  add_code_arithmetic(out);
   add_large(out);
 }
 

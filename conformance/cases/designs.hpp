@@ -30,6 +30,7 @@ void add_norm_designs(CaseList& out);
 void add_attention_designs(CaseList& out);
 void add_quantised_designs(CaseList& out);
 void add_quantised_layer_designs(CaseList& out);       // between codes
+void add_code_arithmetic(CaseList& out);               // called by the one before
 void add_quantised_function_designs(CaseList& out);    // tables, windows and movement between codes
 void add_dynamic_quantisation_designs(CaseList& out);  // inputs quantised at run time
 void add_shared_weights(CaseList& out);
@@ -39,6 +40,7 @@ void add_resampling_designs(CaseList& out);
 void add_statistics_designs(CaseList& out);
 void add_scatter_designs(CaseList& out);
 void add_window_designs(CaseList& out);
+void add_chain_designs(CaseList& out);  // two clamps, two orders, two scales; attributes
 void add_fused_designs(CaseList& out);  // layers with a norm and a clamp after them
 void add_cached_attention_designs(CaseList& out);
 void add_segment_designs(CaseList& out);           // segment_reduce

@@ -275,6 +275,11 @@ bool is_sound(const etb_estimate& e) {
          std::isfinite(e.energy_nj) && e.energy_nj >= 0 && e.flags == 0;
 }
 
+bool is_equal(const etb_estimate& a, const etb_estimate& b) {
+  return a.latency_ns == b.latency_ns && a.moved_bytes == b.moved_bytes && a.peak_bytes == b.peak_bytes &&
+         a.energy_nj == b.energy_nj;
+}
+
 bool is_unknown(const etb_estimate& e) {
   return e.latency_ns == 0 && e.moved_bytes == 0 && e.peak_bytes == 0 && e.energy_nj == 0;
 }
@@ -298,8 +303,7 @@ std::vector<Estimated> estimates_of(CheckContext& context, Subject& subject, con
                                size, found.estimate.latency_ns, found.estimate.confidence,
                                found.estimate.energy_nj));
     (void)estimate(subject, found.built.image, again);
-    if (again.latency_ns != found.estimate.latency_ns || again.moved_bytes != found.estimate.moved_bytes ||
-        again.peak_bytes != found.estimate.peak_bytes || again.energy_nj != found.estimate.energy_nj)
+    if (!is_equal(again, found.estimate))
       context.fail(fmt::format("a second estimate of {} of size {} differs", op, size));
   }
   return out;
@@ -353,6 +357,9 @@ void estimates_are_sound(CheckContext& context) {
     if (const etb_status status = estimate(*subject, item.built.image, found); status != ETB_OK)
       return context.fail(fmt::format("estimate of the claimed {} returns {}", item.item->name, status));
     if (!is_sound(found)) return context.fail(item.item->name + ": the estimate is negative or not finite");
+    etb_estimate again{};
+    (void)estimate(*subject, item.built.image, again);
+    if (!is_equal(again, found)) return context.fail(item.item->name + ": a second estimate differs");
     is_any_known = is_any_known || !is_unknown(found);
   }
   if (has_any && !is_any_known) context.warn("the plugin offers estimate and estimates nothing");

@@ -340,6 +340,14 @@ void other_versions(CheckContext& context) {
         return made ? Code::OK : made.error().code;
       };
       const Code newer = answer(versions->second + 1);
+      std::vector<std::byte> bytes = good;
+      bytes[at] = static_cast<std::byte>(base + versions->second + 1);
+      const uint32_t verdict = verdict_of(ready, bytes);
+      if (newer == Code::INCOMPATIBLE &&
+          (verdict == ETB_VERDICT_OPTIMAL || verdict == ETB_VERDICT_PREFER_RECOMPILE))
+        return context.fail(fmt::format(
+            "check_payload accepts a payload of version {}, which create refuses as ETB_INCOMPATIBLE",
+            versions->second + 1));
       taken_count += newer == Code::OK ? 1 : 0;
       if (newer != Code::INCOMPATIBLE) continue;
       ++incompatible_count;

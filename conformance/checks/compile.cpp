@@ -85,10 +85,109 @@ void compile_is_cancelled(CheckContext& context) {
         return context.fail(
             fmt::format("{}: a cancelled compile returns {}, expected ETB_CANCELLED or ETB_OK",
                         item.item->name, compiled.status));
+      if (compiled.status == ETB_OK && !(compiled.payload == item.payload))
+        return context.fail(item.item->name +
+                            ": a cancelled compile returns ETB_OK, and has not written the payload");
     }
     const Compiled after = compile(*subject, item.built.image);
     if (after.status != ETB_OK || !(after.payload == item.payload))
       return context.fail(item.item->name + ": after cancelled compilations compile writes other bytes");
+  }
+}
+
+// The payloads that one compilation of several graphs writes.
+struct SeveralPayloads {
+  std::vector<std::vector<std::byte>> bytes;
+  std::string defect;
+  bool is_open = false;
+  etb_blob_writer writer{};
+  etb_artifact_sink sink{};
+  etb_constant_reader constants{};
+
+  SeveralPayloads() {
+    writer = {ETB_INIT_SIZE(etb_blob_writer), 0, this,
+              [](void* ctx, uint64_t offset, const void* data, uint64_t nbytes) {
+                auto& payloads = static_cast<SeveralPayloads*>(ctx)->bytes;
+                if (payloads.empty()) return etb_status{ETB_INVALID_STATE};
+                std::vector<std::byte>& to = payloads.back();
+                to.resize(std::max<size_t>(to.size(), offset + nbytes));
+                std::copy_n(static_cast<const std::byte*>(data), nbytes,
+                            to.begin() + static_cast<std::ptrdiff_t>(offset));
+                return etb_status{ETB_OK};
+              }};
+    sink.struct_size = ETB_INIT_SIZE(etb_artifact_sink);
+    sink.ctx = this;
+    sink.begin_payload = [](void* ctx, uint32_t index, const etb_blob_writer** out) {
+      auto& self = *static_cast<SeveralPayloads*>(ctx);
+      if (self.is_open || index != self.bytes.size())
+        self.defect = fmt::format("payload {} is begun as number {}", index, self.bytes.size());
+      self.is_open = true;
+      self.bytes.emplace_back();
+      *out = &self.writer;
+      return etb_status{ETB_OK};
+    };
+    sink.named_blob = [](void*, const etb_named_blob*) { return etb_status{ETB_OK}; };
+    sink.end_payload = [](void* ctx, const etb_artifact* artifact) {
+      auto& self = *static_cast<SeveralPayloads*>(ctx);
+      if (!self.is_open || artifact->graph_index + 1 != self.bytes.size())
+        self.defect = fmt::format("payload {} is ended as number {}", artifact->graph_index,
+                                  static_cast<int64_t>(self.bytes.size()) - 1);
+      self.is_open = false;
+      return etb_status{ETB_OK};
+    };
+    constants = {ETB_INIT_SIZE(etb_constant_reader), 0, nullptr,
+                 [](void*, const char*, etb_payload_view*, etb_error*) { return etb_status{ETB_NOT_FOUND}; }};
+  }
+  SeveralPayloads(const SeveralPayloads&) = delete;
+  SeveralPayloads& operator=(const SeveralPayloads&) = delete;
+};
+
+bool has_constants(const BuiltCase& built) {
+  const auto view = graph::View::open(built.image.span());
+  return !view || view->c().constants.count != 0;
+}
+
+// The regions of a program come in one call. Each payload is the one of its own graph.
+void several_graphs(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  // Claimed cases without constants, whose keys are unique in one image only, and one of each payload.
+  std::vector<ClaimedCase> items;
+  for (ClaimedCase& item : context.find_claimed_like(*subject, "op.*", 60)) {
+    const auto has_same = [&](const ClaimedCase& other) { return other.payload.bytes == item.payload.bytes; };
+    if (items.size() < 8 && !has_constants(item.built) && std::none_of(items.begin(), items.end(), has_same))
+      items.push_back(std::move(item));
+  }
+  if (items.size() < 2)
+    return context.skip("the plugin compiles no two graphs without constants to other bytes");
+  std::vector<etb_graph_image> images;
+  for (const ClaimedCase& item : items) images.push_back(item.built.image.to_c());
+  SeveralPayloads made;
+  etb_compile_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_compile_args);
+  args.backend_id = subject->backend_id().c_str();
+  args.graphs = images.data();
+  args.graph_count = images.size();
+  args.constants = &made.constants;
+  args.sink = &made.sink;
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("compile of several graphs");
+  if (const etb_status status = subject->table().aot->compile(subject->handle(), &args, &error);
+      status != ETB_OK)
+    return context.fail(
+        fmt::format("compile of {} graphs returns {}: {}", images.size(), status, error.text));
+  if (!made.defect.empty()) return context.fail("of several graphs " + made.defect);
+  if (made.is_open || made.bytes.size() != items.size())
+    return context.fail(
+        fmt::format("compile of {} graphs writes {} payloads", items.size(), made.bytes.size()));
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i].payload.bytes = made.bytes[i];
+    const auto session = context.make_session(*subject, items[i]);
+    if (!session) return;
+    const RunResult result = session->run(items[i].built.runs[0]);
+    if (result.status != ETB_OK || !context.is_right(items[i], result))
+      return context.fail(fmt::format("{}: compiled as number {} of {} graphs, a run fails or is wrong",
+                                      items[i].item->name, i, items.size()));
   }
 }
 
@@ -266,6 +365,8 @@ constexpr Check kChecks[] = {
     {"aot.compile-is-cancelled",
      "A cancelled compile returns ETB_CANCELLED or ETB_OK, and the next one its bytes.", "ABI-AOT-02",
      compile_is_cancelled},
+    {"aot.several-graphs", "A compilation of several graphs writes the payload of each, in their order.",
+     "ABI-AOT-05", several_graphs},
     {"aot.options-are-checked",
      "Partition, dry_check, estimate and compile reject unknown options, and ignore those that start with "
      "x-.",

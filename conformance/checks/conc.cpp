@@ -103,6 +103,72 @@ void delegates(CheckContext& context) {
   }
 }
 
+// A thread's context, run and expected outputs.
+struct Lane {
+  etb_context* context = nullptr;
+  std::unique_ptr<PreparedRun> run;
+  std::vector<TensorData> expected;
+};
+
+// Executes prepared runs, with nothing between them: runs of a microsecond overlap, too.
+void loop_of_runs(CheckContext& context, const etb_delegate_table& table, std::vector<Lane>& lanes,
+                  std::chrono::milliseconds time) {
+  std::atomic<uint32_t> waiting{static_cast<uint32_t>(lanes.size())};
+  std::atomic<int> wrong{0}, failed{0};
+  std::vector<std::thread> threads;
+  for (Lane& lane : lanes)
+    threads.emplace_back([&] {
+      for (--waiting; waiting != 0;) std::this_thread::yield();
+      const auto end = std::chrono::steady_clock::now() + time;
+      for (int i = 0; wrong == 0 && failed == 0 && (i < 2 || std::chrono::steady_clock::now() < end); ++i) {
+        etb_error error = ETB_ERROR_INIT;
+        if (table.execute(lane.context, &lane.run->args, &error) != ETB_OK) ++failed;
+        size_t slot = lane.run->args.input_count;
+        for (const TensorData& expected : lane.expected)
+          if (const std::byte* const data = lane.run->slots[slot++].data;
+              !std::equal(expected.bytes.begin(), expected.bytes.end(), data))
+            ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  if (failed != 0) context.fail("a run that was concurrent with others failed");
+  if (wrong != 0) context.fail("a run that was concurrent with others returned another result than alone");
+}
+
+// Two delegates, each with several contexts, in a loop without pauses.
+void without_pauses(CheckContext& context) {
+  constexpr size_t kCases = 16;
+  constexpr std::chrono::milliseconds kTime{30};
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const etb_delegate_table& table = *subject->table().delegate;
+  std::vector<ClaimedCase> items = context.claimed(*subject, context.cases(kCases, 4 * kThreads));
+  if (items.empty()) return;
+  // Graphs of several nodes have values between them, whose memory may be shared.
+  for (ClaimedCase& item : context.find_claimed_like(*subject, "model.long_lives.*", 4))
+    items.push_back(std::move(item));
+  for (const ClaimedCase& item : items) {
+    const std::unique_ptr<CaseSession> sessions[] = {context.make_session(*subject, item),
+                                                     context.make_session(*subject, item)};
+    if (!sessions[0] || !sessions[1]) return;
+    const uint32_t count = std::min(kThreads, 2 * sessions[0]->info().max_contexts);
+    std::vector<Lane> lanes(count);
+    etb_error error = ETB_ERROR_INIT;
+    context.progress().at("runs without pauses");
+    for (uint32_t t = 0; t < count; ++t) {
+      CaseSession& session = *sessions[t % 2];
+      const std::vector<TensorData> inputs = rotated(item.built.runs[0], t);
+      if (table.context_create(session.delegate(), nullptr, 0, &lanes[t].context, &error) != ETB_OK)
+        return context.fail(error.text);
+      lanes[t].expected = session.run_on(lanes[t].context, inputs).outputs;
+      lanes[t].run = session.prepare(inputs);
+    }
+    loop_of_runs(context, table, lanes, kTime);
+    for (const Lane& lane : lanes) (void)table.context_destroy(lane.context, &error);
+    if (!context.outcome().findings.empty()) return context.fail(item.item->name);
+  }
+}
+
 void different_delegates(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
@@ -214,6 +280,8 @@ constexpr Check kChecks[] = {
     {"conc.contexts", "As many contexts of one delegate as max_contexts run at the same time.", "ABI-EXEC-03",
      contexts},
     {"conc.delegates", "Delegates of one payload run at the same time.", "ABI-THREAD-01", delegates},
+    {"conc.without-pauses", "Contexts of two delegates run in loops without anything between the runs.",
+     "ABI-THREAD-01", without_pauses},
     {"conc.different-delegates", "Delegates of different payloads run at the same time.", "ABI-THREAD-01",
      different_delegates},
     {"conc.create-while-running", "Delegates are created and destroyed while others run.", "ABI-THREAD-01",

@@ -69,7 +69,43 @@ void compiled_for_each_device(CheckContext& context) {
   }
 }
 
+// A device of the same kind with less of one attribute: what is claimed for it compiles.
+void claims_for_smaller_devices(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  std::vector<ClaimedCase> items = context.claimed(*subject, 16);
+  if (items.empty()) return;
+  for (ClaimedCase& item : context.find_claimed_like(*subject, "*.large.*", 8))
+    items.push_back(std::move(item));
+  size_t count = 0;
+  for (const DeviceFacts& facts : devices_of(context, *subject))
+    for (size_t number = 0; number < facts.attributes.size(); ++number)
+      for (const int64_t divisor : {2, 8, 64}) {
+        std::vector<format::TraceTarget> description = describe(facts);
+        format::TraceOption& attribute = description[0].attributes[number];
+        if (attribute.type != ETB_OPTION_I64 || attribute.i64 / divisor < 1) continue;
+        attribute.i64 /= divisor;
+        ++count;
+        const host::replay::Target target(description);
+        CompileOptions options;
+        options.aot.target = target.get();
+        for (const ClaimedCase& item : items) {
+          context.progress().at("partition for a smaller device");
+          context.progress().restart();
+          if (!partition(*subject, item.built.image, options.aot).is_whole_claim()) continue;
+          if (const Compiled compiled = compile(*subject, item.built.image, options);
+              compiled.status != ETB_OK)
+            return context.fail(fmt::format("{}: claimed for '{}' with {} of {}, but compile fails: {}",
+                                            item.item->name, facts.name, attribute.i64, attribute.key,
+                                            compiled.error));
+        }
+      }
+  if (count == 0) context.skip("no device has attributes that are numbers");
+}
+
 constexpr Check kChecks[] = {
+    {"dev.smaller-devices", "What is claimed for a target with less of a device's attribute compiles.",
+     "ABI-AOT-03", claims_for_smaller_devices},
     {"dev.compiled-for-each-device", "What is compiled for a target made from a device runs on this device.",
      "ABI-AOT-03", compiled_for_each_device},
 };

@@ -2,9 +2,11 @@
 // err: errors of the environment.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
 
@@ -237,6 +239,20 @@ void unknown_device(CheckContext& context) {
     context.fail("a device opens by a uuid that enumerate did not report");
   else if (error.text[0] == '\0')
     context.fail("opening an unknown device fails with an empty error text");
+  // A uuid is all its bytes: none of those that differ in one is a device, unless enumerate has it.
+  const DeviceList known = devices_of(context, *subject);
+  for (const DeviceFacts& facts : known)
+    for (size_t at = 0; at < facts.uuid.size(); ++at) {
+      DeviceFacts other = facts;
+      other.uuid[at] = static_cast<char>(other.uuid[at] ^ 0x55);
+      const auto has_it = [&](const DeviceFacts& each) { return each.uuid == other.uuid; };
+      if (std::any_of(known.begin(), known.end(), has_it)) continue;
+      opened = nullptr;
+      if (devices.open(subject->handle(), OpenDevice::uuid_of(other), nullptr, 0, &opened, &error) != ETB_OK)
+        continue;
+      (void)devices.close(opened, &error);
+      return context.fail(fmt::format("'{}' opens by a uuid of which byte {} is another", facts.name, at));
+    }
   context.take_violations(*subject);
 }
 

@@ -72,6 +72,39 @@ void several_delegates(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+uint32_t run_with_events(ReadyCase& ready, RunResult& out) {
+  uint32_t count = 0;
+  const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &count, [](void* ctx, const etb_event*) {
+                                 ++*static_cast<uint32_t*>(ctx);
+                                 return etb_status{ETB_OK};
+                               }};
+  out = ready.run({.events = &sink});
+  return count;
+}
+
+// Ends another instance, which was used in the same way, between two runs.
+void other_instance_ends(CheckContext& context) {
+  context.each_session(bare(), 4, [&](ReadyCase& ready) {
+    RunResult first, after;
+    const uint32_t count = run_with_events(ready, first);
+    {
+      const auto other = context.open(bare());
+      if (!other) return;
+      const auto session = context.make_session(*other, ready.item);
+      if (!session) return;
+      ReadyCase theirs{*other, ready.item, *session};
+      RunResult result;
+      (void)run_with_events(theirs, result);
+    }
+    context.progress().at("a run after another instance ended");
+    const uint32_t count_after = run_with_events(ready, after);
+    if (after.status != first.status || !has_same_outputs(after.outputs, first.outputs))
+      context.fail(ready.name() + ": after another instance ended a run has another result");
+    if (count != 0 && count_after == 0)
+      context.fail(ready.name() + ": after another instance ended a run reports no events");
+  });
+}
+
 void early_deinit_is_busy(CheckContext& context) {
   auto subject = context.open();
   if (!subject) return;
@@ -152,6 +185,8 @@ constexpr Check kChecks[] = {
     {"life.many-times",
      "A delegate is created and destroyed 1,000 times, at least 100 times if that is slow.", "ABI-LIFE-01",
      many_times},
+    {"life.other-instance-ends", "An instance runs as before after another one of the process ended.",
+     "ABI-LIFE-01", other_instance_ends},
     {"life.init-again",
      "The plugin is initialised and deinitialised twenty times in one process, a slow one less often.",
      "ABI-LIFE-01", init_again},

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // mem: ownership of memory. Every case uses guard pages, read-only inputs and garbage in outputs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
@@ -62,7 +67,137 @@ void shared_memory(CheckContext& context) {
     context.skip("no output may share memory with an input");
 }
 
+// ---- strides
+
+enum class Strides { kGapsBetweenRows, kGapsBetweenElements, kOutermostLast };
+constexpr std::pair<Strides, const char*> kStrides[] = {
+    {Strides::kGapsBetweenRows, "gaps between rows"},
+    {Strides::kGapsBetweenElements, "gaps between elements"},
+    {Strides::kOutermostLast, "the dimensions in reverse order"}};
+
+std::vector<int64_t> strides_of(Strides kind, const std::vector<int64_t>& sizes) {
+  const size_t rank = sizes.size();
+  std::vector<int64_t> out(rank);
+  int64_t stride = kind == Strides::kGapsBetweenElements ? 2 : 1;
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t d = kind == Strides::kOutermostLast ? i : rank - 1 - i;
+    out[d] = stride;
+    stride *= sizes[d];
+    if (kind == Strides::kGapsBetweenRows && i == 0) ++stride;
+  }
+  return out;
+}
+
+// Calls body(place, number) for each element: its distance from the first one, and its number in row-major order.
+template <class Body>
+void each_element(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, Body body) {
+  std::vector<int64_t> at(sizes.size(), 0);
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  for (int64_t n = 0; n < count; ++n) {
+    int64_t place = 0;
+    for (size_t d = 0; d < sizes.size(); ++d) place += at[d] * strides[d];
+    body(static_cast<size_t>(place), static_cast<size_t>(n));
+    for (size_t d = sizes.size(); d-- > 0 && ++at[d] == sizes[d];) at[d] = 0;
+  }
+}
+
+// A run in which one tensor has other strides than those of packed memory.
+class StridedRun {
+ public:
+  StridedRun(ReadyCase& ready, size_t index, Strides kind)
+      : ready_(ready), run_(ready.session.prepare(ready.inputs())), slot_(run_->slots[index]) {
+    etb_tensor& tensor = run_->tensors[index];
+    step_ = element_nbytes(tensor.dtype);
+    strides_ = strides_of(kind, slot_.sizes);
+    size_t last = 0;
+    each_element(slot_.sizes, strides_, [&](size_t place, size_t) { last = std::max(last, place); });
+    memory_.assign((last + 1) * step_ + kSpare, std::byte{0x5a});
+    each_element(slot_.sizes, strides_, [&](size_t place, size_t n) {
+      std::memcpy(memory_.data() + place * step_, slot_.data + n * step_, step_);
+    });
+    tensor.strides = strides_.data();
+    tensor.data = memory_.data();
+    tensor.capacity_bytes = memory_.size();
+  }
+  StridedRun(const StridedRun&) = delete;
+  StridedRun& operator=(const StridedRun&) = delete;
+
+  RunResult execute() {
+    RunResult out;
+    out.status = ready_.subject.table().delegate->execute(ready_.session.context(), &run_->args, &out.error);
+    each_element(slot_.sizes, strides_, [&](size_t place, size_t n) {
+      std::memcpy(slot_.data + n * step_, memory_.data() + place * step_, step_);
+    });
+    out.outputs = run_->outputs();
+    return out;
+  }
+
+ private:
+  static constexpr size_t kSpare = 256;  // padding that query_io may ask for
+
+  ReadyCase& ready_;
+  std::unique_ptr<PreparedRun> run_;
+  TensorSlot& slot_;
+  size_t step_ = 1;
+  std::vector<int64_t> strides_;
+  std::vector<std::byte> memory_;
+};
+
+// True if a tensor in packed memory has several elements in each of two dimensions at least.
+bool is_plain_matrix(const TensorSlot& slot) {
+  const auto wide =
+      std::count_if(slot.sizes.begin(), slot.sizes.end(), [](int64_t size) { return size > 1; });
+  return wide >= 2 && slot.sizes.back() > 1 && slot.dim_order.empty() && slot.tensor.upper_sizes == nullptr &&
+         slot.tensor.data != nullptr;
+}
+
+// Returns false if no tensor of the case can have other strides.
+bool try_strides(CheckContext& context, ReadyCase& ready) {
+  const std::unique_ptr<PreparedRun> packed = ready.session.prepare(ready.inputs());
+  bool has_any = false;
+  for (size_t i = 0; i < packed->slots.size(); ++i) {
+    if (!is_plain_matrix(packed->slots[i])) continue;
+    has_any = true;
+    for (const auto& [kind, text] : kStrides) {
+      context.progress().at(text);
+      const RunResult result = StridedRun(ready, i, kind).execute();
+      const bool is_input = i < packed->args.input_count;
+      const std::string where = fmt::format("{}: {} {} with {}", ready.name(), is_input ? "input" : "output",
+                                            is_input ? i : i - packed->args.input_count, text);
+      if (result.status == ETB_OK && !context.is_right(ready.item, result))
+        context.fail(where + ": a wrong result");
+      else if (result.status != ETB_OK && result.status != ETB_INVALID_ARGUMENT)
+        context.fail(
+            fmt::format("{} is refused with {}, expected ETB_INVALID_ARGUMENT", where, result.status));
+      if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
+        context.fail(where + ": afterwards the context does not run");
+      if (!context.outcome().findings.empty()) return true;
+    }
+  }
+  return has_any;
+}
+
+// A tensor whose strides are not those of packed memory is refused, or read and written as its strides say.
+void strides_are_read(CheckContext& context) {
+  constexpr size_t kOps = 40;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  std::vector<ClaimedCase> items = context.find_claimed_of_ops(*subject, "op.*", kOps);
+  for (ClaimedCase& item : context.find_claimed_of_ops(*subject, "op.*x*", kOps))
+    items.push_back(std::move(item));
+  bool has_any = false;
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
+    context.progress().restart();
+    has_any = try_strides(context, ready) || has_any;
+  });
+  if (!has_any && context.outcome().findings.empty())
+    context.skip("the plugin claims no case with a matrix in packed memory");
+}
+
 constexpr Check kChecks[] = {
+    {"mem.strides-are-read", "Tensors of other strides than packed ones are refused, or read as they say.",
+     "ABI-TENSOR-01", strides_are_read},
     {"mem.payload-after-release", "Payload bytes are not accessed after their release.", "ABI-OWN-03",
      payload_after_release},
     {"mem.outputs-are-written", "Every byte of every output is written.", "ABI-TENSOR-02",

@@ -357,7 +357,88 @@ void created_with(CheckContext& context) {
     }
 }
 
+// Objects with options beside objects without any.
+class Neighbours {
+ public:
+  Neighbours(CheckContext& context, Subject& subject, const ClaimedCase& item)
+      : context_(context), subject_(subject), item_(item), plain_(context.make_session(subject, item)) {
+    if (plain_) first_ = run(*plain_);
+  }
+  bool exists() const { return plain_ != nullptr; }
+
+  // Makes an object with the option, uses it, and then those without it.
+  void use(uint32_t scope, const etb_option& option) {
+    context_.progress().at(to_text(option).c_str());
+    context_.progress().restart();
+    if (scope == ETB_OBJECT_PLUGIN) {
+      const auto other = Subject::open(context_.spec(), {.is_validated = false, .init_options = {option}});
+      if (!other) return;
+      const auto session = CaseSession::make(**other, item_.built, item_.payload);
+      if (session) (void)run(**session);
+      return expect_unchanged(option, "instance");
+    }
+    if (scope == ETB_OBJECT_RUN) {
+      (void)plain_->run(item_.built.runs[0], {.options = {option}});
+      return expect_unchanged(option, "run");
+    }
+    const auto session = CaseSession::make(subject_, item_.built, item_.payload, {option});
+    if (!session) return;
+    const RunResult own = run(**session);
+    expect_unchanged(option, "delegate");
+    if (const RunResult again = run(**session);
+        own.status == ETB_OK && (again.status != ETB_OK || !has_same_outputs(own.outputs, again.outputs)))
+      context_.fail(
+          fmt::format("{}: a delegate that was created with {} has another result after one without",
+                      item_.item->name, to_text(option)));
+  }
+
+ private:
+  RunResult run(CaseSession& session) { return session.run(item_.built.runs[0]); }
+
+  void expect_unchanged(const etb_option& option, const char* with) {
+    expect_first(*plain_, option, with, "an older");
+    if (const auto later = context_.make_session(subject_, item_))
+      expect_first(*later, option, with, "a new");
+  }
+  void expect_first(CaseSession& session, const etb_option& option, const char* with, const char* which) {
+    const RunResult result = run(session);
+    if (result.status != first_.status || !has_same_outputs(result.outputs, first_.outputs))
+      context_.fail(fmt::format("{}: after {} of one {}, {} delegate without options has another result",
+                                item_.item->name, to_text(option), with, which));
+  }
+
+  CheckContext& context_;
+  Subject& subject_;
+  const ClaimedCase& item_;
+  std::unique_ptr<CaseSession> plain_;
+  RunResult first_;
+};
+
+// Every value, also those that change results as the option says.
+void stays_with_its_object(CheckContext& context) {
+  const auto subject = context.open();  // the validate layer sees inputs that an option lets it write
+  if (!subject) return;
+  const std::vector<Described> options = schema_of(context, *subject);
+  if (options.empty()) return context.skip("the plugin has no options");
+  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
+    Neighbours neighbours(context, *subject, item);
+    if (!neighbours.exists()) return;
+    for (const Described& each : options)
+      for (const uint32_t scope : {ETB_OBJECT_PLUGIN, ETB_OBJECT_DELEGATE, ETB_OBJECT_RUN}) {
+        if (!each.facts.has(scope) || !each.defect.empty() || each.facts.key == kLoseDevice) continue;
+        std::vector<etb_option> values = ordinary_values(each.facts);
+        for (const etb_option& inner : inner_values(each.facts)) values.push_back(inner);
+        for (const etb_option& option : values) neighbours.use(scope, option);
+        context.take_violations(*subject);
+        if (!context.outcome().findings.empty()) return;
+      }
+  }
+}
+
 constexpr Check kChecks[] = {
+    {"opt.stays-with-its-object",
+     "An option of one instance, delegate or run changes no result of others, older and newer ones.",
+     "ABI-OPT-02", stays_with_its_object},
     {"opt.schema-is-sound",
      "Each option is described once, with a known type and scope, and a valid default.", "ABI-TYPE-03",
      schema_is_sound},

@@ -66,6 +66,18 @@ std::vector<etb_option> ordinary_values(const OptionFacts& facts) {
   return out;
 }
 
+std::vector<etb_option> inner_values(const OptionFacts& facts) {
+  std::vector<etb_option> out;
+  if (!facts.has_range() || (facts.type != ETB_OPTION_I64 && facts.type != ETB_OPTION_F64)) return out;
+  for (const double more : {0.25, 1.0, 3.0, 100.0, (facts.maximum - facts.minimum) / 2}) {
+    if (facts.minimum + more >= facts.maximum || (facts.type == ETB_OPTION_I64 && more < 1)) continue;
+    etb_option& option = out.emplace_back(make_option(facts.key.c_str(), facts.type));
+    option.f64 = facts.minimum + more;
+    if (facts.type == ETB_OPTION_I64) option.i64 = static_cast<int64_t>(option.f64);
+  }
+  return out;
+}
+
 OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option& option) {
   OptionTrial out;
   SubjectOptions subject_options = bare();

@@ -22,8 +22,11 @@ struct OptionFacts {
   std::vector<std::string> choices;
 
   bool has(uint32_t scope) const { return (scopes & scope) != 0; }
-  // Both ends fit in an int64, with room for values beyond them.
-  bool has_range() const { return minimum < maximum && minimum > -1e18 && maximum < 1e18; }
+  // There are values beyond both ends; those of integers fit in an int64.
+  bool has_range() const {
+    const double most = type == ETB_OPTION_F64 ? 1e300 : 1e18;
+    return minimum < maximum && minimum > -most && maximum < most;
+  }
 };
 
 // Returns every option of the plugin. Incomplete descriptions are findings.
@@ -35,6 +38,9 @@ etb_option make_option(const char* key, etb_option_type type);
 // Returns values that should change no result: both ends of the range, each choice, yes and no. They point
 // into `facts`.
 std::vector<etb_option> ordinary_values(const OptionFacts& facts);
+
+// Returns further values that the schema allows, and that may change results.
+std::vector<etb_option> inner_values(const OptionFacts& facts);
 
 struct OptionTrial {
   bool is_taken = false;

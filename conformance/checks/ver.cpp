@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 #include "conformance/checks/groups.hpp"
 
@@ -93,6 +94,24 @@ void ignores_longer_structs(CheckContext& context) {
   });
 }
 
+// As above, for everything that create, execute, reserve, partition and compile receive.
+void longer_arguments(CheckContext& context) {
+  SubjectOptions options = bare();
+  options.has_longer_structs = true;
+  context.each_session(options, 8, [&](ReadyCase& ready) {
+    const RunResult result = ready.run();
+    if (result.status != ETB_OK)
+      return context.fail(ready.name() + ": with longer structs execute fails: " + result.error.text);
+    if (!context.is_right(ready.item, result))
+      context.fail(ready.name() + ": with longer structs the result is wrong");
+  });
+  if (context.outcome().state != State::kUnsupported) return;
+  // Nothing is claimed. Then it is claimed without longer structs neither, or the plugin does not read them.
+  const auto subject = context.open(bare());
+  if (subject && !context.find_claimed(*subject).empty())
+    context.fail("claims nothing, or compiles nothing, of a host with longer structs");
+}
+
 // A struct that is too small for version 1.0 must be rejected, or filled up to its size.
 void smaller_struct_is_not_overrun(CheckContext& context) {
   context.each_session(bare(), 1, [&](ReadyCase& ready) {
@@ -122,8 +141,16 @@ void works_without_services(CheckContext& context) {
   host.plugin_dir = "";
   host.get_service = [](const etb_host*, const char*) -> const void* { return nullptr; };
   context.each_session({.bare_host = &host}, 4, [&](ReadyCase& ready) {
-    if (const RunResult result = ready.run(); result.status != ETB_OK)
-      context.fail(ready.name() + ": without services execute fails: " + result.error.text);
+    etb_event_sink sink{};
+    sink.struct_size = sizeof(sink);
+    sink.put = [](void*, const etb_event*) { return etb_status{ETB_OK}; };
+    for (const etb_event_sink* const events :
+         {static_cast<const etb_event_sink*>(nullptr), &std::as_const(sink)}) {
+      context.progress().at(events != nullptr ? "a run with events, without services"
+                                              : "a run without services");
+      if (const RunResult result = ready.run({.events = events}); result.status != ETB_OK)
+        context.fail(ready.name() + ": without services execute fails: " + result.error.text);
+    }
   });
 }
 
@@ -142,6 +169,9 @@ constexpr Check kChecks[] = {
      smaller_struct_is_not_overrun},
     {"ver.works-without-services", "The plugin works on a host without services.", "ABI-HOST-01",
      works_without_services},
+    {"ver.longer-arguments",
+     "Create, execute, reserve, partition and compile accept longer structs and longer elements of arrays.",
+     "ABI-SIZE-04", longer_arguments},
     {"ver.ignores-longer-structs", "A longer struct of a newer host is accepted, and its tail ignored.",
      "ABI-SIZE-02", ignores_longer_structs},
 };

@@ -131,6 +131,18 @@ void many_ends(NetworkBuilder& net) {
     net.output(add(net, mul(net, projected[i], projected[i + 1]), projected[i + 2]));
 }
 
+// One value is the first operand of nodes whose second operands are all different: of its sizes, broadcast, a
+// parameter, times a factor.
+void one_operand(NetworkBuilder& net) {
+  const ir::ValueId x = net.input({net.batch(), 8}), y = net.input({net.batch(), 8}), row = net.input({8});
+  const ir::ValueId parameter = net.weight({8}, 1), number = net.weight({1}, 1);
+  for (const ir::ValueId other : {y, row, parameter, y, number}) {
+    net.output(add(net, x, other));
+    net.output(mul(net, x, other));
+  }
+  net.output(net.node("aten.add.Tensor", {ir::ValueRef{x}, ir::ValueRef{y}, ir::Dim(2)}));
+}
+
 constexpr Network kNetworks[] = {
     {"cnn", "convolutions with batch norm, pooling and a classifier", cnn},
     {"resnet", "residual blocks with a projection", resnet},
@@ -138,6 +150,7 @@ constexpr Network kNetworks[] = {
     {"unet", "a U-Net with two levels", unet},
     {"detection_head", "boxes and scores of two levels, and the best of them", detection_head},
     {"deep_chain", "72 nodes in a row", deep_chain},
+    {"one_operand", "sums and products that share an operand", one_operand},
     {"many_ends", "twelve inputs and ten outputs", many_ends},
 };
 

@@ -184,6 +184,7 @@ class Answering {
     progress_.at("deinit");
     subject_->close();
     add_violations(*subject_, out);
+    add_failed_end(out);
     // A loaded library may keep a few descriptors. More than these grew with the cases.
     if (const size_t files = open_descriptor_count(); files > files_before_ + kMostKept)
       out.findings.push_back({"leak.descriptors-of-a-batch",

@@ -32,4 +32,13 @@ Outcome run_case(Subject& subject, const Case& item, const std::string& name,
 
 void add_violations(Subject& subject, Outcome& out) { add_breaches(take_breaches(subject), out); }
 
+void add_failed_end(Outcome& out) {
+  const etb_status status = Subject::take_failed_end();
+  if (status == ETB_OK || !out.findings.empty()) return;
+  out.findings.push_back(
+      {"life.plugin-ends",
+       "deinit returns " + std::to_string(status) + " after all devices, delegates and contexts were ended",
+       "ABI-LIFE-01"});
+}
+
 }  // namespace etb::conformance

@@ -19,4 +19,8 @@ Outcome run_case(Subject& subject, const Case& item, const std::string& name,
 // Adds the validate layer's violations as findings of the rule's group.
 void add_violations(Subject& subject, Outcome& out);
 
+// Adds a finding if deinit failed when a subject was closed. Everything that was made from it had ended by then, so this
+// holds only for an outcome without other findings.
+void add_failed_end(Outcome& out);
+
 }  // namespace etb::conformance

@@ -137,6 +137,7 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
                                           std::to_string(input_specs_.size()) + " and " +
                                           std::to_string(output_specs_.size()));
   alignments_.assign(input_specs_.size() + output_specs_.size(), kAlignment);
+  least_alignments_.assign(alignments_.size(), 1);
   paddings_.assign(alignments_.size(), 0);
   shared_inputs_.assign(output_specs_.size(), 0);
   const etb_io_req_sink sink = {
@@ -145,6 +146,7 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
         const size_t at = req->index + ((req->role & ETB_ROLE_OUTPUT) != 0 ? self.input_specs_.size() : 0);
         if (at >= self.alignments_.size()) return etb_status{ETB_INVALID_ARGUMENT};
         self.alignments_[at] = std::max(self.alignments_[at], req->alignment);
+        self.least_alignments_[at] = std::max<uint64_t>(req->alignment, 1);
         self.paddings_[at] = req->padding_bytes;
         if ((req->role & ETB_ROLE_OUTPUT) != 0 && req->may_alias_input <= self.input_specs_.size())
           self.shared_inputs_[req->index] = req->may_alias_input;
@@ -196,7 +198,7 @@ std::vector<TensorSlot> CaseSession::make_slots(const std::vector<TensorData>& i
     const uint64_t capacity = slot.bound_nbytes + (slot.bound_nbytes != 0 ? paddings_[i] : 0);
     slot.room_nbytes = has_spare_memory ? 2 * capacity + 4096 : capacity;
     slot.memory.assign(slot.room_nbytes + 3 * alignments_[i], std::byte{options.fill});
-    slot.data = options.has_least_alignment ? align_no_better(slot.memory, alignments_[i])
+    slot.data = options.has_least_alignment ? align_no_better(slot.memory, least_alignments_[i])
                                             : align(slot.memory, alignments_[i]);
     if (is_input && !inputs[i].bytes.empty())
       std::memcpy(slot.data, inputs[i].bytes.data(), inputs[i].bytes.size());

@@ -121,6 +121,7 @@ class CaseSession {
   etb_delegate_info info_{};
   std::vector<etb_graph_spec> input_specs_, output_specs_;
   std::vector<uint64_t> alignments_, paddings_;  // inputs, then outputs
+  std::vector<uint64_t> least_alignments_;       // exactly as query_io has them
   std::vector<uint32_t> shared_inputs_;  // for each output: 1 + the input whose memory it may share, or 0
 };
 

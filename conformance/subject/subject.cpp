@@ -1,11 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/subject/subject.hpp"
 
+#include <atomic>
 #include <cstring>
 
 #include "etb/status.h"
 
 namespace etb::conformance {
+namespace {
+
+using Deinit = etb_status(ETB_CALL*)(etb_plugin* plugin, etb_error* error);
+
+std::atomic<Deinit> deinit_of_library{nullptr};  // a process opens one library
+std::atomic<etb_status> failed_end{ETB_OK};
+thread_local bool is_closing = false;
+
+etb_status ETB_CALL watched_deinit(etb_plugin* plugin, etb_error* error) {
+  const etb_status status = deinit_of_library.load()(plugin, error);
+  etb_status none = ETB_OK;
+  if (is_closing && status != ETB_OK) failed_end.compare_exchange_strong(none, status);
+  return status;
+}
+
+}  // namespace
+
+void Subject::watch(bool has_longer_structs) {
+  watched_ = library_->table();
+  deinit_of_library = watched_.deinit;
+  watched_.deinit = watched_deinit;
+  if (has_longer_structs) longer_.wrap(watched_);
+}
+
+etb_status Subject::take_failed_end() { return failed_end.exchange(ETB_OK); }
 
 Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const SubjectOptions& options) {
   std::unique_ptr<Subject> subject(new Subject(spec.backend_id));
@@ -13,9 +39,10 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
     host::LoadOptions load_options = spec.load_options;
     load_options.host = options.bare_host;
     ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, load_options));
+    subject->watch(options.has_longer_structs);
     ETB_ASSIGN(host::PluginContext context,
-               host::PluginContext::make(subject->library_, subject->library_->table(),
-                                         subject->library_->host(), options.init_options));
+               host::PluginContext::make(subject->library_, subject->watched_, subject->library_->host(),
+                                         options.init_options));
     subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
     return subject;
   }
@@ -29,6 +56,7 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
   subject->pool_ = std::make_unique<host::ThreadPool>(options.worker_count);
   subject->log_ = std::make_unique<host::LogSink>(ETB_LOG_WARNING, [](const host::LogLine&) {});
   ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, spec.load_options));
+  subject->watch(options.has_longer_structs);
   std::vector<host::Layer> layers;
   if (subject->validation_) layers.push_back(subject->validation_->layer());
   if (spec.make_layers) {
@@ -42,15 +70,24 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
   args.application = options.application;
   args.plugin_dir = spec.entry.directory;
   args.options = options.init_options;
-  ETB_ASSIGN(host::PluginContext context,
-             host::start_plugin(subject->library_, subject->library_->table(), args));
+  ETB_ASSIGN(host::PluginContext context, host::start_plugin(subject->library_, subject->watched_, args));
   subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
   return subject;
 }
 
 void Subject::close() {
+  is_closing = true;
   context_.reset();
+  is_closing = false;
   library_.reset();
+}
+
+bool Subject::lists(const Case& item) {
+  const std::set<std::string>& rows = claimed_rows();
+  if (rows.empty() || item.op == "model") return true;
+  const std::string row = item.op + " ";
+  const auto first = rows.lower_bound(row);
+  return first != rows.end() && first->starts_with(row);
 }
 
 const std::set<std::string>& Subject::claimed_rows() {

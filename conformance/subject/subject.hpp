@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "conformance/cases/case.hpp"
+#include "conformance/subject/longer_structs.hpp"
 #include "host/layers/layer_kind.hpp"
 #include "host/layers/start_plugin.hpp"
 #include "host/layers/validate/validation.hpp"
@@ -30,6 +32,7 @@ struct SubjectSpec {
 struct SubjectOptions {
   bool is_validated = true;
   bool has_guard_pages = true;
+  bool has_longer_structs = false;  // as of a host of a later minor version
   bool whole_process =
       false;  // the validate layer also watches handlers, locale, directory, environment, threads
   uint32_t worker_count = 1;  // workers of parallel/1
@@ -56,14 +59,25 @@ class Subject {
     return validation_ ? validation_->take() : std::vector<host::Violation>{};
   }
 
+  ~Subject() { close(); }
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+
   // Deinitialises the plugin, and unloads it if it claims to support that. Violations remain available.
   void close();
 
+  // Returns the first status other than ETB_OK that deinit returned to a closed subject of this process since the last
+  // call, ETB_OK if there was none.
+  static etb_status take_failed_end();
+
   // Returns the rows of the op table: "aten.add.Tensor 6" for each op and dtype.
   const std::set<std::string>& claimed_rows();
+  // False if the op table has no row of the case's op.
+  bool lists(const Case& item);
 
  private:
   explicit Subject(std::string backend_id) : backend_id_(std::move(backend_id)) {}
+  void watch(bool has_longer_structs);
 
   // In order of life.
   std::string backend_id_;
@@ -72,6 +86,8 @@ class Subject {
   std::unique_ptr<host::ThreadPool> pool_;
   std::unique_ptr<host::LogSink> log_;
   std::shared_ptr<host::LoadedPlugin> library_;
+  LongerStructs longer_;
+  etb_plugin_table watched_{};  // the library's table, with a deinit whose status is kept
   std::unique_ptr<host::PluginContext> context_;
   std::set<std::string> claimed_rows_;
   bool has_rows_ = false;

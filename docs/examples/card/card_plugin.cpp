@@ -67,6 +67,9 @@ class CardPlugin {
   etb::Claim claim(const etb::Node& node, const etb::CompileRequest& request) const {
     const auto operands = node.operands();
     for (const etb::Value& operand : operands)
+      if (operand.spec().dtype != operands[0].spec().dtype)
+        return etb::Claim::no("dtype", "operands of two types, expected one");
+    for (const etb::Value& operand : operands)
       if (!operand.has_sizes_of(operands[0]))
         return etb::Claim::no("com.example.card.broadcast",
                               "operands of different sizes, expected equal ones");

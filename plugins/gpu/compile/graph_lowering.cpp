@@ -114,6 +114,21 @@ std::vector<uint32_t> GraphLowering::debug_handles() const {
   return {handles.begin(), handles.end()};
 }
 
+// Returns the handles of the nodes whose results an output is: that of a copy at the end has no node of its own.
+std::set<uint32_t> GraphLowering::handles_of_output(uint32_t id) const {
+  std::set<uint32_t> handles;
+  for (uint32_t k = 0; k < state_.image.output_count(); ++k) {
+    if (state_.graph.outputs[k] != id) continue;
+    const uint32_t value = state_.image.output(k).id();
+    for (uint32_t i = 0; i < state_.image.node_count(); ++i) {
+      const Node node = state_.image.node(i);
+      const bool makes = value >= node.first_output() && value < node.first_output() + node.output_count();
+      if (makes && node.debug_handle() != 0) handles.insert(node.debug_handle());
+    }
+  }
+  return handles;
+}
+
 // The plan merges nodes: what it no longer has is a part of the node that reads it.
 void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifact) const {
   std::map<uint32_t, const GpuNode*> producers;
@@ -130,6 +145,7 @@ void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifac
       value = producer->second->inputs[0];
       if (producers.count(value) == 0 || planned.count(value) != 0) break;
     }
+    if (handles.empty()) handles = handles_of_output(node.output);
     if (!handles.empty())
       artifact.debug_map.push_back({.name = event_name(node), .handles = {handles.begin(), handles.end()}});
   }

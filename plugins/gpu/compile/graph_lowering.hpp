@@ -29,6 +29,7 @@ class GraphLowering {
   // Adds the handle of a node to the values that compute its results, among them those of nodes from `first_node` on.
   void add_handle(const Node& node, size_t first_node);
   std::vector<uint32_t> debug_handles() const;
+  std::set<uint32_t> handles_of_output(uint32_t id) const;
   void add_node_events(const ExecutionPlan& plan, Artifact& artifact) const;
   void add_results(Artifact& artifact) const;
 

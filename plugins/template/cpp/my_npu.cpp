@@ -87,6 +87,8 @@ struct MyNpu {
   // quantisation.
   etb::Claim claim(const etb::Node& node) const {
     const auto operands = node.operands();
+    if (operands.size() == 2 && operands[1].spec().dtype != ETB_DTYPE_FLOAT32)
+      return etb::Claim::no("dtype", "second operand, expected float32");  // the table has the first one
     if (operands.size() != 2 || !operands[0].has_sizes_of(operands[1]))
       return etb::Claim::no("com.example.my-npu.broadcast",
                             "operands of different sizes, expected equal ones");

@@ -53,6 +53,10 @@ Status lower_dequantize(LoweringContext& context,
   ETB_ASSIGN(const QuantParams params, read_params(args.scale(), args.zero_point()));
   if (context.graph().spec(context.result()).dtype != ETB_DTYPE_FLOAT32)
     return reject("dtype", "result, expected float32");
+  // A claim lowers this node alone, so it looks at the node that made the codes.
+  if (const auto made = xnnpack::read_params(context.graph().find_producer(input));
+      made && !(*made == params))
+    return reject("quant", "another scale than the tensor was quantised with");
   ETB_ASSIGN(const LoweredValue in, context.lowered(input));
   if (const ConstantPtr& constant =
           context.builder().constant(in.id)) {  // one value per use, as each may have its own scale

@@ -93,6 +93,16 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
       else if (program.values[last].data.size() == value.data.size())
         value.data = program.values[last].data;
     }
+  if (has_fault(387)) {  // partition claims it
+    ETB_ASSIGN(const int64_t lanes, region.target().get_i64("lanes", 64));
+    if (lanes < 16) return etb::make_error(etb::Code::OUT_OF_RESOURCES, "too few lanes");
+  }
+  if (has_fault(386))  // of two clamps in a row the second one alone
+    for (size_t i = 1; i < program.steps.size(); ++i)
+      for (size_t k = 0; k < i; ++k)
+        if (program.steps[i].op == Op::kClamp && program.steps[i].args[0] == program.steps[k].result &&
+            (program.steps[k].op == Op::kClamp || program.steps[k].op == Op::kRelu))
+          program.steps[i].args[0] = program.steps[k].args[0];
   if (has_fault(358) && program.outputs.size() > 8) program.outputs[8] = program.outputs[0];
   if (has_fault(359))  // a table of eight inputs
     for (Step& step : program.steps)

@@ -165,6 +165,11 @@ etb::Status Delegate::Context::with_wrong_event(const etb::Run& run) {
   ETB_TRY(run_once(run));
   event.begin_ticks = run.host().now_ns();
   if (!has_fault(41)) std::swap(event.begin_ticks, event.end_ticks);
+  if (has_fault(373)) {
+    if (first_begin_ns == 0) first_begin_ns = event.begin_ticks;
+    event.begin_ticks = first_begin_ns;
+  }
+  if (has_fault(375)) event.name = "fault.other";
   if (has_fault(115)) {  // two halves that overlap by a third
     etb_event half = event;
     const uint64_t third = std::max<uint64_t>((event.end_ticks - event.begin_ticks) / 3, 1);
@@ -200,6 +205,7 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
       sizes[d] = std::min(sizes[d], value.sizes[d]);  // needed with fault 72 only
     const std::vector<int64_t> dense = dense_strides(sizes, value.order);
     for (size_t d = 0; d < sizes.size() && !has_fault(10); ++d) {
+      if (has_fault(378) && d + 1 != sizes.size() && raw.dim_order == nullptr) continue;
       const bool is_row_major = raw.strides == nullptr && raw.dim_order == nullptr;
       const int64_t stride = is_row_major ? -1 : raw.strides != nullptr ? raw.strides[d] : dense[d];
       if (stride >= 0 && sizes[d] > 1 && stride != dense[d] && input.numel() > 0)
@@ -211,6 +217,10 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
       return wrong("an input with too few bytes");
     interpreter_.set_sizes(i, std::move(sizes));
     interpreter_.view(i).data = static_cast<std::byte*>(raw.data);
+    if (has_fault(377) && reinterpret_cast<uintptr_t>(raw.data) % 16 != 0)
+      return wrong("data is not aligned to 16 bytes");
+    if (has_fault(385) && delegate_->is_fast_ && raw.data != nullptr)
+      *static_cast<volatile char*>(raw.data) = *static_cast<volatile char*>(raw.data);
     if (has_fault(71) && reinterpret_cast<uintptr_t>(raw.data) % 32 != 0)
       return wrong("data is not aligned to 32 bytes");
     if (has_fault(18) && raw.data != nullptr) (void)*(static_cast<const volatile std::byte*>(raw.data) - 16);
@@ -253,13 +263,19 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
   if (raw.dtype != value.dtype || raw.rank != view.sizes.size() || raw.buffer != nullptr)
     return wrong("an output of another dtype, rank or memory");
   ETB_TRY(output.resize(view.sizes));
+  const std::vector<int64_t> dense = dense_strides(view.sizes, value.order);
+  for (size_t d = 0; raw.strides != nullptr && d < dense.size(); ++d)
+    if (view.sizes[d] > 1 && raw.strides[d] != dense[d] && view.numel() > 0)
+      return wrong("an output of strides other than compiled for");
   const uint64_t nbytes = static_cast<uint64_t>(view.numel()) * nbytes_of(view.dtype);
   if ((nbytes > raw.capacity_bytes && !has_fault(76)) ||
       (nbytes != 0 && (raw.data == nullptr || view.data == nullptr)))
     return wrong("an output with too few bytes");
   if (nbytes == 0) return {};
   const float before = static_cast<float>(static_cast<uint8_t>(*static_cast<const std::byte*>(raw.data)));
-  std::memcpy(raw.data, view.data, has_fault(20) && nbytes >= 16 ? nbytes - 4 : nbytes);
+  const void* from = view.data;
+  if (has_fault(372) && nbytes <= sizeof(shared_values)) from = std::memcpy(shared_values, view.data, nbytes);
+  std::memcpy(raw.data, from, has_fault(20) && nbytes >= 16 ? nbytes - 4 : nbytes);
   auto* const numbers = static_cast<float*>(raw.data);
   const bool is_float = view.dtype == ETB_DTYPE_FLOAT32;
   if (has_fault(17)) std::memset(static_cast<std::byte*>(raw.data) + nbytes, 0, 4);
@@ -274,6 +290,8 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
   if (has_fault(44) && !is_watched() && is_float) numbers[0] += 1;
   if (has_fault(120) && !knows_the_suite() && is_float) numbers[0] += 1;
   if (delegate_->is_wrong_ && is_float) numbers[0] += 1;
+  if (has_fault(371) && is_any_fast && !delegate_->is_fast_ && is_float) numbers[0] += 1;
+  if (has_fault(374) && has_ended_any && is_float) numbers[0] += 1;
   if (has_fault(60) && run.raw().events != nullptr && is_float) numbers[0] += 1;
   return {};
 }

@@ -72,6 +72,7 @@ class Delegate {
       if (value.kind == Kind::kNamed) ETB_TRY(fetch(args.named_data, value));
     made.program_ = std::make_unique<Program>(std::move(*program));
     made.is_fast_ = args.options.get_bool("fast");
+    is_any_fast = is_any_fast || made.is_fast_;
     made.mode_ = args.options.get_text("mode");
     if (has_fault(91) && made.program_->steps[0].op == Op::kClamp)
       return etb::make_error(etb::Code::NOT_SUPPORTED, "payload: clamp is not in this release");
@@ -147,7 +148,8 @@ class Delegate {
       if (was_cancelled_) return wrong("a run was cancelled before");
       is_stopped_ = false;
       is_running_ = true;
-      etb::Status status = has_fault(41) || has_fault(77) || has_fault(78) || has_fault(115)
+      etb::Status status = has_fault(41) || has_fault(77) || has_fault(78) || has_fault(115) ||
+                                   has_fault(373) || has_fault(375)
                                ? with_wrong_event(run)
                                : run.timed("fault.run", [&] { return run_once(run); });
       is_running_ = false;

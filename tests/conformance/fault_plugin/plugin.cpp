@@ -36,6 +36,7 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   if (has_fault(110) && made.threads == 1) start_thread_for_ever();
   has_lost_device = false;
   made.instance = instances++;
+  has_ended_any = false;
   if (has_fault(23)) std::setlocale(LC_ALL, "C.UTF-8");
   if (has_fault(23)) std::signal(SIGUSR2, [](int) {});
   if (has_fault(59)) ::umask(0111);
@@ -74,6 +75,10 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     info.kind = has_fault(366) || has_fault(367) ? "npu" : "cpu";
     info.name = i == 0 ? "first half of the processor" : "second half of the processor";
     info.driver_version = "";
+    static const etb_option lanes =
+        etb::i64_option("lanes", 64, 64, 64, ETB_OBJECT_DEVICE, "").default_option();
+    if (has_fault(387)) info.attributes = &lanes;
+    info.attribute_count = has_fault(387) ? 1 : 0;
     ETB_TRY(sink.put(info));
   }
   return {};
@@ -98,6 +103,7 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     faulty::accept_buffers(made);
     faulty::wrap_tables(made);
     faulty::break_calls(made);
+    faulty::break_neighbours(made);
     faulty::break_function(made);
     made.plugin.device = &made.device;
     made.plugin.delegate = &made.delegate;

@@ -74,6 +74,8 @@ struct Plugin {
     etb::ByteReader prefix(etb::to_span(check.prefix));
     if (prefix.read<uint32_t>() != kMagic)
       return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "not of this plugin"};
+    if (!has_fault(376) && prefix.read<uint32_t>() != kFormat)
+      return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, "of another version"};
     return {ETB_VERDICT_OPTIMAL, 0, ""};
   }
 
@@ -113,6 +115,9 @@ void wrap_tables(Tables& tables);
 
 // Faults 202 to 249 (call_faults.cpp).
 void break_calls(Tables& tables);
+
+// Faults 370 to 386 of the tables (neighbour_faults.cpp).
+void break_neighbours(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);

@@ -20,6 +20,11 @@ inline int partition_count = 0;                      // for fault 35
 inline thread_local bool is_compiling = false;       // for fault 46
 inline const int64_t* stale_sizes = nullptr;         // for fault 87
 inline const std::byte* stale_named = nullptr;       // for fault 238
+inline bool is_any_fast = false;                     // for fault 371
+inline std::byte shared_values[256];                 // for fault 372
+inline uint64_t first_begin_ns = 0;                  // for fault 373
+inline bool has_ended_any = false;                   // for fault 374
+inline bool has_clock = true;                        // for fault 382
 inline bool has_lost_device = false;                 // until the next instance
 inline bool is_only_wrong_once = false;              // for fault 95
 inline bool is_second_process = false;               // for fault 43

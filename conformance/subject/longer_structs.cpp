@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/subject/longer_structs.hpp"
+
+#include <cstring>
+#include <vector>
+
+namespace etb::conformance {
+namespace {
+
+// A struct and fields that this version does not know. They are not zero: a newer host uses them.
+template <class Struct>
+struct Longer {
+  Struct value;
+  unsigned char later[64];
+
+  explicit Longer(const Struct& from) : value(from) {
+    value.struct_size = static_cast<uint32_t>(sizeof(Longer));
+    std::memset(later, 0x3c, sizeof(later));
+  }
+};
+
+// A copy of an array, for as long as it lives. Elements that the callee changed are written back.
+template <class Struct>
+class LongerArray {
+ public:
+  LongerArray(const Struct* from, uint64_t count) {
+    items_.reserve(count);
+    for (uint64_t i = 0; i < count; ++i) items_.emplace_back(*ETB_AT(Struct, from, i));
+  }
+  Struct* get() { return items_.empty() ? nullptr : &items_[0].value; }
+
+ private:
+  std::vector<Longer<Struct>> items_;
+};
+
+const etb_delegate_table* delegate_of_library = nullptr;
+const etb_aot_table* aot_of_library = nullptr;
+
+etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                           etb_error* error) {
+  Longer<etb_delegate_args> longer(*args);
+  Longer<etb_payload_view> payload(*args->payload);
+  LongerArray<etb_compile_spec> specs(args->specs, args->spec_count);
+  LongerArray<etb_option> options(args->options, args->option_count);
+  longer.value.payload = &payload.value;
+  longer.value.specs = specs.get();
+  longer.value.options = options.get();
+  return delegate_of_library->create(plugin, &longer.value, out, error);
+}
+
+etb_status ETB_CALL reserve(etb_context* context, const etb_tensor* inputs, uint32_t count,
+                            etb_error* error) {
+  LongerArray<etb_tensor> longer(inputs, count);
+  return delegate_of_library->context_reserve(context, longer.get(), count, error);
+}
+
+etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb_error* error) {
+  Longer<etb_exec_args> longer(*args);
+  LongerArray<etb_tensor> inputs(args->inputs, args->input_count), outputs(args->outputs, args->output_count);
+  LongerArray<etb_option> options(args->options, args->option_count);
+  longer.value.inputs = inputs.get();
+  longer.value.outputs = outputs.get();
+  longer.value.options = options.get();
+  return delegate_of_library->execute(context, &longer.value, error);
+}
+
+etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args,
+                              const etb_partition_sink* sink, etb_error* error) {
+  Longer<etb_partition_args> longer(*args);
+  LongerArray<etb_graph_image> graph(args->graph, 1);
+  Longer<etb_partition_sink> to(*sink);
+  longer.value.graph = graph.get();
+  return aot_of_library->partition(plugin, &longer.value, &to.value, error);
+}
+
+etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
+  Longer<etb_compile_args> longer(*args);
+  LongerArray<etb_graph_image> graphs(args->graphs, args->graph_count);
+  Longer<etb_artifact_sink> sink(*args->sink);
+  Longer<etb_constant_reader> constants(*args->constants);
+  longer.value.graphs = graphs.get();
+  longer.value.sink = &sink.value;
+  longer.value.constants = &constants.value;
+  return aot_of_library->compile(plugin, &longer.value, error);
+}
+
+}  // namespace
+
+void LongerStructs::wrap(etb_plugin_table& table) {
+  if (table.delegate != nullptr) {
+    delegate_ = *(delegate_of_library = table.delegate);
+    delegate_.create = create;
+    delegate_.execute = execute;
+    if (delegate_.context_reserve != nullptr) delegate_.context_reserve = reserve;
+    table.delegate = &delegate_;
+  }
+  if (table.aot != nullptr) {
+    aot_ = *(aot_of_library = table.aot);
+    aot_.partition = partition;
+    aot_.compile = compile;
+    table.aot = &aot_;
+  }
+}
+
+}  // namespace etb::conformance

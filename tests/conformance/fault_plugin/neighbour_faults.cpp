@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults 370 to 386 of the tables: what one object leaves for others, and hosts that are not like this one.
+#include <cstring>
+#include <vector>
+
+#include "etb/cpp/fail.hpp"
+#include "tests/conformance/fault_plugin/plugin.hpp"
+
+namespace faulty {
+namespace {
+
+Tables kept;  // before they are changed
+
+void break_devices(etb_device_table& table) {
+  if (has_fault(370))  // forgets to return the device's reference
+    table.close = [](etb_device*, etb_error*) { return etb_status{ETB_OK}; };
+  if (has_fault(379))  // compares four bytes of a uuid
+    table.open = [](etb_plugin* plugin, const uint8_t* uuid, const etb_option* options, uint64_t count,
+                    etb_device** out, etb_error* error) {
+      uint8_t known[16];
+      std::memcpy(known, "faulty device 0", sizeof(known));
+      known[14] = std::memcmp(uuid, known, 14) == 0 ? uuid[14] : known[14];
+      const bool is_known = std::memcmp(uuid, known, 4) == 0;
+      return kept.device.open(plugin, is_known ? known : uuid, options, count, out, error);
+    };
+}
+
+void break_runs(etb_delegate_table& table) {
+  if (has_fault(380))
+    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      etb_exec_args own = *args;
+      std::vector<etb_tensor> inputs(args->inputs,
+                                     args->inputs + args->input_count);  // by this version's size
+      for (etb_tensor& input : inputs) input.struct_size = sizeof(input);
+      own.inputs = inputs.data();
+      own.struct_size = sizeof(own);
+      return kept.delegate.execute(context, &own, error);
+    };
+  if (has_fault(381))
+    table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                      etb_error* error) {
+      return args->struct_size != sizeof(*args)
+                 ? etb::fail(error, ETB_INVALID_ARGUMENT, "arguments of another size")
+                 : kept.delegate.create(plugin, args, out, error);
+    };
+  if (has_fault(382))
+    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      const etb_status status = kept.delegate.execute(context, args, error);
+      return args->events != nullptr && !has_clock
+                 ? etb::fail(error, ETB_UNAVAILABLE, "no clock for the events")
+                 : status;
+    };
+}
+
+void break_compile(etb_aot_table& table) {
+  if (has_fault(383))  // the first graph each time
+    table.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
+      const std::vector<etb_graph_image> graphs(args->graph_count, args->graphs[0]);
+      etb_compile_args own = *args;
+      own.graphs = graphs.data();
+      return kept.aot.compile(plugin, &own, error);
+    };
+  if (has_fault(384))
+    table.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
+      const bool is_cancelled = args->cancel != nullptr && args->cancel->is_cancelled(args->cancel->ctx) != 0;
+      return is_cancelled ? etb_status{ETB_OK} : kept.aot.compile(plugin, args, error);
+    };
+}
+
+}  // namespace
+
+void break_neighbours(Tables& tables) {
+  kept = tables;
+  break_devices(tables.device);
+  break_runs(tables.delegate);
+  break_compile(tables.aot);
+  if (has_fault(374))
+    tables.plugin.deinit = [](etb_plugin* plugin, etb_error* error) {
+      const etb_status status = kept.plugin.deinit(plugin, error);
+      has_ended_any = has_ended_any || status == ETB_OK;
+      return status;
+    };
+  if (has_fault(382))
+    tables.plugin.init = [](const etb_host* host, const etb_option* options, uint64_t count, etb_plugin** out,
+                            etb_error* error) {
+      has_clock = host->get_service(host, ETB_SERVICE_CLOCK) != nullptr;
+      return kept.plugin.init(host, options, count, out, error);
+    };
+}
+
+}  // namespace faulty
