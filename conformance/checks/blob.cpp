@@ -21,10 +21,9 @@ constexpr size_t kRowsOfAKind = 16;
 constexpr size_t kMaxAllocation = size_t{64} << 20;
 // A damaged payload may still be valid and describe larger tensors: a flipped bit of a size doubles them
 // several times. A delegate may use more if its info says so before the run, because a host can refuse that;
-// but its size checks should refuse most sizes of that kind, so the figure is bounded, too. One bit that is
-// set in the size of a small float tensor makes 4 GiB of it.
+// but its size checks should refuse most sizes of that kind, so the figure is bounded, too.
 constexpr size_t kMaxAllocationOfATaken = size_t{512} << 20;
-constexpr uint64_t kMaxAnnounced = uint64_t{8} << 30;
+constexpr uint64_t kMaxAnnounced = uint64_t{4} << 30;
 
 // Returns the number after the last dot of the check's name.
 size_t row_of(CheckContext& context) {
