@@ -23,7 +23,7 @@ constexpr size_t kMaxAllocation = size_t{64} << 20;
 // several times. A delegate may use more if its info says so before the run, because a host can refuse that;
 // but its size checks should refuse most sizes of that kind, so the figure is bounded, too.
 constexpr size_t kMaxAllocationOfATaken = size_t{512} << 20;
-constexpr uint64_t kMaxAnnounced = uint64_t{4} << 30;
+constexpr uint64_t kMaxAnnounced = uint64_t{3584} << 20;  // three tensors of 1 GiB, and some more
 
 // Returns the number after the last dot of the check's name.
 size_t row_of(CheckContext& context) {
