@@ -112,7 +112,7 @@ void add_other_scales(CaseList& out) {
     OpForm form;
     form.op = kDequantise;
     form.group = "quant";
-    form.word = "other_scale_" + real_text(other.scale) + "_z" + std::to_string(other.zero);
+    form.word = "other_scale_" + real_text(other.scale) + "_z" + number_text(other.zero);
     form.operands = {{shape, Values::kExact}};
     FormNodes nodes(form.nodes, 1);
     const uint32_t q =

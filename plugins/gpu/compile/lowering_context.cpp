@@ -255,7 +255,7 @@ uint32_t LoweringContext::add_floats(std::vector<float> floats, bool is_scalar) 
 
 uint32_t LoweringContext::add_node(GpuNode node) {
   const auto id = static_cast<uint32_t>(state_.graph.values.size());
-  state_.graph.values.emplace_back();
+  state_.graph.values.emplace_back().is_step = true;
   node.output = id;
   state_.graph.nodes.push_back(std::move(node));
   return id;
@@ -272,6 +272,13 @@ Status LoweringContext::add_result_node(GpuNode node, uint32_t index, Entered dt
 }
 
 void LoweringContext::define(uint32_t index, uint32_t id) {
+  GpuValue& value = state_.graph.values[id];
+  const uint32_t dtype = spec(result(index)).dtype;
+  if (value.role == ValueRole::kResult) {
+    value.is_step = false;
+    if (dtype == ETB_DTYPE_BOOL) value.host = HostNumbers::kBools;
+    if (dtype == ETB_DTYPE_INT64) value.host = HostNumbers::kIntegers;
+  }
   state_.ids[result(index)] = id;
   ++state_.id_uses[id];
 }

@@ -65,8 +65,9 @@ struct GpuValue {
   Shape shape = {};                // upper bound of an input; sizes of a constant; unused for a result
   std::string key = {};            // kConstant
   std::vector<float> floats = {};  // kInline
-  HostNumbers host = HostNumbers::
-      kSame;  // of inputs and outputs; in payloads of our own kSame, kBools, and kIntegers of results
+  // Of inputs and results. Payloads of our own have kSame, kBools, and kIntegers of results.
+  HostNumbers host = HostNumbers::kSame;
+  bool is_step = false;  // a result that no node of the model has
 };
 
 enum class Operator : uint16_t {

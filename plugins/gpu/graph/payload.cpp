@@ -45,10 +45,12 @@ Result<uint32_t> read_count(ByteReader& reader, uint32_t item_nbytes, const char
 
 // The type of a value is in the lower half of a byte, and that of its numbers in the host's memory in the upper half.
 constexpr uint32_t kHostShift = 4;
+constexpr uint32_t kStepBit = 1u << 4;  // of a role
 
 void write_value(ByteWriter& writer, const GpuValue& value) {
   const auto type = static_cast<uint32_t>(value.type), host = static_cast<uint32_t>(value.host);
-  writer.write(static_cast<uint8_t>(value.role)).write(static_cast<uint8_t>(type | host << kHostShift));
+  const uint32_t role = static_cast<uint32_t>(value.role) | (value.is_step ? kStepBit : 0);
+  writer.write(static_cast<uint8_t>(role)).write(static_cast<uint8_t>(type | host << kHostShift));
   if (value.role == ValueRole::kResult) return;
   writer.write(static_cast<uint8_t>(value.shape.rank));
   for (uint32_t d = 0; d < value.shape.rank; ++d) writer.write(value.shape.sizes[d]);
@@ -90,13 +92,17 @@ Status take_host_numbers(uint32_t host, uint32_t version, GpuValue& value) {
 
 Result<GpuValue> read_value(ByteReader& reader, uint32_t version) {
   GpuValue value;
-  const auto role = reader.read<uint8_t>(), both = reader.read<uint8_t>();
+  const auto role_byte = reader.read<uint8_t>(), both = reader.read<uint8_t>();
+  const uint32_t role = role_byte & ~kStepBit;
   const uint32_t type = both & ((1u << kHostShift) - 1);
   if (role > static_cast<uint8_t>(ValueRole::kResult))
     return invalid("role " + std::to_string(role) + " of a value");
   if (type > static_cast<uint8_t>(DataType::kInt64))
     return invalid("type " + std::to_string(type) + " of a value");
   value.role = static_cast<ValueRole>(role);
+  value.is_step = (role_byte & kStepBit) != 0;
+  if (value.is_step && (version < 2 || value.role != ValueRole::kResult))
+    return invalid("a step that is no result");
   value.type = static_cast<DataType>(type);
   ETB_TRY(take_host_numbers(both >> kHostShift, version, value));
   if (value.role == ValueRole::kResult) return value;
@@ -188,9 +194,10 @@ std::string event_name(const GpuNode& node) {
 }
 
 uint32_t payload_version(const GpuGraph& graph) {
-  const bool has_bools = std::any_of(graph.values.begin(), graph.values.end(),
-                                     [](const GpuValue& value) { return value.host != HostNumbers::kSame; });
-  return has_bools ? 2 : 1;
+  const bool is_second = std::any_of(graph.values.begin(), graph.values.end(), [](const GpuValue& value) {
+    return value.host != HostNumbers::kSame || value.is_step;
+  });
+  return is_second ? 2 : 1;
 }
 
 std::vector<std::byte> write_payload(const GpuGraph& graph) {

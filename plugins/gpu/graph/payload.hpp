@@ -13,7 +13,7 @@
 namespace etb::gpu {
 
 inline constexpr uint32_t kPayloadMagic = 0x47425445;  // "ETBG"
-inline constexpr uint32_t kPayloadVersion = 2;         // the newest. Version 1 has no bools
+inline constexpr uint32_t kPayloadVersion = 2;         // the newest. Version 1 has neither bools nor steps
 
 // The oldest version that can hold the graph.
 uint32_t payload_version(const GpuGraph& graph);

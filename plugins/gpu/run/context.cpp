@@ -221,8 +221,10 @@ Status GpuContext::run_for_values(const Run& run) {
     ETB_TRY(keep_going(run));
     const uint32_t id = dispatches_[i].written();
     const std::string name = result_name(id);
-    const bool is_wanted =
-        last[id] == i && plan_.graph.value(id).role == ValueRole::kResult && values.wants(name.c_str());
+    const GpuValue& value = plan_.graph.value(id);
+    const bool is_number = value.host != HostNumbers::kBools && value.host != HostNumbers::kIntegers;
+    const bool is_wanted = last[id] == i && value.role == ValueRole::kResult && is_number && !value.is_step &&
+                           values.wants(name.c_str());
     ETB_ASSIGN(std::byte* const result, run_one(i, is_wanted));
     if (is_wanted) ETB_TRY(put_value(run, id, name, result));
   }

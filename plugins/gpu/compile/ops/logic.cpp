@@ -176,7 +176,13 @@ Status lower_conversion(LoweringContext& context) {
     const uint32_t is_zero = context.add_node(negation(context, self));
     return context.add_result_node(negation(context, is_zero));
   }
-  if (from != to && to != ETB_DTYPE_FLOAT32)
+  if (from == ETB_DTYPE_BOOL && to == ETB_DTYPE_FLOAT32) {  // a view: the numbers are floats on the device
+    GpuNode view{Operator::kReshape, {self}};
+    for (uint32_t d = 0; d < context.spec(value).rank; ++d)
+      view.ints.push_back(kCopiedSize - static_cast<int32_t>(d));
+    return context.add_result_node(std::move(view));
+  }
+  if (from != to)
     return reject("dtype", std::string("a conversion to ") + dtype_text(static_cast<etb_dtype>(to)));
   context.define(0, self);
   return {};
