@@ -65,7 +65,7 @@ struct GpuValue {
   Shape shape = {};                // upper bound of an input; sizes of a constant; unused for a result
   std::string key = {};            // kConstant
   std::vector<float> floats = {};  // kInline
-  // Of inputs and results. Payloads of our own have kSame, kBools, and kIntegers of results.
+  // Numbers of inputs and results. Payloads of our own have kSame, kBools, and kIntegers of results.
   HostNumbers host = HostNumbers::kSame;
   bool is_step = false;  // a result that no node of the model has
 };
