@@ -17,7 +17,7 @@
 namespace etb::conformance {
 namespace {
 
-constexpr size_t kSample = 700;  // of the cases whose op and dtype the op table lists
+constexpr size_t kSample = 700;  // cases asked, among those whose op and dtype the op table lists
 
 uint64_t mix(uint64_t hash, const std::string& text) { return hash * 31 + hash_text(text); }
 

@@ -197,7 +197,7 @@ class Depthwise {
   const int8_t* weights_;
   const int32_t* bias_;
   ChannelRescales rescales_;
-  const uint32_t* starts_ = nullptr;  // of the sums of a pixel
+  const uint32_t* starts_ = nullptr;  // where the sums of a pixel start
   uint32_t* sums_ = nullptr;
   Span* spans_ = nullptr;
   int64_t line_ = 0;

@@ -20,7 +20,7 @@ struct Op {
   uint32_t max_rank = kMaxRank;
   const char* constraint = "";  // for the docs: demands of `lower` beyond the row, in sentences
   bool is_preserved = false;    // asks the compiler not to decompose it
-  std::span<const etb_dtype> dtypes = kFloat32Only;  // of the first operand
+  std::span<const etb_dtype> dtypes = kFloat32Only;  // that the first operand may have
 };
 
 // The rows of one file of ops/, named after the file: `extern const OpList pool_ops = kRows;`.

@@ -45,7 +45,7 @@ Result<uint32_t> read_count(ByteReader& reader, uint32_t item_nbytes, const char
 
 // The type of a value is in the lower half of a byte, and that of its numbers in the host's memory in the upper half.
 constexpr uint32_t kHostShift = 4;
-constexpr uint32_t kStepBit = 1u << 4;  // of a role
+constexpr uint32_t kStepBit = 1u << 4;  // set in the byte of a role: the value is a step
 
 void write_value(ByteWriter& writer, const GpuValue& value) {
   const auto type = static_cast<uint32_t>(value.type), host = static_cast<uint32_t>(value.host);

@@ -97,7 +97,7 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
     ETB_ASSIGN(const int64_t lanes, region.target().get_i64("lanes", 64));
     if (lanes < 16) return etb::make_error(etb::Code::OUT_OF_RESOURCES, "too few lanes");
   }
-  if (has_fault(386))  // of two clamps in a row the second one alone
+  if (has_fault(386))  // the second of two clamps in a row replaces the first
     for (size_t i = 1; i < program.steps.size(); ++i)
       for (size_t k = 0; k < i; ++k)
         if (program.steps[i].op == Op::kClamp && program.steps[i].args[0] == program.steps[k].result &&

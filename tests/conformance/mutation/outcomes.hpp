@@ -27,7 +27,7 @@ struct MutantOutcome {
   bool has_cert = false;           // cert ran to its end or to a failure
   std::string by_oracle, by_cert;  // the sample, case or check that noticed
   std::string declined;            // a case that this plugin rejects and the unchanged one takes
-  std::string circumstances;       // of cert: the day, the machine and the suite
+  std::string circumstances;       // day, machine and suite of the last run of cert
   Seconds seconds;
 
   // A kernel failed in the oracle, and the plugin rejects the nodes that it cannot compute: it computes nothing wrong.

@@ -2,6 +2,7 @@
 // Functions of single elements and of pairs.
 #include <limits>
 
+#include "plugins/gpu/compile/element_nodes.hpp"
 #include "plugins/gpu/compile/op.hpp"
 
 namespace etb::gpu {
@@ -12,8 +13,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Status add_unary(LoweringContext& context, UnaryFunction function, float p0 = 0, float p1 = 0) {
   ETB_ASSIGN(const uint32_t self, context.operand("self"));
-  return context.add_result_node(
-      {Operator::kUnary, {self}, kNoValue, {static_cast<int32_t>(function)}, {p0, p1}});
+  return context.add_result_node(unary_node(function, self, p0, p1));
 }
 
 template <UnaryFunction function>
@@ -69,21 +69,12 @@ Status lower_binary(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.operand("self"));
   ETB_ASSIGN(const uint32_t other, context.operand_or_number("other"));
   ETB_ASSIGN(const double alpha, context.args().number("alpha", 1));
-  return context.add_result_node({Operator::kBinary,
-                                  {self, other},
-                                  kNoValue,
-                                  {static_cast<int32_t>(function)},
-                                  {static_cast<float>(alpha)}});
+  return context.add_result_node(binary_node(function, self, other, static_cast<float>(alpha)));
 }
 
 Status lower_square(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.operand("self"));
-  return context.add_result_node(
-      {Operator::kBinary, {self, self}, kNoValue, {static_cast<int32_t>(BinaryFunction::kMul)}, {1}});
-}
-
-GpuNode product(uint32_t a, uint32_t b) {
-  return {Operator::kBinary, {a, b}, kNoValue, {static_cast<int32_t>(BinaryFunction::kMul)}, {1}};
+  return context.add_result_node(binary_node(BinaryFunction::kMul, self, self));
 }
 
 // Powers that are products and functions with kernels.
@@ -94,10 +85,11 @@ Status lower_pow(LoweringContext& context) {
     context.define(0, self);
     return {};
   }
-  if (exponent == 2) return context.add_result_node(product(self, self));
+  if (exponent == 2) return context.add_result_node(binary_node(BinaryFunction::kMul, self, self));
   if (exponent == 3 || exponent == 4) {
-    const uint32_t squared = context.add_node(product(self, self));
-    return context.add_result_node(product(squared, exponent == 3 ? self : squared));
+    const uint32_t squared = context.add_node(binary_node(BinaryFunction::kMul, self, self));
+    return context.add_result_node(
+        binary_node(BinaryFunction::kMul, squared, exponent == 3 ? self : squared));
   }
   if (exponent == 0.5) return add_unary(context, UnaryFunction::kSqrt);
   if (exponent == -0.5) return add_unary(context, UnaryFunction::kRsqrt);

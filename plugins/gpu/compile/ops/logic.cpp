@@ -2,6 +2,7 @@
 // Comparisons, logic, choices by a condition, and conversions between floats and bools. Bools are 0 and 1 on the device.
 #include <limits>
 
+#include "plugins/gpu/compile/element_nodes.hpp"
 #include "plugins/gpu/compile/op.hpp"
 
 namespace etb::gpu {
@@ -9,15 +10,6 @@ namespace etb::gpu {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-GpuNode pair(BinaryFunction function, uint32_t a, uint32_t b) {
-  return {Operator::kBinary, {a, b}, kNoValue, {static_cast<int32_t>(function)}, {1}};
-}
-
-// The node that is 1 where x is 0, and 0 elsewhere, also where x is NaN.
-GpuNode negation(LoweringContext& context, uint32_t x) {
-  return pair(BinaryFunction::kEqual, x, context.add_floats({0}, true));
-}
 
 // ---- Comparisons, by the three that have kernels
 
@@ -33,43 +25,43 @@ template <const Comparison& how>
 Status lower_comparison(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.operand("self"));
   ETB_ASSIGN(const uint32_t other, context.operand_or_number("other"));
-  GpuNode node = how.swaps ? pair(how.function, other, self) : pair(how.function, self, other);
-  if (how.negates) node = negation(context, context.add_node(std::move(node)));
+  GpuNode node = how.swaps ? binary_node(how.function, other, self) : binary_node(how.function, self, other);
+  if (how.negates) node = negation_node(context, context.add_node(std::move(node)));
   return context.add_result_node(std::move(node));
 }
 
 Status lower_is_nan(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.operand("self"));
   return context.add_result_node(
-      negation(context, context.add_node(pair(BinaryFunction::kEqual, self, self))));
+      negation_node(context, context.add_node(binary_node(BinaryFunction::kEqual, self, self))));
 }
 
 Status lower_is_infinite(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.operand("self"));
-  const uint32_t size = context.add_node(
-      {Operator::kUnary, {self}, kNoValue, {static_cast<int32_t>(UnaryFunction::kAbs)}, {0, 0}});
-  return context.add_result_node(pair(BinaryFunction::kEqual, size, context.add_floats({kInfinity}, true)));
+  const uint32_t size = context.add_node(unary_node(UnaryFunction::kAbs, self));
+  return context.add_result_node(
+      binary_node(BinaryFunction::kEqual, size, context.add_floats({kInfinity}, true)));
 }
 
 // ---- Logic
 
 Status lower_not(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.moved_operand("self"));
-  return context.add_result_node(negation(context, self));
+  return context.add_result_node(negation_node(context, self));
 }
 
 template <BinaryFunction function>
 Status lower_logic(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.bool_operand("self"));
   ETB_ASSIGN(const uint32_t other, context.bool_operand("other"));
-  return context.add_result_node(pair(function, self, other));
+  return context.add_result_node(binary_node(function, self, other));
 }
 
 Status lower_exclusive_or(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.bool_operand("self"));
   ETB_ASSIGN(const uint32_t other, context.bool_operand("other"));
   return context.add_result_node(
-      negation(context, context.add_node(pair(BinaryFunction::kEqual, self, other))));
+      negation_node(context, context.add_node(binary_node(BinaryFunction::kEqual, self, other))));
 }
 
 // ---- Choices
@@ -173,8 +165,7 @@ Status lower_conversion(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
   const uint32_t from = context.spec(value).dtype, to = context.spec(context.result()).dtype;
   if (from == ETB_DTYPE_FLOAT32 && to == ETB_DTYPE_BOOL) {
-    const uint32_t is_zero = context.add_node(negation(context, self));
-    return context.add_result_node(negation(context, is_zero));
+    return context.add_result_node(truth_node(context, self));
   }
   if (from == ETB_DTYPE_BOOL && to == ETB_DTYPE_FLOAT32) {  // a view: the numbers are floats on the device
     GpuNode view{Operator::kReshape, {self}};

@@ -2,6 +2,7 @@
 // Matrix products. A constant second factor may be transposed: it is packed at load.
 #include <limits>
 
+#include "plugins/gpu/compile/element_nodes.hpp"
 #include "plugins/gpu/compile/op.hpp"
 
 namespace etb::gpu {
@@ -44,11 +45,7 @@ Status lower_addmm(LoweringContext& context) {
                          (spec.rank == 2 && (is_one(0) || is_one(1)));
   if (is_vector) return add_matmul(context, {a, b, self}, false, alpha, beta);
   const uint32_t product = context.add_node(matmul_node({a, b}, false, alpha, 1));
-  return context.add_result_node({Operator::kBinary,
-                                  {product, self},
-                                  kNoValue,
-                                  {static_cast<int32_t>(BinaryFunction::kAdd)},
-                                  {static_cast<float>(beta)}});
+  return context.add_result_node(binary_node(BinaryFunction::kAdd, product, self, static_cast<float>(beta)));
 }
 
 // weight [outputs, inputs]

@@ -2,6 +2,7 @@
 // Sums, means, maxima and minima over dimensions.
 #include <algorithm>
 
+#include "plugins/gpu/compile/element_nodes.hpp"
 #include "plugins/gpu/compile/op.hpp"
 
 namespace etb::gpu {
@@ -52,14 +53,7 @@ template <Reduction reduction>
 Status lower_truth(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
   ETB_ASSIGN(uint32_t self, context.moved_operand(value));
-  if (context.spec(value).dtype != ETB_DTYPE_BOOL) {
-    for (int i = 0; i < 2; ++i)  // 1 where it is not 0
-      self = context.add_node({Operator::kBinary,
-                               {self, context.add_floats({0}, true)},
-                               kNoValue,
-                               {static_cast<int32_t>(BinaryFunction::kEqual)},
-                               {1}});
-  }
+  if (context.spec(value).dtype != ETB_DTYPE_BOOL) self = context.add_node(truth_node(context, self));
   return add_reduction(context, reduction, value, self);
 }
 

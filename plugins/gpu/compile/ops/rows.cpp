@@ -2,6 +2,7 @@
 // Softmax and norms.
 #include <algorithm>
 
+#include "plugins/gpu/compile/element_nodes.hpp"
 #include "plugins/gpu/compile/op.hpp"
 
 namespace etb::gpu {
@@ -60,7 +61,7 @@ Status lower_batch_norm(LoweringContext& context) {
 }
 
 uint32_t add_pair(LoweringContext& context, BinaryFunction function, uint32_t a, uint32_t b) {
-  return context.add_node({Operator::kBinary, {a, b}, kNoValue, {static_cast<int32_t>(function)}, {1}});
+  return context.add_node(binary_node(function, a, b));
 }
 
 // Adds a reshape of a channel's numbers to [channels, 1].
@@ -79,8 +80,7 @@ uint32_t add_normalised(LoweringContext& context, uint32_t rows, double eps) {
   const uint32_t variance = mean_of(add_pair(context, BinaryFunction::kMul, centred, centred));
   const uint32_t moved =
       add_pair(context, BinaryFunction::kAdd, variance, context.add_floats({static_cast<float>(eps)}, true));
-  const uint32_t factor = context.add_node(
-      {Operator::kUnary, {moved}, kNoValue, {static_cast<int32_t>(UnaryFunction::kRsqrt)}, {0, 0}});
+  const uint32_t factor = context.add_node(unary_node(UnaryFunction::kRsqrt, moved));
   return add_pair(context, BinaryFunction::kMul, centred, factor);
 }
 
