@@ -309,6 +309,25 @@ TEST(KillMatrix, ThePictureInTheDocumentationIsAReport) {
   expect_committed("images/verify_failure.svg", terminal_picture(text));
 }
 
+// The case of the fault's row on the committed page; empty while the page is written anew.
+std::string committed_case(int number) {
+  if (std::getenv("ETB_REBASE") != nullptr) return "";
+  const std::string page = read_all(std::string(ETB_SOURCE_DIR) + "/docs/conformance_kill_matrix.md");
+  const size_t row = page.find("\n| " + std::to_string(number) + " | ");
+  if (row == std::string::npos) return "";
+  const size_t end = page.find("` |\n", row), begin = page.rfind('`', end - 1);
+  return end == std::string::npos ? "" : page.substr(begin + 1, end - begin - 1);
+}
+
+// The case that the page shows, as long as it exists and its fault is still caught. Which damaged payload
+// crashes first depends on what the process has in memory, and a new case may have a shorter name.
+std::string shown_case(const Row& row, const Kill& kill, const Results& results) {
+  const std::string committed = committed_case(row.number);
+  const bool ran = std::any_of(results.outcomes.begin(), results.outcomes.end(),
+                               [&](const Outcome& outcome) { return outcome.name == committed; });
+  return ran ? committed : kill.name;
+}
+
 std::string mutation_text() {
   const bool has_page =
       std::filesystem::exists(std::string(ETB_SOURCE_DIR) + "/docs/conformance_mutation.md");
@@ -334,7 +353,7 @@ TEST(KillMatrix, EachFaultIsCaughtByItsOwnCheck) {
       "(`tests/conformance/fault_plugin`) and fails when a\n"
       "fault is not caught by the check of its row, or when the good plugin, one of its benign variants "
       "or the portable backend fails anything.\n\n"
-      "| # | fault | caught by | shown by |\n|---|---|---|---|\n";
+      "| # | fault | caught by | shown by, for example |\n|---|---|---|---|\n";
   // This process makes all cases now, and the others share them.
   (void)cli({"verify", library("fault_0"), "--case", "op.neg.f32.7.stat"});
   size_t caught = 0, next = 0;
@@ -357,7 +376,7 @@ TEST(KillMatrix, EachFaultIsCaughtByItsOwnCheck) {
     if (!kill) continue;
     ++caught;
     table += "| " + std::to_string(row.number) + " | " + row.fault + " | " + kill->check + " | `" +
-             kill->name + "` |\n";
+             shown_case(row, *kill, results) + "` |\n";
   }
   table +=
       "\n" + std::to_string(caught) + " of " + std::to_string(std::size(kRows)) + " faults are caught.\n";
