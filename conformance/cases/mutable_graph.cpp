@@ -56,6 +56,16 @@ void each_operand(MutableGraph::Node& node, const std::function<void(uint32_t&)>
   for (graph::ArgumentDesc& arg : node.args) graph::for_each_value(arg, visit);
 }
 
+// Returns a quantisation that no op can take for none: the scale is not 1, the zero point not 0.
+graph::QuantDesc coarse_codes() {
+  graph::QuantDesc quant;
+  quant.quant_min = -128;
+  quant.quant_max = 127;
+  quant.scale = 0.375;
+  quant.zero_point = 5;
+  return quant;
+}
+
 }  // namespace
 
 uint32_t MutableGraph::value_count() const { return first_result(nodes.size()); }
@@ -120,9 +130,15 @@ Result<graph::ImageBytes> write_image(const MutableGraph& graph) {
     for (SpecDesc::DynamicDim& dim : spec.dynamic_dims) dim.expr = exprs.at(dim.expr.value_or(0));
     return builder.add_spec(spec);
   };
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const MutableGraph::Input& input = graph.inputs[i];
-    const graph::ValueDesc value = graph::tensor(input.name, add_spec(input.spec));
+  const auto make_value = [&](std::string name, const SpecDesc& spec, uint32_t number) {
+    graph::ValueDesc value = graph::tensor(std::move(name), add_spec(spec));
+    if (graph.quantised == number) value.quant = builder.add_quant(coarse_codes());
+    return value;
+  };
+  uint32_t number = 0;
+  for (; number < graph.inputs.size(); ++number) {
+    const MutableGraph::Input& input = graph.inputs[number];
+    const graph::ValueDesc value = make_value(input.name, input.spec, number);
     if (!input.constant) {
       target.add_input(value);
       continue;
@@ -133,15 +149,16 @@ Result<graph::ImageBytes> write_image(const MutableGraph& graph) {
     constant.data = *input.constant;
     target.add_input(value, ETB_GRAPH_INPUT_PARAMETER, input.name, builder.add_constant(constant));
   }
-  uint32_t number = static_cast<uint32_t>(graph.inputs.size());
   for (const MutableGraph::Node& node : graph.nodes) {
     graph::NodeDesc made;
     made.op = node.op;
     made.args = node.args;
     made.result_lengths = node.result_lengths;
     made.debug_handle = node.debug_handle;
-    for (const SpecDesc& spec : node.results)
-      made.outputs.push_back(graph::tensor("y" + std::to_string(number++), add_spec(spec)));
+    for (const SpecDesc& spec : node.results) {
+      made.outputs.push_back(make_value("y" + std::to_string(number), spec, number));
+      ++number;
+    }
     target.add_node(made);
   }
   for (const uint32_t output : graph.outputs) target.add_output(output);

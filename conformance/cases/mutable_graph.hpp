@@ -33,6 +33,7 @@ struct MutableGraph {
   std::vector<Input> inputs;
   std::vector<Node> nodes;
   std::vector<uint32_t> outputs;
+  std::optional<uint32_t> quantised;  // a value that write_image gives a scale and a zero point
 
   uint32_t value_count() const;
   uint32_t first_result(size_t node) const;

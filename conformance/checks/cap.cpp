@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "conformance/cases/case_builder.hpp"
+#include "conformance/cases/mutable_graph.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/node_rows.hpp"
 
@@ -161,6 +162,40 @@ void foreign_nodes_are_rejected(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// A value with a quantisation stands for other numbers than its elements. Whoever takes one must treat it
+// differently from a plain one, so an equal payload shows that nobody looked at it. Returns what is wrong.
+std::string check_quantised_value(Subject& subject, const MutableGraph& graph, const Payload& plain) {
+  const Result<graph::ImageBytes> image = write_image(graph);
+  if (!image) return "the suite cannot write the graph: " + image.error().message;
+  const Answers answers = partition(subject, *image);
+  if (answers.status != ETB_OK) return "partition fails: " + answers.error;
+  if (!answers.is_whole_claim()) return "";
+  const Compiled compiled = compile(subject, *image);
+  if (compiled.status != ETB_OK) return "claimed, but compile fails: " + compiled.error;
+  return compiled.payload == plain ? "claimed, and compiled as if it had none" : "";
+}
+
+void quantised_values_are_looked_at(CheckContext& context) {
+  constexpr size_t kCases = 40;
+  const auto subject = context.open();
+  if (!subject) return;
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
+  for (const ClaimedCase& item : context.find_claimed_of_ops(*subject, "op.*", kCases)) {
+    Result<MutableGraph> graph = read_mutable_graph(item.built.image);
+    const Result<graph::ImageBytes> plain =
+        graph ? write_image(*graph) : Result<graph::ImageBytes>(tl::make_unexpected(graph.error()));
+    if (!plain) continue;  // a case with state or control flow
+    const Payload payload = compile(*subject, *plain).payload;
+    for (uint32_t value = 0; value < graph->value_count(); ++value) {
+      graph->quantised = value;
+      if (const std::string wrong = check_quantised_value(*subject, *graph, payload); !wrong.empty())
+        return context.fail("value " + std::to_string(value) + " of " + item.item->name + " (" +
+                            item.item->op + ") with a scale of 0.375 and a zero point of 5: " + wrong);
+    }
+  }
+  context.take_violations(*subject);
+}
+
 // Copies the op table into the outcome: the report compares it with the cases that ran.
 void record_claims(CheckContext& context, Subject& subject) {
   const etb_op_sink sink = {ETB_INIT_SIZE(etb_op_sink), 0, &context.outcome().claims,
@@ -223,6 +258,9 @@ constexpr Check kChecks[] = {
     {"cap.claims-something", "The plugin claims at least one case of the suite.", "", claims_something},
     {"cap.foreign-nodes-are-rejected", "Unknown ops are rejected by partition, and by compile.", "ABI-AOT-01",
      foreign_nodes_are_rejected},
+    {"cap.quantised-values-are-looked-at",
+     "An operand or result with a quantisation is rejected, or compiled otherwise than a plain one.",
+     "ABI-AOT-01", quantised_values_are_looked_at},
     {"cap.claims-are-tested", "Each row of the op table has a claimed case; a warning lists the others.", "",
      claims_are_tested},
     {"cap.same-answer-in-any-order",

@@ -494,6 +494,7 @@ static refusal check_node(const etb_graph_view* view, const etb_graph_body* body
                                     "operands of different sizes, expected equal ones"},
                        constant = {"com.example.my-npu-c.constant",
                                    "a constant or state operand, expected run-time values"};
+  const etb_graph_value result = etb_graph_get_value(view, body, node->first_output);
   etb_graph_spec specs[2];
   uint32_t i;
   if (strcmp(etb_graph_op_name(view, node->op), "aten.add.Tensor") != 0) return op;
@@ -509,6 +510,7 @@ static refusal check_node(const etb_graph_view* view, const etb_graph_body* body
         etb_graph_get_input(view, body, argument.value).kind != ETB_GRAPH_INPUT_USER)
       return constant;
   }
+  if (result.quant != ETB_GRAPH_NONE) return quant;
   if (!have_equal_sizes(&specs[0], &specs[1])) return broadcast;
   i = etb_graph_find_argument(view, node, "alpha");
   if (i != ETB_GRAPH_NONE) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 370 to 386 of the tables: what one object leaves for others, and hosts that are not like this one.
+// Faults 370 to 388 of the tables: what one object leaves for others, and hosts that are not like this one.
 #include <cstring>
 #include <vector>
 
@@ -67,6 +67,27 @@ void break_compile(etb_aot_table& table) {
     };
 }
 
+// Claims the node of a graph with a quantised value, as an implementation that reads sizes and dtypes only.
+void break_claims(etb_aot_table& table) {
+  if (!has_fault(388)) return;
+  table.partition = [](etb_plugin* plugin, const etb_partition_args* args, const etb_partition_sink* sink,
+                       etb_error* error) {
+    etb_graph_view view;
+    if (etb_graph_open(args->graph, &view) != ETB_OK || view.quants.count == 0)
+      return kept.aot.partition(plugin, args, sink, error);
+    const etb_graph_body body = etb_graph_get_body(&view, 0);
+    for (uint32_t i = 0; i < body.nodes.count; ++i) {
+      const uint32_t id = body.first_node_id + i;
+      etb_claim claim{};
+      claim.struct_size = ETB_INIT_SIZE(etb_claim);
+      claim.node_ids = &id;
+      claim.node_count = 1;
+      if (const etb_status status = sink->claim(sink->ctx, &claim); status != ETB_OK) return status;
+    }
+    return etb_status{ETB_OK};
+  };
+}
+
 }  // namespace
 
 void break_neighbours(Tables& tables) {
@@ -74,6 +95,7 @@ void break_neighbours(Tables& tables) {
   break_devices(tables.device);
   break_runs(tables.delegate);
   break_compile(tables.aot);
+  break_claims(tables.aot);
   if (has_fault(374))
     tables.plugin.deinit = [](etb_plugin* plugin, etb_error* error) {
       const etb_status status = kept.plugin.deinit(plugin, error);
