@@ -40,7 +40,8 @@ struct Layer {
   double input_scale = 1, weight_scale = 1, result_scale = 1;
   int64_t input_zero = 0, result_zero = 0, weight_zero = 0;
   bool is_per_channel = false, has_bias = false, is_large = false;
-  double bias_factor = 0;  // not 0: the bias has codes of its own, with this times the scale of the sums
+  bool is_behind_relu = false;  // a layer of its own, whose codes this one reads
+  double bias_factor = 0;       // not 0: the bias has codes of its own, with this times the scale of the sums
   Clamp clamp = Clamp::kNone;
 
   bool is_product() const { return kind == Kind::kLinear || kind == Kind::kAddmm || kind == Kind::kMm; }
@@ -98,9 +99,7 @@ class LayerNodes {
       : layer_(layer), nodes_(nodes, operand_count) {}
 
   void add(bool is_reference) {
-    const uint32_t x =
-        nodes_.add(kDequantise, tensor_quant_args(0, layer_.input_scale, layer_.input_zero, layer_.codes),
-                   real(layer_.input));
+    const uint32_t x = dequantised(layer_.is_behind_relu ? relu() : 0);
     const uint32_t w = layer_.has_weight() ? weight() : 0;
     uint32_t bias = bias_operand();
     if (layer_.bias_factor != 0)
@@ -120,6 +119,20 @@ class LayerNodes {
   static Shape real(Shape shape) {
     shape.dtype = ETB_DTYPE_FLOAT32;
     return shape;
+  }
+
+  uint32_t dequantised(uint32_t codes) {
+    return nodes_.add(kDequantise,
+                      tensor_quant_args(codes, layer_.input_scale, layer_.input_zero, layer_.codes),
+                      real(layer_.input));
+  }
+
+  // Codes of the same scale, so that none is rounded.
+  uint32_t relu() {
+    const uint32_t y =
+        nodes_.add("aten.relu.default", {value_arg(dequantised(0), "self")}, real(layer_.input));
+    return nodes_.add(kQuantise, tensor_quant_args(y, layer_.input_scale, layer_.input_zero, layer_.codes),
+                      layer_.input);
   }
 
   // Operands: the input; the weight with its scales and zero points, if it has them; the bias.
@@ -226,6 +239,7 @@ std::string word_of(const Layer& layer) {
   text += layer.clamp == Clamp::kRelu ? ".relu" : layer.clamp == Clamp::kSix ? ".relu6" : "";
   if (layer.kind == Kind::kPaddedMaximum) text += ".padded";
   if (layer.bias_factor != 0) text += ".bias_codes_" + real_text(layer.bias_factor);
+  if (layer.is_behind_relu) text += ".behind_relu";
   return text + (layer.is_large ? ".large" : "");
 }
 
@@ -429,6 +443,28 @@ void add_coded_biases(CaseList& out) {
     }
 }
 
+// The codes of one layer fill a quarter to three quarters of a memory of 256 KiB when the next one needs its weights
+// there.
+void add_products_behind_relu(CaseList& out) {
+  struct Product {
+    Numbers sizes;
+    int64_t outputs;
+  };
+  for (const Product& product : {Product{{2, 32000}, 6}, Product{{6, 32768}, 5}, Product{{96, 2048}, 67},
+                                 Product{{1, 100000}, 3}, Product{{33, 4100}, 20}}) {
+    Layer layer;
+    layer.codes = kInt8;
+    layer.input_scale = 0x1p-5;
+    layer.weight_scale = 0x1p-6;
+    layer.input_zero = -3;
+    layer.is_per_channel = layer.has_bias = layer.is_large = layer.is_behind_relu = true;
+    layer.input = {ETB_DTYPE_INT8, product.sizes, {}};
+    layer.outputs = product.outputs;
+    layer.result_scale = result_scale(layer, true);
+    add_form(out, ETB_DTYPE_INT8, layer_form(layer));
+  }
+}
+
 void add_large(CaseList& out) {
   Layer layer;
   layer.codes = kInt8;
@@ -487,6 +523,7 @@ void add_quantised_layer_designs(CaseList& out) {
   add_coded_biases(out);
   add_code_arithmetic(out);
   add_large(out);
+  add_products_behind_relu(out);
 }
 
 }  // namespace etb::conformance
