@@ -75,7 +75,7 @@ void claims_for_smaller_devices(CheckContext& context) {
   if (!subject) return;
   std::vector<ClaimedCase> items = context.claimed(*subject, 16);
   if (items.empty()) return;
-  for (ClaimedCase& item : context.find_claimed_like(*subject, "*.large.*", 8))
+  for (ClaimedCase& item : context.find_claimed_like(*subject, "*.large.*", 24))
     items.push_back(std::move(item));
   size_t count = 0;
   for (const DeviceFacts& facts : devices_of(context, *subject))
