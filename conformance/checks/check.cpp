@@ -216,6 +216,7 @@ std::vector<Check> all_checks() {
                            option_life_checks,
                            option_list_checks,
                            sink_checks,
+                           host_checks,
                            cache_checks})
     for (const Check& check : group()) out.push_back(check);
   return out;
