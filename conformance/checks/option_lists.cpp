@@ -7,6 +7,7 @@
 
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
+#include "host/layers/validate/call.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -132,6 +133,27 @@ void nearby_keys_are_unknown(CheckContext& context) {
       }
 }
 
+// A long key may be cut in the text of the error, between two characters.
+void long_keys_have_a_text(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 1))
+    for (const char* letter : {"\u00e4", "\u6f22", "\U0001f600"})
+      for (size_t shift = 0; shift < 4; ++shift) {
+        std::string key(shift, 'k');
+        while (key.size() < 700) key += letter;
+        context.progress().at("create with a long key");
+        const etb_option option = make_option(key.c_str(), ETB_OPTION_I64);
+        const auto session = CaseSession::make(*subject, item.built, item.payload, {option});
+        if (session) return context.fail("create accepts an unknown option of 700 bytes");
+        if (session.error().message.empty() || !host::validate::is_utf8(session.error().message.c_str()))
+          return context.fail(
+              fmt::format("the text of an error about a key of 700 bytes, after {} of one byte, "
+                          "is none, or ends within a character",
+                          shift));
+      }
+}
+
 constexpr Check kChecks[] = {
     {"opt.lists-are-read-to-their-end",
      "Of several options each is read: an unknown one is rejected behind others, also in a longer struct.",
@@ -140,6 +162,8 @@ constexpr Check kChecks[] = {
     {"opt.nearby-keys-are-unknown",
      "A key that begins or ends as a known one, or differs in case, is unknown.", "ABI-OPT-01",
      nearby_keys_are_unknown},
+    {"opt.long-keys-have-a-text", "The error about a long unknown key has a text of whole characters.",
+     "ABI-ERR-02", long_keys_have_a_text},
 };
 
 }  // namespace
