@@ -106,28 +106,30 @@ void without_pauses(CheckContext& context) {
     if (!run_without_pauses(context, *subject, item, kTime)) return;
 }
 
-// Claimed cases with the most elements: their runs overlap for longer.
-std::vector<ClaimedCase> largest_claimed(CheckContext& context, Subject& subject, size_t count) {
+// The first claimed cases, which are short, and those with the most elements, whose runs overlap for longer.
+std::vector<ClaimedCase> short_and_long(CheckContext& context, Subject& subject, size_t count) {
   std::vector<ClaimedCase> items = context.claimed(subject, 40);
+  if (items.size() <= 2 * count) return items;
   const auto elements = [](const ClaimedCase& item) {
     int64_t sum = 0;
     for (const TensorData& input : item.built.runs[0]) sum += input.shape.numel();
     return sum;
   };
-  std::stable_sort(items.begin(), items.end(),
+  const auto first_long = items.begin() + static_cast<std::ptrdiff_t>(count);
+  std::stable_sort(first_long, items.end(),
                    [&](const ClaimedCase& a, const ClaimedCase& b) { return elements(a) > elements(b); });
-  items.erase(items.begin() + static_cast<std::ptrdiff_t>(std::min(count, items.size())), items.end());
+  items.erase(first_long + static_cast<std::ptrdiff_t>(count), items.end());
   return items;
 }
 
-// What a delegate does only with an option may need memory that contexts do not share.
+// Delegates may need memory for an option, which contexts must not share.
 void with_options(CheckContext& context) {
-  constexpr std::chrono::milliseconds kTime{60};
+  constexpr std::chrono::milliseconds kTime{40};
   const auto subject = context.open(bare());
   if (!subject) return;
   const std::vector<OptionFacts> known = options_of(*subject, context);
   size_t count = 0;
-  for (const ClaimedCase& item : largest_claimed(context, *subject, context.cases(3, 4 * kThreads)))
+  for (const ClaimedCase& item : short_and_long(context, *subject, context.cases(4, 4 * kThreads)))
     for (const OptionFacts& facts : known) {
       if (!facts.has(ETB_OBJECT_DELEGATE) || facts.key == kLoseDevice) continue;
       std::vector<etb_option> values = ordinary_values(facts);

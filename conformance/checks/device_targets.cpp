@@ -104,7 +104,7 @@ std::vector<ClaimedCase> cases_of_all_sizes(CheckContext& context, Subject& subj
   return out;
 }
 
-// What is claimed for a smaller device compiles.
+// Compiles each case that is claimed for a smaller device.
 void claims_for_smaller_devices(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;

@@ -195,7 +195,7 @@ void strides_are_read(CheckContext& context) {
   for (const char* pattern : {"op.*x*", "op.*x*__*x*"})
     for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, kOps))
       items.push_back(std::move(item));
-  // Of a plugin with many conditions the first cases of an op may all be rejected.
+  // A plugin with many conditions may reject the first cases of an op.
   for (ClaimedCase& item : context.find_claimed_like(*subject, "op.*x*__*x*", 4))
     items.push_back(std::move(item));
   bool has_any = false;
