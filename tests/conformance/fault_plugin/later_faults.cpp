@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 450 to 462 of the tables: what is wrong only behind the first of several options, items, graphs or runs.
+// Faults 450 to 464 of the tables: what is wrong only behind the first of several options, items, graphs or runs.
 #include <cstring>
 #include <vector>
 
@@ -52,6 +52,17 @@ void break_options(etb_delegate_table& table) {
     };
 }
 
+// Cuts the text of an error at a byte, not at a character.
+void break_texts(etb_delegate_table& table) {
+  if (has_fault(463))
+    table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                      etb_error* error) {
+      const etb_status status = kept.delegate.create(plugin, args, out, error);
+      if (status != ETB_OK && error != nullptr) error->text[61] = '\0';
+      return status;
+    };
+}
+
 void break_sinks(etb_delegate_table& table) {
   if (has_fault(453))  // forgets the answer to the last item
     table.query_io = [](etb_delegate* delegate, const etb_io_req_sink* sink, etb_error* error) {
@@ -73,6 +84,14 @@ void break_compile(etb_aot_table& table) {
       etb_compile_args own = *args;
       own.graphs = graphs.data();
       return kept.aot.compile(plugin, &own, error);
+    };
+  if (has_fault(464))  // ends at the first hint
+    table.partition = [](etb_plugin* plugin, const etb_partition_args* args, const etb_partition_sink* sink,
+                         etb_error* error) {
+      etb_partition_args own = *args;
+      for (uint64_t i = args->option_count; i-- > 0;)
+        if (std::strncmp(ETB_AT(etb_option, args->options, i)->key, "x-", 2) == 0) own.option_count = i;
+      return kept.aot.partition(plugin, &own, sink, error);
     };
   if (has_fault(461))  // certain, in ticks of another length than those of events
     table.estimate = [](etb_plugin* plugin, const etb_partition_args* args, etb_estimate* out,
@@ -96,6 +115,7 @@ void break_schema(etb_plugin_table& table) {
 void break_later(Tables& tables) {
   kept = tables;
   break_options(tables.delegate);
+  break_texts(tables.delegate);
   break_sinks(tables.delegate);
   break_compile(tables.aot);
   break_schema(tables.plugin);
