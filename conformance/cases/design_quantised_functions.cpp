@@ -3,7 +3,7 @@
 // over windows, and movement. Codes are all of their range; the result has the scale of the operand or another one.
 #include <cmath>
 
-#include "conformance/cases/design_quantisation.hpp"
+#include "conformance/cases/coded_form.hpp"
 #include "conformance/cases/designs.hpp"
 
 namespace etb::conformance {
@@ -15,95 +15,6 @@ using graph::float_arg;
 using graph::int_arg;
 using graph::ints_arg;
 using graph::value_arg;
-
-struct Coding {
-  CodeRange codes;
-  double scale = 1;
-  int64_t zero = 0;
-};
-
-Shape real_of(Shape shape) {
-  shape.dtype = ETB_DTYPE_FLOAT32;
-  return shape;
-}
-
-int64_t zero_at(const CodeRange& codes, double place) {
-  return codes.low + static_cast<int64_t>(std::lround(place * static_cast<double>(codes.high - codes.low)));
-}
-
-// Every code, in an order that is not that of memory.
-Operand codes_operand(const Shape& shape, const CodeRange& codes) {
-  Operand out{shape, Values::kStatistical, codes.domain()};
-  out.fill = [codes](TensorData& data, Random& random) {
-    const int64_t count = codes.high - codes.low + 1, start = random.between(0, count - 1);
-    data = filled(data.shape,
-                  [&](int64_t i) { return static_cast<double>(codes.low + (start + i * 37) % count); });
-  };
-  return out;
-}
-
-std::string coding_word(const Coding& from, const Coding& to) {
-  return ".s" + real_text(from.scale) + "_z" + number_text(from.zero) + "_to_s" + real_text(to.scale) + "_z" +
-         number_text(to.zero);
-}
-
-// An op whose operands and result are codes. The operands are numbered from 0.
-struct Coded {
-  std::string op, word;
-  std::vector<Shape> operands;
-  std::vector<Coding> from;  // of each operand
-  Coding to;
-  Shape result;
-  std::function<std::vector<ArgumentDesc>(const std::vector<uint32_t>& values)> args;
-  double (*formula)(double) = nullptr;  // of an op without a portable kernel
-};
-
-// The codes of the result as reals, by a formula of one operand.
-void compute_codes(const Coded& coded, OpForm& form) {
-  form.results = {coded.result};
-  compute_reference(form,
-                    {[from = coded.from[0], to = coded.to,
-                      formula = coded.formula](const std::vector<TensorData>& operands) {
-                      Elements out = elements_of(operands[0]);
-                      for (double& code : out) {
-                        const double y = formula((code - static_cast<double>(from.zero)) * from.scale);
-                        const double real = y / to.scale + static_cast<double>(to.zero);
-                        code = std::min(std::max(real, static_cast<double>(to.codes.low)),
-                                        static_cast<double>(to.codes.high));
-                      }
-                      return out;
-                    }},
-                    true);
-  form.results.clear();
-}
-
-OpForm coded_form(const Coded& coded) {
-  OpForm form;
-  form.op = coded.op;
-  form.group = "quant";
-  form.word = coded.word + coding_word(coded.from[0], coded.to);
-  for (size_t i = 0; i < coded.operands.size(); ++i)
-    form.operands.push_back(codes_operand(coded.operands[i], coded.from[i].codes));
-  for (const bool is_reference : {false, true}) {
-    if (is_reference && coded.formula != nullptr) {
-      compute_codes(coded, form);
-      break;
-    }
-    FormNodes nodes(is_reference ? form.reference.nodes : form.nodes, form.operands.size());
-    std::vector<uint32_t> values;
-    for (uint32_t i = 0; i < coded.operands.size(); ++i)
-      values.push_back(nodes.add(
-          kDequantise, tensor_quant_args(i, coded.from[i].scale, coded.from[i].zero, coded.from[i].codes),
-          real_of(coded.operands[i])));
-    const uint32_t y = nodes.add(coded.op, coded.args(values), real_of(coded.result));
-    if (is_reference)
-      add_real_codes(nodes, y, coded.to.scale, coded.to.zero, coded.to.codes, real_of(coded.result));
-    else
-      nodes.add(kQuantise, tensor_quant_args(y, coded.to.scale, coded.to.zero, coded.to.codes), coded.result);
-  }
-  form.error_model = code_model(coded.to.zero);
-  return form;
-}
 
 // Returns the nearest power of two below, or the scale itself.
 double scale_of(double scale, bool is_power) {

@@ -121,6 +121,7 @@ struct Grid {
   Sizes input, result;  // result: sizes of the positions
   int64_t interpolation = kBilinear, padding = 0;
   bool has_aligned_corners = false;
+  bool is_far = false;  // positions several images away
 };
 
 OpForm grid_form(const Grid& g) {
@@ -139,7 +140,11 @@ OpForm grid_form(const Grid& g) {
   const auto side = static_cast<double>(*std::max_element(g.input.begin() + 2, g.input.end()));
   const double taps = g.interpolation == kBicubic ? 4 : 1;
   if (g.interpolation != kNearest)
-    form.error_model = rounded_model(8, taps * (16 + 8 * side), twice_the_largest);
+    form.error_model = rounded_model(8, taps * (g.is_far ? 6 : 1) * (16 + 8 * side), twice_the_largest);
+  if (g.is_far) {
+    form.operands[1].domain = {-6, 6};
+    form.word = "far";
+  }
   return form;
 }
 
@@ -164,6 +169,11 @@ void add_grids(CaseList& out, size_t axes) {
       now.input = sizes;
       return grid_form(now);
     };
+    if (g.interpolation != kNearest) {
+      Grid far = g;
+      far.is_far = true;
+      add_form(out, g.dtype, grid_form(far));
+    }
     if (++at % 3 == 0)
       add_dynamic_form(out, g.dtype, maker, g.input, static_cast<Moving>(at / 3 % 5),
                        static_cast<Order>(at % 3));

@@ -64,6 +64,9 @@ void add_designs(CaseList& out) {
                                               add_data_size_designs,
                                               add_factor_designs,
                                               add_special_function_designs,
+                                              add_plain_designs,
+                                              add_wide_designs,
+                                              add_coded_limits,
                                               add_graph_shapes};
   CaseList made;
   for (const auto add : kFamilies) add(made);

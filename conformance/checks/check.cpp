@@ -214,6 +214,7 @@ std::vector<Check> all_checks() {
                            named_data_checks,
                            promise_checks,
                            option_life_checks,
+                           option_list_checks,
                            sink_checks,
                            host_checks,
                            cache_checks})

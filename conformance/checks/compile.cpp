@@ -148,8 +148,10 @@ bool has_constants(const BuiltCase& built) {
 }
 
 // The regions of a program come in one call. Each payload is the one of its own graph.
-void several_graphs(CheckContext& context) {
-  const auto subject = context.open(bare());
+void several_graphs_of(CheckContext& context, bool has_longer_structs) {
+  SubjectOptions host = bare();
+  host.has_longer_structs = has_longer_structs;
+  const auto subject = context.open(host);
   if (!subject) return;
   // Claimed cases without constants, whose keys are unique in one image only, and one of each payload.
   std::vector<ClaimedCase> items;
@@ -171,11 +173,12 @@ void several_graphs(CheckContext& context) {
   args.constants = &made.constants;
   args.sink = &made.sink;
   etb_error error = ETB_ERROR_INIT;
-  context.progress().at("compile of several graphs");
+  context.progress().at(has_longer_structs ? "compile of several longer graphs"
+                                           : "compile of several graphs");
   if (const etb_status status = subject->table().aot->compile(subject->handle(), &args, &error);
       status != ETB_OK)
-    return context.fail(
-        fmt::format("compile of {} graphs returns {}: {}", images.size(), status, error.text));
+    return context.fail(fmt::format("compile of {} graphs{} returns {}: {}", images.size(),
+                                    has_longer_structs ? " in longer structs" : "", status, error.text));
   if (!made.defect.empty()) return context.fail("of several graphs " + made.defect);
   if (made.is_open || made.bytes.size() != items.size())
     return context.fail(
@@ -189,6 +192,11 @@ void several_graphs(CheckContext& context) {
       return context.fail(fmt::format("{}: compiled as number {} of {} graphs, a run fails or is wrong",
                                       items[i].item->name, i, items.size()));
   }
+}
+
+void several_graphs(CheckContext& context) {
+  for (const bool has_longer_structs : {false, true})
+    if (context.outcome().findings.empty()) several_graphs_of(context, has_longer_structs);
 }
 
 // Each function that takes options rejects unknown ones, and ignores those that start with x-.
@@ -365,7 +373,8 @@ constexpr Check kChecks[] = {
     {"aot.compile-is-cancelled",
      "A cancelled compile returns ETB_CANCELLED or ETB_OK, and the next one its bytes.", "ABI-AOT-02",
      compile_is_cancelled},
-    {"aot.several-graphs", "A compilation of several graphs writes the payload of each, in their order.",
+    {"aot.several-graphs",
+     "A compilation of several graphs writes the payload of each, in their order, also of longer structs.",
      "ABI-AOT-05", several_graphs},
     {"aot.options-are-checked",
      "Partition, dry_check, estimate and compile reject unknown options, and ignore those that start with "

@@ -10,30 +10,19 @@
 #include <chrono>
 #include <thread>
 
+#include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/option_trial.hpp"
 
 namespace etb::conformance {
 namespace {
 
-constexpr uint32_t kThreads = 4;
 constexpr uint32_t kThreadCounts[] = {2, 4, 8};
 constexpr double kMostAtOnce = 2 + 4 + 8;
 constexpr int kRuns = 60;
 constexpr double kLeastRuns = 4;  // minimum for each thread on a slow device
 // Enough cases for one of each op: ops share different state among instances.
 constexpr size_t kOneOfEachOp = 40;
-
-// Returns the inputs of thread t: the case's own elements, rotated by t, so that results differ between
-// threads.
-std::vector<TensorData> rotated(std::vector<TensorData> inputs, uint32_t t) {
-  for (TensorData& input : inputs) {
-    const size_t count = static_cast<size_t>(input.shape.numel()), step = element_nbytes(input.shape.dtype);
-    if (count > 1)
-      std::rotate(input.bytes.begin(), input.bytes.begin() + static_cast<long>(t % count * step),
-                  input.bytes.end());
-  }
-  return inputs;
-}
 
 // Each thread has its own inputs. Its result alone must equal its result among the others.
 template <class Run>
@@ -103,70 +92,56 @@ void delegates(CheckContext& context) {
   }
 }
 
-// A thread's context, run and expected outputs.
-struct Lane {
-  etb_context* context = nullptr;
-  std::unique_ptr<PreparedRun> run;
-  std::vector<TensorData> expected;
-};
-
-// Executes prepared runs, with nothing between them: runs of a microsecond overlap, too.
-void loop_of_runs(CheckContext& context, const etb_delegate_table& table, std::vector<Lane>& lanes,
-                  std::chrono::milliseconds time) {
-  std::atomic<uint32_t> waiting{static_cast<uint32_t>(lanes.size())};
-  std::atomic<int> wrong{0}, failed{0};
-  std::vector<std::thread> threads;
-  for (Lane& lane : lanes)
-    threads.emplace_back([&] {
-      for (--waiting; waiting != 0;) std::this_thread::yield();
-      const auto end = std::chrono::steady_clock::now() + time;
-      for (int i = 0; wrong == 0 && failed == 0 && (i < 2 || std::chrono::steady_clock::now() < end); ++i) {
-        etb_error error = ETB_ERROR_INIT;
-        if (table.execute(lane.context, &lane.run->args, &error) != ETB_OK) ++failed;
-        size_t slot = lane.run->args.input_count;
-        for (const TensorData& expected : lane.expected)
-          if (const std::byte* const data = lane.run->slots[slot++].data;
-              !std::equal(expected.bytes.begin(), expected.bytes.end(), data))
-            ++wrong;
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  if (failed != 0) context.fail("a run that was concurrent with others failed");
-  if (wrong != 0) context.fail("a run that was concurrent with others returned another result than alone");
-}
-
-// Two delegates, each with several contexts, in a loop without pauses.
 void without_pauses(CheckContext& context) {
   constexpr size_t kCases = 16;
   constexpr std::chrono::milliseconds kTime{30};
   const auto subject = context.open(bare());
   if (!subject) return;
-  const etb_delegate_table& table = *subject->table().delegate;
   std::vector<ClaimedCase> items = context.claimed(*subject, context.cases(kCases, 4 * kThreads));
   if (items.empty()) return;
   // Graphs of several nodes have values between them, whose memory may be shared.
   for (ClaimedCase& item : context.find_claimed_like(*subject, "model.long_lives.*", 4))
     items.push_back(std::move(item));
-  for (const ClaimedCase& item : items) {
-    const std::unique_ptr<CaseSession> sessions[] = {context.make_session(*subject, item),
-                                                     context.make_session(*subject, item)};
-    if (!sessions[0] || !sessions[1]) return;
-    const uint32_t count = std::min(kThreads, 2 * sessions[0]->info().max_contexts);
-    std::vector<Lane> lanes(count);
-    etb_error error = ETB_ERROR_INIT;
-    context.progress().at("runs without pauses");
-    for (uint32_t t = 0; t < count; ++t) {
-      CaseSession& session = *sessions[t % 2];
-      const std::vector<TensorData> inputs = rotated(item.built.runs[0], t);
-      if (table.context_create(session.delegate(), nullptr, 0, &lanes[t].context, &error) != ETB_OK)
-        return context.fail(error.text);
-      lanes[t].expected = session.run_on(lanes[t].context, inputs).outputs;
-      lanes[t].run = session.prepare(inputs);
+  for (const ClaimedCase& item : items)
+    if (!run_without_pauses(context, *subject, item, kTime)) return;
+}
+
+// The first claimed cases, which are short, and those with the most elements, whose runs overlap for longer.
+std::vector<ClaimedCase> short_and_long(CheckContext& context, Subject& subject, size_t count) {
+  std::vector<ClaimedCase> items = context.claimed(subject, 40);
+  if (items.size() <= 2 * count) return items;
+  const auto elements = [](const ClaimedCase& item) {
+    int64_t sum = 0;
+    for (const TensorData& input : item.built.runs[0]) sum += input.shape.numel();
+    return sum;
+  };
+  const auto first_long = items.begin() + static_cast<std::ptrdiff_t>(count);
+  std::stable_sort(first_long, items.end(),
+                   [&](const ClaimedCase& a, const ClaimedCase& b) { return elements(a) > elements(b); });
+  items.erase(first_long + static_cast<std::ptrdiff_t>(count), items.end());
+  return items;
+}
+
+// Delegates may need memory for an option, which contexts must not share.
+void with_options(CheckContext& context) {
+  constexpr std::chrono::milliseconds kTime{40};
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<OptionFacts> known = options_of(*subject, context);
+  size_t count = 0;
+  for (const ClaimedCase& item : short_and_long(context, *subject, context.cases(4, 4 * kThreads)))
+    for (const OptionFacts& facts : known) {
+      if (!facts.has(ETB_OBJECT_DELEGATE) || facts.key == kLoseDevice) continue;
+      std::vector<etb_option> values = ordinary_values(facts);
+      for (const etb_option& inner : inner_values(facts)) values.push_back(inner);
+      for (const etb_option& option : values) {
+        ++count;
+        context.progress().restart();
+        if (!run_without_pauses(context, *subject, item, kTime, {option})) return;
+      }
     }
-    loop_of_runs(context, table, lanes, kTime);
-    for (const Lane& lane : lanes) (void)table.context_destroy(lane.context, &error);
-    if (!context.outcome().findings.empty()) return context.fail(item.item->name);
-  }
+  if (count == 0 && context.outcome().findings.empty())
+    context.skip("the plugin has no options of delegates");
 }
 
 void different_delegates(CheckContext& context) {
@@ -282,6 +257,8 @@ constexpr Check kChecks[] = {
     {"conc.delegates", "Delegates of one payload run at the same time.", "ABI-THREAD-01", delegates},
     {"conc.without-pauses", "Contexts of two delegates run in loops without anything between the runs.",
      "ABI-THREAD-01", without_pauses},
+    {"conc.with-options", "So do contexts of delegates that were created with each value of an option.",
+     "ABI-THREAD-01", with_options},
     {"conc.different-delegates", "Delegates of different payloads run at the same time.", "ABI-THREAD-01",
      different_delegates},
     {"conc.create-while-running", "Delegates are created and destroyed while others run.", "ABI-THREAD-01",

@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
 
+#include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
 #include "host/layers/replay/from_trace.hpp"
@@ -69,41 +73,189 @@ void compiled_for_each_device(CheckContext& context) {
   }
 }
 
-// A device of the same kind with less of one attribute: what is claimed for it compiles.
-void claims_for_smaller_devices(CheckContext& context) {
-  const auto subject = context.open(bare());
-  if (!subject) return;
-  std::vector<ClaimedCase> items = context.claimed(*subject, 16);
-  if (items.empty()) return;
-  for (ClaimedCase& item : context.find_claimed_like(*subject, "*.large.*", 24))
-    items.push_back(std::move(item));
-  size_t count = 0;
-  for (const DeviceFacts& facts : devices_of(context, *subject))
+// A device of the same kind with less of one attribute, as a target.
+struct SmallerDevice {
+  std::vector<format::TraceTarget> description;
+  std::string text;
+};
+
+std::vector<SmallerDevice> smaller_devices(CheckContext& context, Subject& subject) {
+  std::vector<SmallerDevice> out;
+  for (const DeviceFacts& facts : devices_of(context, subject))
     for (size_t number = 0; number < facts.attributes.size(); ++number)
       for (const int64_t divisor : {2, 8, 64}) {
         std::vector<format::TraceTarget> description = describe(facts);
         format::TraceOption& attribute = description[0].attributes[number];
         if (attribute.type != ETB_OPTION_I64 || attribute.i64 / divisor < 1) continue;
         attribute.i64 /= divisor;
-        ++count;
-        const host::replay::Target target(description);
-        CompileOptions options;
-        options.aot.target = target.get();
-        for (const ClaimedCase& item : items) {
-          context.progress().at("partition for a smaller device");
-          context.progress().restart();
-          if (!partition(*subject, item.built.image, options.aot).is_whole_claim()) continue;
-          if (const Compiled compiled = compile(*subject, item.built.image, options);
-              compiled.status != ETB_OK)
-            return context.fail(fmt::format("{}: claimed for '{}' with {} of {}, but compile fails: {}",
-                                            item.item->name, facts.name, attribute.i64, attribute.key,
-                                            compiled.error));
-        }
+        std::string text = fmt::format("'{}' with {} of {}", facts.name, attribute.i64, attribute.key);
+        out.push_back({std::move(description), std::move(text)});
       }
-  if (count == 0) context.skip("no device has attributes that are numbers");
+  return out;
+}
+
+// Small cases, and large ones, which need a plan that depends on the memory of the device.
+std::vector<ClaimedCase> cases_of_all_sizes(CheckContext& context, Subject& subject) {
+  std::vector<ClaimedCase> out = context.claimed(subject, 16);
+  if (out.empty()) return out;
+  for (const char* pattern : {"*.large.*", "quant.*", "model.*"})
+    for (ClaimedCase& item : context.find_claimed_like(subject, pattern, pattern[0] == '*' ? 24 : 6))
+      out.push_back(std::move(item));
+  return out;
+}
+
+// Compiles each case that is claimed for a smaller device.
+void claims_for_smaller_devices(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<ClaimedCase> items = cases_of_all_sizes(context, *subject);
+  if (items.empty()) return;
+  const std::vector<SmallerDevice> devices = smaller_devices(context, *subject);
+  if (devices.empty()) return context.skip("no device has attributes that are numbers");
+  for (const SmallerDevice& device : devices) {
+    const host::replay::Target target(device.description);
+    CompileOptions options;
+    options.aot.target = target.get();
+    for (const ClaimedCase& item : items) {
+      context.progress().at("partition for a smaller device");
+      context.progress().restart();
+      if (!partition(*subject, item.built.image, options.aot).is_whole_claim()) continue;
+      if (const Compiled compiled = compile(*subject, item.built.image, options); compiled.status != ETB_OK)
+        return context.fail(fmt::format("{}: claimed for {}, but compile fails: {}", item.item->name,
+                                        device.text, compiled.error));
+    }
+  }
+}
+
+// True if check_payload says that the payload runs here.
+bool suits_this_device(Subject& subject, const Payload& payload) {
+  etb_payload_check check{};
+  check.struct_size = ETB_INIT_SIZE(etb_payload_check);
+  check.backend_id = subject.backend_id().c_str();
+  check.prefix = {payload.bytes.data(), std::min<uint64_t>(payload.bytes.size(), 4096)};
+  check.payload_nbytes = payload.bytes.size();
+  etb_verdict verdict{};
+  verdict.struct_size = ETB_INIT_SIZE(etb_verdict);
+  etb_error error = ETB_ERROR_INIT;
+  return subject.table().delegate->check_payload(subject.handle(), &check, &verdict, &error) == ETB_OK &&
+         (verdict.kind == ETB_VERDICT_OPTIMAL || verdict.kind == ETB_VERDICT_PREFER_RECOMPILE);
+}
+
+// Compiles claimed cases for smaller devices. Calls body(case, device, target) for each whose payload differs from
+// that without a target, and runs here.
+template <class Body>
+void each_for_smaller_devices(CheckContext& context, Subject& subject, Body body) {
+  std::vector<ClaimedCase> items = cases_of_all_sizes(context, subject);
+  if (items.empty()) return;
+  size_t count = 0;
+  for (const SmallerDevice& device : smaller_devices(context, subject)) {
+    const host::replay::Target target(device.description);
+    CompileOptions options;
+    options.aot.target = target.get();
+    for (ClaimedCase& item : items) {
+      context.progress().at("compile for a smaller device");
+      context.progress().restart();
+      if (!partition(subject, item.built.image, options.aot).is_whole_claim()) continue;
+      Compiled compiled = compile(subject, item.built.image, options);
+      if (compiled.status != ETB_OK || compiled.payload == item.payload ||
+          !suits_this_device(subject, compiled.payload))
+        continue;
+      ++count;
+      Payload usual = std::exchange(item.payload, std::move(compiled.payload));
+      body(std::as_const(item), device, options.aot);
+      item.payload = std::move(usual);
+      if (!context.outcome().findings.empty()) return;
+    }
+  }
+  if (count == 0)
+    context.skip("no case is compiled to another payload for a smaller device, which runs here");
+}
+
+// A plan for less memory has more steps, which read and write other parts of it. Contexts that run together have memory
+// of their own.
+void run_as_for_smaller_devices(CheckContext& context) {
+  constexpr std::chrono::milliseconds kTime{5};
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  each_for_smaller_devices(
+      context, *subject, [&](const ClaimedCase& item, const SmallerDevice& device, const AotOptions&) {
+        const std::string where = fmt::format("{}, compiled for {}: ", item.item->name, device.text);
+        const auto session = context.make_session(*subject, item);
+        if (!session) return;
+        const RunResult result = session->run(item.built.runs[0]);
+        if (result.status != ETB_OK) return context.fail(where + "execute fails: " + result.error.text);
+        if (!context.is_right(item, result)) return context.fail(where + "a wrong result");
+        if (!run_without_pauses(context, *subject, item, kTime)) context.fail(where + "in concurrent runs");
+      });
+}
+
+// ---- estimates of what is certain
+
+// The time from the first to the last event on a clock of the plugin's own; 0 if there are none.
+struct Span {
+  uint64_t begin = UINT64_MAX, end = 0;
+  double tick_ns = 0;
+  double ns() const { return end > begin ? static_cast<double>(end - begin) * tick_ns : 0; }
+};
+
+etb_status ETB_CALL extend_span(void* ctx, const etb_event* event) {
+  auto& span = *static_cast<Span*>(ctx);
+  if (event->timebase == nullptr || std::string_view(event->timebase) == ETB_TIMEBASE_HOST ||
+      event->ns_denominator == 0)
+    return ETB_OK;
+  span.begin = std::min(span.begin, event->begin_ticks);
+  span.end = std::max(span.end, event->end_ticks);
+  span.tick_ns = static_cast<double>(event->ns_numerator) / static_cast<double>(event->ns_denominator);
+  return ETB_OK;
+}
+
+// Compares a latency of confidence 1 with the events of a run. Returns false if there is none to compare.
+bool compare_with_events(CheckContext& context, Subject& subject, const ClaimedCase& item,
+                         const AotOptions& aot, const std::string& target) {
+  constexpr double kMostTimes = 1.1;
+  etb_estimate found{};
+  context.progress().at("estimate");
+  if (estimate(subject, item.built.image, found, aot) != ETB_OK || found.confidence < 1 ||
+      found.latency_ns <= 0)
+    return false;
+  const auto session = context.make_session(subject, item);
+  if (!session) return false;
+  Span span;
+  const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &span, extend_span};
+  (void)session->run(item.built.runs[0], {.events = &sink});
+  if (span.ns() == 0) return false;
+  if (span.ns() > kMostTimes * found.latency_ns || found.latency_ns > kMostTimes * span.ns())
+    context.fail(fmt::format("{}{}: estimated {} ns with confidence 1, the events of a run take {} ns",
+                             item.item->name, target, found.latency_ns, span.ns()));
+  return true;
+}
+
+void certain_estimates(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  if ((subject->table().aot->caps & ETB_AOT_CAP_ESTIMATE) == 0)
+    return context.skip("the plugin has no estimate");
+  size_t count = 0;
+  for (const ClaimedCase& item : cases_of_all_sizes(context, *subject)) {
+    count += compare_with_events(context, *subject, item, {}, "") ? 1 : 0;
+    if (!context.outcome().findings.empty()) return;
+  }
+  if (count == 0)
+    return context.skip("the plugin has no estimates of confidence 1 and events on a clock of its own");
+  each_for_smaller_devices(context, *subject,
+                           [&](const ClaimedCase& item, const SmallerDevice& device, const AotOptions& aot) {
+                             (void)compare_with_events(context, *subject, item, aot, " for " + device.text);
+                           });
 }
 
 constexpr Check kChecks[] = {
+    {"dev.payloads-for-smaller-devices",
+     "A payload for a smaller device that check_payload accepts gives the same result, also in concurrent "
+     "runs.",
+     "ABI-AOT-03", run_as_for_smaller_devices},
+    {"dev.certain-estimates",
+     "A latency of confidence 1 is what the events of a run take, also for smaller devices.", "",
+     certain_estimates},
     {"dev.smaller-devices", "What is claimed for a target with less of a device's attribute compiles.",
      "ABI-AOT-03", claims_for_smaller_devices},
     {"dev.compiled-for-each-device", "What is compiled for a target made from a device runs on this device.",

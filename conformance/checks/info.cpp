@@ -206,14 +206,30 @@ void resident_bytes_are_true(CheckContext& context) {
   context.skip("the plugin claims no case with a large constant");
 }
 
-// A chain whose values between nodes are large, or else one node.
-Result<BuiltCase> with_large_values(bool is_chain, int64_t elements) {
+// A chain whose values between nodes are large, one node, or a chain between codes of 8 bits.
+enum class Large { kChain, kOneNode, kCodes };
+
+// Adds dequantize or quantize, with a scale of a half.
+uint32_t convert_codes(CaseBuilder& builder, bool is_quantize, uint32_t value, const Shape& result) {
+  return builder.node(
+      is_quantize ? "quantized_decomposed.quantize_per_tensor.default"
+                  : "quantized_decomposed.dequantize_per_tensor.default",
+      {graph::value_arg(value, "input"), graph::float_arg(0.5, "scale"), graph::int_arg(0, "zero_point"),
+       graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max"),
+       graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
+      result);
+}
+
+Result<BuiltCase> with_large_values(Large form, int64_t elements) {
   CaseBuilder builder("large values");
-  const Shape shape{ETB_DTYPE_FLOAT32, {elements}, {}};
-  uint32_t x = builder.input(shape, Values::kExact);
+  const Shape shape{ETB_DTYPE_FLOAT32, {8, elements / 8}, {}}, codes{ETB_DTYPE_INT8, shape.sizes, {}};
+  const bool is_of_codes = form == Large::kCodes;
+  uint32_t x = builder.input(is_of_codes ? codes : shape, Values::kExact);
   for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor", "aten.add.Tensor"}) {
+    if (is_of_codes) x = convert_codes(builder, false, x, shape);
     x = builder.node(op, {graph::value_arg(x, "self"), graph::value_arg(x, "other")}, shape);
-    if (!is_chain) break;
+    if (is_of_codes) x = convert_codes(builder, true, x, codes);
+    if (form == Large::kOneNode) break;
   }
   builder.output(x);
   return builder.finish({});
@@ -245,8 +261,8 @@ Measured measure_context(CheckContext& context, CaseSession& session, const etb_
 }
 
 // Runs the same graph with few elements, so that what the process loads once is there.
-void run_small(Subject& subject, bool is_chain) {
-  const Result<BuiltCase> built = with_large_values(is_chain, 64);
+void run_small(Subject& subject, Large form) {
+  const Result<BuiltCase> built = with_large_values(form, 64);
   if (!built || !partition(subject, built->image).is_whole_claim()) return;
   const Compiled compiled = compile(subject, built->image);
   if (compiled.status != ETB_OK) return;
@@ -254,41 +270,48 @@ void run_small(Subject& subject, bool is_chain) {
   if (session) (void)(*session)->run(built->runs[0]);
 }
 
-// Compares context_bytes, an upper bound, with what one more context holds after a run.
+// Compares context_bytes, an upper bound, with what one more context holds after a run. Returns false if the plugin does
+// not claim the form.
+bool compare_context_bytes(CheckContext& context, Subject& subject, Large form) {
+  const int64_t elements = int64_t{1} << (form == Large::kCodes ? 23 : 20);
+  const uint64_t value_bytes = static_cast<uint64_t>(elements) * (form == Large::kCodes ? 1 : sizeof(float));
+  constexpr uint64_t kMostValues = 4;
+  const Result<BuiltCase> built = with_large_values(form, elements);
+  if (!built || !partition(subject, built->image).is_whole_claim()) return false;
+  const Compiled compiled = compile(subject, built->image);
+  if (compiled.status != ETB_OK) return false;
+  run_small(subject, form);
+  Payload payload = compiled.payload;
+  const size_t before = held_bytes();
+  Result<std::unique_ptr<CaseSession>> made = CaseSession::make(subject, *built, std::move(payload));
+  if (!made) return context.fail("create of a case with large values fails: " + made.error().message), true;
+  if ((*made)->info().max_contexts < 2) return context.skip("a delegate has only one context"), true;
+  (void)(*made)->run(built->runs[0]);
+  const uint64_t of_both = growth_since(before), resident = (*made)->info().resident_bytes;
+  Measured measured = measure_context(context, **made, *subject.table().delegate, built->runs[0]);
+  if (!context.outcome().findings.empty()) return true;
+  // Memory that contexts share counts for the first one that needs it.
+  if (of_both > resident) measured.held = std::max(measured.held, of_both - resident);
+  record(context, form == Large::kCodes ? "context_of_codes" : "context", measured);
+  if (measured.held > 2 * measured.reported + kSlackBytes)
+    context.fail(fmt::format("context_bytes is {}, one more context holds {} after a run", measured.reported,
+                             measured.held));
+  if (measured.reported > kMostTimesLess * (kMostValues * value_bytes + measured.held))
+    context.fail(
+        fmt::format("context_bytes is {}, one more context holds {} after a run, and {} values "
+                    "have {} bytes each",
+                    measured.reported, measured.held, kMostValues, value_bytes));
+  return true;
+}
+
 void context_bytes_are_enough(CheckContext& context) {
-  constexpr int64_t kElements = int64_t{1} << 20;
-  constexpr uint64_t kValueBytes = kElements * sizeof(float), kMostValues = 4;
   const auto subject = context.open(bare());
   if (!subject || subject->table().aot == nullptr) return;
-  for (const bool is_chain : {true, false}) {
-    const Result<BuiltCase> built = with_large_values(is_chain, kElements);
-    if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
-    const Compiled compiled = compile(*subject, built->image);
-    if (compiled.status != ETB_OK) continue;
-    run_small(*subject, is_chain);
-    Payload payload = compiled.payload;
-    const size_t before = held_bytes();
-    Result<std::unique_ptr<CaseSession>> made = CaseSession::make(*subject, *built, std::move(payload));
-    if (!made) return context.fail("create of a case with large values fails: " + made.error().message);
-    if ((*made)->info().max_contexts < 2) return context.skip("a delegate has only one context");
-    (void)(*made)->run(built->runs[0]);
-    const uint64_t of_both = growth_since(before), resident = (*made)->info().resident_bytes;
-    Measured measured = measure_context(context, **made, *subject->table().delegate, built->runs[0]);
-    if (!context.outcome().findings.empty()) return;
-    // Memory that contexts share counts for the first one that needs it.
-    if (of_both > resident) measured.held = std::max(measured.held, of_both - resident);
-    record(context, "context", measured);
-    if (measured.held > 2 * measured.reported + kSlackBytes)
-      context.fail(fmt::format("context_bytes is {}, one more context holds {} after a run",
-                               measured.reported, measured.held));
-    if (measured.reported > kMostTimesLess * (kMostValues * kValueBytes + measured.held))
-      context.fail(
-          fmt::format("context_bytes is {}, one more context holds {} after a run, and {} values "
-                      "have {} bytes each",
-                      measured.reported, measured.held, kMostValues, kValueBytes));
-    return;
-  }
-  context.skip("the plugin claims no case with large values");
+  const bool has_floats = compare_context_bytes(context, *subject, Large::kChain) ||
+                          compare_context_bytes(context, *subject, Large::kOneNode);
+  if (!context.outcome().findings.empty()) return;
+  if (!compare_context_bytes(context, *subject, Large::kCodes) && !has_floats)
+    context.skip("the plugin claims no case with large values");
 }
 
 constexpr Check kChecks[] = {

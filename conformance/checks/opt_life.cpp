@@ -91,6 +91,32 @@ std::vector<Described> schema_of(CheckContext& context, Subject& subject) {
   return out;
 }
 
+// Names what the manifest says in another way than the schema; "" if nothing.
+std::string difference_of(const host::OptionEntry& entry, const Described& each) {
+  constexpr std::pair<etb_option_type, const char*> kTypes[] = {
+      {ETB_OPTION_BOOL, "bool"}, {ETB_OPTION_I64, "i64"},     {ETB_OPTION_F64, "f64"},
+      {ETB_OPTION_TEXT, "text"}, {ETB_OPTION_BYTES, "bytes"}, {ETB_OPTION_LIST, "list"}};
+  constexpr const char* kTimes[] = {"fixed", "between", "any-time"};
+  constexpr std::pair<uint32_t, const char*> kScopeNames[] = {{ETB_OBJECT_PLUGIN, "plugin"},
+                                                              {ETB_OBJECT_DEVICE, "device"},
+                                                              {ETB_OBJECT_DELEGATE, "delegate"},
+                                                              {ETB_OBJECT_RUN, "run"}};
+  const OptionFacts& facts = each.facts;
+  for (const auto& [type, name] : kTypes)
+    if (facts.type == type && entry.type != name) return "type";
+  if (!entry.mutable_when.empty() && entry.mutable_when != kTimes[each.mutable_when])
+    return "time of changes";
+  for (const auto& [scope, name] : kScopeNames) {
+    const bool is_listed = std::find(entry.scopes.begin(), entry.scopes.end(), name) != entry.scopes.end();
+    if (!entry.scopes.empty() && is_listed != facts.has(scope)) return "scope";
+  }
+  if (facts.minimum < facts.maximum && ((entry.minimum && *entry.minimum != facts.minimum) ||
+                                        (entry.maximum && *entry.maximum != facts.maximum)))
+    return "range";
+  if (!entry.choices.empty() && entry.choices != facts.choices) return "list of choices";
+  return "";
+}
+
 void schema_is_sound(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
@@ -104,76 +130,30 @@ void schema_is_sound(CheckContext& context) {
   if (again.size() != options.size()) context.fail("the second call of option_schema lists other options");
   const uint32_t caps = subject->table().caps;
   const bool has_values = (caps & (ETB_PLUGIN_CAP_SET_OPTION | ETB_PLUGIN_CAP_GET_OPTION)) != 0;
+  for (const Described& each : options)
+    if (each.mutable_when != ETB_OPTION_FIXED && (caps & ETB_PLUGIN_CAP_SET_OPTION) == 0)
+      context.fail(fmt::format("option '{}' may change by its schema, but the plugin has no set_option",
+                               each.facts.key));
   if (options.empty() && has_values)
     context.fail("the plugin offers set_option or get_option, but its schema lists no option");
   if (!context.spec().entry.manifest) return;
-  for (const host::OptionEntry& entry : context.spec().entry.manifest->options)
+  for (const host::OptionEntry& entry : context.spec().entry.manifest->options) {
     if (!keys.contains(entry.key))
       context.fail(fmt::format("the manifest lists the option '{}', the schema does not", entry.key));
+    for (const Described& each : options)
+      if (each.facts.key == entry.key)
+        if (const std::string difference = difference_of(entry, each); !difference.empty())
+          context.fail(fmt::format("option '{}' has another {} in the manifest than in the schema", entry.key,
+                                   difference));
+  }
 }
 
 // ---- values at creation
 
-// Returns values that the schema excludes: below and above the range, other choices, other types.
-std::vector<etb_option> excluded_values(const OptionFacts& facts) {
-  std::vector<etb_option> out;
-  const auto add = [&]() -> etb_option& {
-    return out.emplace_back(make_option(facts.key.c_str(), facts.type));
-  };
-  for (etb_option_type type = ETB_OPTION_BOOL; type <= ETB_OPTION_BYTES; ++type)
-    if (type != facts.type) add() = make_option(facts.key.c_str(), type);
-  if (facts.type == ETB_OPTION_BOOL) {
-    add().i64 = 2;
-    add().i64 = -1;
-  }
-  constexpr double kMost = 9e18;  // within the integers of 64 bits
-  if (facts.type == ETB_OPTION_I64 && facts.has_range()) {
-    if (facts.minimum > -kMost) add().i64 = static_cast<int64_t>(facts.minimum) - 1;
-    if (facts.maximum < kMost) add().i64 = static_cast<int64_t>(facts.maximum) + 1;
-    if (facts.minimum > -kMost) add().i64 = INT64_MIN;
-    if (facts.maximum < kMost) add().i64 = INT64_MAX;
-  }
-  if (facts.type == ETB_OPTION_F64 && facts.has_range()) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (facts.minimum > -kInfinity) add().f64 = -kInfinity;
-    if (facts.maximum < kInfinity) add().f64 = kInfinity;
-    add().f64 = std::numeric_limits<double>::quiet_NaN();
-  }
-  if (facts.type == ETB_OPTION_TEXT && !facts.choices.empty()) {
-    add().text = "no-plugin-has-this-choice";
-    add().text = "";
-  }
-  if (facts.type == ETB_OPTION_TEXT) add().text = nullptr;
-  return out;
-}
-
-// Passes an option to the function of one scope. Returns its status.
 etb_status pass(CheckContext& context, Subject& subject, const ClaimedCase& item, uint32_t scope,
                 const etb_option& option) {
-  context.progress().at("an option");
-  if (scope == ETB_OBJECT_PLUGIN) {
-    const auto made = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
-    return made ? etb_status{ETB_OK} : static_cast<etb_status>(made.error().code);
-  }
-  const bool is_delegate = scope == ETB_OBJECT_DELEGATE;
-  const auto session =
-      CaseSession::make(subject, item.built, item.payload,
-                        is_delegate ? std::vector<etb_option>{option} : std::vector<etb_option>{});
-  if (!session || is_delegate)
-    return session ? etb_status{ETB_OK} : static_cast<etb_status>(session.error().code);
-  if (scope == ETB_OBJECT_RUN) return (*session)->run(item.built.runs[0], {.options = {option}}).status;
-  etb_context* made = nullptr;
-  etb_error error = ETB_ERROR_INIT;
-  const etb_delegate_table& table = *subject.table().delegate;
-  const etb_status status = table.context_create((*session)->delegate(), &option, 1, &made, &error);
-  if (status == ETB_OK && made != nullptr) (void)table.context_destroy(made, &error);
-  return status;
+  return pass_options(context, subject, item, scope, {option});
 }
-
-constexpr std::pair<uint32_t, const char*> kScopes[] = {{ETB_OBJECT_PLUGIN, "init"},
-                                                        {ETB_OBJECT_DELEGATE, "create"},
-                                                        {ETB_OBJECT_CONTEXT, "context_create"},
-                                                        {ETB_OBJECT_RUN, "execute"}};
 
 // Each option with its default, its ordinary and excluded values, at its scopes and at others.
 void values_at_each_scope(CheckContext& context) {
@@ -182,7 +162,7 @@ void values_at_each_scope(CheckContext& context) {
   const std::vector<ClaimedCase> items = context.claimed(*subject, 1);
   if (items.empty()) return;
   const etb_option unknown = make_option("no-plugin-has-this-option", ETB_OPTION_I64);
-  for (const auto& [scope, function] : kScopes) {
+  for (const auto& [scope, function] : kOptionScopes) {
     if (pass(context, *subject, items[0], scope, unknown) == ETB_OK)
       context.fail(fmt::format("{} accepts an unknown option", function));
     for (const Described& each : schema_of(context, *subject)) {
@@ -440,8 +420,9 @@ constexpr Check kChecks[] = {
      "An option of one instance, delegate or run changes no result of others, older and newer ones.",
      "ABI-OPT-02", stays_with_its_object},
     {"opt.schema-is-sound",
-     "Each option is described once, with a known type and scope, and a valid default.", "ABI-TYPE-03",
-     schema_is_sound},
+     "Each option is described once, as in the manifest, with a known type and scope, a valid default, and "
+     "set_option if it may change.",
+     "ABI-TYPE-03", schema_is_sound},
     {"opt.values-at-each-scope",
      "Each function accepts the options of its scope at their defaults and bounds, and rejects all others.",
      "ABI-OPT-01", values_at_each_scope},

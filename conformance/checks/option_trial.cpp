@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace etb::conformance {
 namespace {
 
@@ -76,6 +78,60 @@ std::vector<etb_option> inner_values(const OptionFacts& facts) {
     if (facts.type == ETB_OPTION_I64) option.i64 = static_cast<int64_t>(option.f64);
   }
   return out;
+}
+
+std::vector<etb_option> excluded_values(const OptionFacts& facts) {
+  std::vector<etb_option> out;
+  const auto add = [&]() -> etb_option& {
+    return out.emplace_back(make_option(facts.key.c_str(), facts.type));
+  };
+  for (etb_option_type type = ETB_OPTION_BOOL; type <= ETB_OPTION_BYTES; ++type)
+    if (type != facts.type) add() = make_option(facts.key.c_str(), type);
+  if (facts.type == ETB_OPTION_BOOL) {
+    add().i64 = 2;
+    add().i64 = -1;
+  }
+  constexpr double kMost = 9e18;  // within the integers of 64 bits
+  if (facts.type == ETB_OPTION_I64 && facts.has_range()) {
+    if (facts.minimum > -kMost) add().i64 = static_cast<int64_t>(facts.minimum) - 1;
+    if (facts.maximum < kMost) add().i64 = static_cast<int64_t>(facts.maximum) + 1;
+    if (facts.minimum > -kMost) add().i64 = INT64_MIN;
+    if (facts.maximum < kMost) add().i64 = INT64_MAX;
+  }
+  if (facts.type == ETB_OPTION_F64 && facts.has_range()) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (facts.minimum > -kInfinity) add().f64 = -kInfinity;
+    if (facts.maximum < kInfinity) add().f64 = kInfinity;
+    add().f64 = std::numeric_limits<double>::quiet_NaN();
+  }
+  if (facts.type == ETB_OPTION_TEXT && !facts.choices.empty()) {
+    add().text = "no-plugin-has-this-choice";
+    add().text = "";
+  }
+  if (facts.type == ETB_OPTION_TEXT) add().text = nullptr;
+  return out;
+}
+
+etb_status pass_options(CheckContext& context, Subject& subject, const ClaimedCase& item, uint32_t scope,
+                        const std::vector<etb_option>& options) {
+  context.progress().at("options");
+  if (scope == ETB_OBJECT_PLUGIN) {
+    const auto made = Subject::open(context.spec(), {.is_validated = false, .init_options = options});
+    return made ? etb_status{ETB_OK} : static_cast<etb_status>(made.error().code);
+  }
+  const bool is_delegate = scope == ETB_OBJECT_DELEGATE;
+  const auto session =
+      CaseSession::make(subject, item.built, item.payload, is_delegate ? options : std::vector<etb_option>{});
+  if (!session || is_delegate)
+    return session ? etb_status{ETB_OK} : static_cast<etb_status>(session.error().code);
+  if (scope == ETB_OBJECT_RUN) return (*session)->run(item.built.runs[0], {.options = options}).status;
+  etb_context* made = nullptr;
+  etb_error error = ETB_ERROR_INIT;
+  const etb_delegate_table& table = *subject.table().delegate;
+  const etb_status status =
+      table.context_create((*session)->delegate(), options.data(), options.size(), &made, &error);
+  if (status == ETB_OK && made != nullptr) (void)table.context_destroy(made, &error);
+  return status;
 }
 
 OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option& option) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/checks/check.hpp"
@@ -41,6 +42,19 @@ std::vector<etb_option> ordinary_values(const OptionFacts& facts);
 
 // Returns further values that the schema allows, and that may change results.
 std::vector<etb_option> inner_values(const OptionFacts& facts);
+
+// Returns values that the schema excludes: below and above the range, other choices, other types.
+std::vector<etb_option> excluded_values(const OptionFacts& facts);
+
+// Scopes that receive options when an object is made or run, and the functions that take them.
+inline constexpr std::pair<uint32_t, const char*> kOptionScopes[] = {{ETB_OBJECT_PLUGIN, "init"},
+                                                                     {ETB_OBJECT_DELEGATE, "create"},
+                                                                     {ETB_OBJECT_CONTEXT, "context_create"},
+                                                                     {ETB_OBJECT_RUN, "execute"}};
+
+// Passes options to the function of one scope. Returns its status.
+etb_status pass_options(CheckContext& context, Subject& subject, const ClaimedCase& item, uint32_t scope,
+                        const std::vector<etb_option>& options);
 
 struct OptionTrial {
   bool is_taken = false;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "conformance/checks/groups.hpp"
@@ -74,6 +75,47 @@ void events_are_consistent(CheckContext& context) {
   });
   if (!has_events && context.outcome().findings.empty() && context.outcome().state == State::kNotRun)
     context.skip("the plugin reports no events");
+}
+
+// The first and the last time of each timebase of the plugin's own in one run.
+struct OwnTimes {
+  std::map<std::string, std::pair<uint64_t, uint64_t>> of_timebase;
+};
+
+etb_status ETB_CALL take_own_times(void* ctx, const etb_event* event) {
+  if (event->timebase == nullptr || std::strcmp(event->timebase, ETB_TIMEBASE_HOST) == 0) return ETB_OK;
+  auto& [first, last] = static_cast<OwnTimes*>(ctx)
+                            ->of_timebase.try_emplace(event->timebase, event->begin_ticks, event->end_ticks)
+                            .first->second;
+  first = std::min(first, event->begin_ticks);
+  last = std::max(last, event->end_ticks);
+  return ETB_OK;
+}
+
+// The runs of one context follow each other. So do their events, on the plugin's clock, too.
+void runs_follow_each_other(CheckContext& context) {
+  constexpr int kRuns = 6;
+  bool has_own_clock = false;
+  context.each_session(bare(), 4, [&](ReadyCase& ready) {
+    std::map<std::string, uint64_t> ended;
+    for (int run = 0; run < kRuns; ++run) {
+      OwnTimes times;
+      const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &times, take_own_times};
+      if (ready.run({.events = &sink}).status != ETB_OK) return;  // prof.events-are-consistent reports it
+      for (const auto& [timebase, span] : times.of_timebase) {
+        has_own_clock = true;
+        if (const auto before = ended.find(timebase); before != ended.end() && span.first < before->second)
+          return context.fail(
+              fmt::format("{}: events of run {} begin at {} of {}, the run before ended at {}", ready.name(),
+                          run + 1, span.first, timebase, before->second));
+        ended[timebase] = span.second;
+      }
+      // A run without events takes time, too.
+      (void)ready.run();
+    }
+  });
+  if (!has_own_clock && context.outcome().findings.empty() && context.outcome().state == State::kNotRun)
+    context.skip("the plugin reports no events on a clock of its own");
 }
 
 // The sink of an earlier run must get no events.
@@ -154,6 +196,9 @@ void times_add_up(CheckContext& context) {
 constexpr Check kChecks[] = {
     {"prof.events-are-consistent", "Events begin before they end, inside their run, and change no result.",
      "ABI-PROF-01", events_are_consistent},
+    {"prof.runs-follow-each-other",
+     "Events of a run begin no earlier than those of the run before ended, on the plugin's clock, too.",
+     "ABI-PROF-01", runs_follow_each_other},
     {"prof.ids-are-announced", "Debug ids of events and handles of artifacts are those of the graph.", "",
      ids_are_announced},
     {"prof.times-add-up",

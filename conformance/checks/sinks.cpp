@@ -9,8 +9,9 @@ namespace {
 
 constexpr etb_status kStop = ETB_OUT_OF_RESOURCES;
 
-// Counts the items of one sink, and stops at the first.
+// Counts the items of one sink, and stops at item `last`, counted from 1.
 struct Stopper {
+  int last = 1;
   int count = 0;
 };
 
@@ -20,29 +21,34 @@ Sink stopping(Stopper& stopper) {
   out.struct_size = ETB_INIT_SIZE(Sink);
   out.ctx = &stopper;
   out.put = [](void* ctx, Item) -> etb_status {
-    ++static_cast<Stopper*>(ctx)->count;
-    return kStop;
+    auto& self = *static_cast<Stopper*>(ctx);
+    return ++self.count >= self.last ? kStop : etb_status{ETB_OK};
   };
   return out;
 }
 
-// Calls `call` with a sink that stops. Without an item there is nothing to stop.
+// Calls `call` with sinks that stop at the first item, the second, and so on to the last.
 template <class Sink, class Item, class Call>
 void expect_stop(CheckContext& context, const char* function, Call call) {
-  Stopper stopper;
-  const Sink sink = stopping<Sink, Item>(stopper);
-  etb_error error = ETB_ERROR_INIT;
-  context.progress().at(function);
-  const etb_status status = call(&sink, &error);
-  if (stopper.count > 1)
-    context.fail(
-        fmt::format("{} calls a sink {} times, although it stopped the first time", function, stopper.count));
-  if (stopper.count != 0 && status != kStop)
-    context.fail(fmt::format("{} returns {} when its sink stops with {}", function, status, kStop));
+  constexpr int kMostItems = 64;
+  for (int last = 1; last <= kMostItems; ++last) {
+    Stopper stopper{last};
+    const Sink sink = stopping<Sink, Item>(stopper);
+    etb_error error = ETB_ERROR_INIT;
+    context.progress().at(function);
+    const etb_status status = call(&sink, &error);
+    if (stopper.count < last) return;
+    if (stopper.count > last)
+      return context.fail(fmt::format("{} calls a sink {} times, although it stopped at item {}", function,
+                                      stopper.count, last));
+    if (status != kStop)
+      return context.fail(
+          fmt::format("{} returns {} when its sink stops with {} at item {}", function, status, kStop, last));
+  }
 }
 
 void sinks_can_stop(CheckContext& context) {
-  context.each_session(bare(), 1, [&](ReadyCase& ready) {
+  context.each_session(bare(), 4, [&](ReadyCase& ready) {
     Subject& subject = ready.subject;
     const etb_plugin_table& table = subject.table();
     expect_stop<etb_device_sink, const etb_device_info*>(
@@ -69,18 +75,20 @@ void sinks_can_stop(CheckContext& context) {
 // An event sink that stops ends the run or not, but the context stays usable.
 void event_sinks_can_stop(CheckContext& context) {
   context.each_session(bare(), 4, [&](ReadyCase& ready) {
-    Stopper stopper;
-    const etb_event_sink sink = stopping<etb_event_sink, const etb_event*>(stopper);
-    context.progress().at("execute with an event sink that stops");
-    const RunResult result = ready.run({.events = &sink});
-    if (stopper.count > 1)
-      context.fail(fmt::format("{}: execute calls an event sink {} times, although it stopped the first time",
-                               ready.name(), stopper.count));
-    if (stopper.count != 0 && result.status != kStop)
-      context.fail(fmt::format("{}: execute returns {} when its event sink stops with {}", ready.name(),
-                               result.status, kStop));
-    if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
-      context.fail(ready.name() + ": after an event sink that stopped the context does not run");
+    for (const int last : {1, 2, 5}) {
+      Stopper stopper{last};
+      const etb_event_sink sink = stopping<etb_event_sink, const etb_event*>(stopper);
+      context.progress().at("execute with an event sink that stops");
+      const RunResult result = ready.run({.events = &sink});
+      if (stopper.count > last)
+        context.fail(fmt::format("{}: execute calls an event sink {} times, although it stopped at item {}",
+                                 ready.name(), stopper.count, last));
+      if (stopper.count == last && result.status != kStop)
+        context.fail(fmt::format("{}: execute returns {} when its event sink stops with {}", ready.name(),
+                                 result.status, kStop));
+      if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
+        context.fail(ready.name() + ": after an event sink that stopped the context does not run");
+    }
   });
 }
 

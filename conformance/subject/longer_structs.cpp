@@ -64,11 +64,19 @@ etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb
   return delegate_of_library->execute(context, &longer.value, error);
 }
 
+etb_status ETB_CALL make_context(etb_delegate* delegate, const etb_option* options, uint64_t count,
+                                 etb_context** out, etb_error* error) {
+  LongerArray<etb_option> longer(options, count);
+  return delegate_of_library->context_create(delegate, longer.get(), count, out, error);
+}
+
 etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args,
                               const etb_partition_sink* sink, etb_error* error) {
   Longer<etb_partition_args> longer(*args);
   LongerArray<etb_graph_image> graph(args->graph, 1);
   Longer<etb_partition_sink> to(*sink);
+  LongerArray<etb_option> options(args->options, args->option_count);
+  longer.value.options = options.get();
   longer.value.graph = graph.get();
   return aot_of_library->partition(plugin, &longer.value, &to.value, error);
 }
@@ -78,6 +86,8 @@ etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, et
   LongerArray<etb_graph_image> graphs(args->graphs, args->graph_count);
   Longer<etb_artifact_sink> sink(*args->sink);
   Longer<etb_constant_reader> constants(*args->constants);
+  LongerArray<etb_option> options(args->options, args->option_count);
+  longer.value.options = options.get();
   longer.value.graphs = graphs.get();
   longer.value.sink = &sink.value;
   longer.value.constants = &constants.value;
@@ -91,6 +101,7 @@ void LongerStructs::wrap(etb_plugin_table& table) {
     delegate_ = *(delegate_of_library = table.delegate);
     delegate_.create = create;
     delegate_.execute = execute;
+    delegate_.context_create = make_context;
     if (delegate_.context_reserve != nullptr) delegate_.context_reserve = reserve;
     table.delegate = &delegate_;
   }

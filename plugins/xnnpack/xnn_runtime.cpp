@@ -35,9 +35,28 @@ auto invalid_argument(const T&... parts) {
   return make_error(Code::INVALID_ARGUMENT, std::move(text));
 }
 
+constexpr const char* kWrongOrder = ": dim order, expected row-major or channels last";
+
 // Returns the dimension at storage position `i`, outermost first.
 uint32_t dim_at(const Tensor& tensor, uint32_t i) {
   return tensor.raw().dim_order != nullptr ? tensor.raw().dim_order[i] : i;
+}
+
+// True if the dimensions are in row-major order or channels last, the layouts of the op table. Those of size 1 are
+// ignored.
+bool has_known_order(const Tensor& tensor) {
+  const uint32_t rank = tensor.rank();
+  bool is_channels_last = rank > 2 && dim_at(tensor, 0) == 0 && dim_at(tensor, rank - 1) == 1;
+  for (uint32_t i = 1; i + 1 < rank; ++i) is_channels_last &= dim_at(tensor, i) == i + 1;
+  if (is_channels_last) return true;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < rank; ++i) {
+    const uint32_t dim = dim_at(tensor, i);
+    if (tensor.sizes()[dim] == 1) continue;
+    if (dim < last) return false;
+    last = dim;
+  }
+  return true;
 }
 
 // True if elements are stored without gaps in the dim order. Strides of dimensions of size 1 are ignored.
@@ -263,6 +282,7 @@ Result<bool> XnnRuntime::read_input_shapes(const Run& run) {
                               ", expected ", std::to_string(external.shape.rank));
     if (!is_dense(input))
       return invalid_argument("input ", std::to_string(i), ": strides, expected those of the dim order");
+    if (!has_known_order(input)) return invalid_argument("input ", std::to_string(i), kWrongOrder);
     // XNNPACK sees a channels-last tensor as one of sizes [N, H, W, C].
     XnnShape& wanted = wanted_[i];
     wanted = {input.rank(), {}};
@@ -276,7 +296,11 @@ Result<bool> XnnRuntime::read_input_shapes(const Run& run) {
 // Reads the payload again: a stored copy would be most of the memory of a delegate without weights.
 Status XnnRuntime::infer_shapes() {
   ETB_ASSIGN(const XnnPayload payload, read_xnnpack_payload(payload_bytes_));
-  ETB_ASSIGN(const auto shapes, infer_xnnpack_shapes(payload, wanted_));
+  const auto inferred = infer_xnnpack_shapes(payload, wanted_);
+  // The payload was right for its own sizes.
+  if (!inferred && inferred.error().code == Code::INVALID_DATA)
+    return invalid_argument("sizes of the inputs: ", inferred.error().message);
+  ETB_ASSIGN(const auto shapes, inferred);
   ETB_TRY(check_changes(payload, shapes));
   external_values_.set_shapes(payload, shapes);
   is_planned_ = false;
@@ -343,6 +367,7 @@ Status XnnRuntime::resize_outputs(const Run& run) const {
                               std::to_string(nbytes));
     if (!is_dense(output))
       return invalid_argument("output ", std::to_string(i), ": strides, expected those of the dim order");
+    if (!has_known_order(output)) return invalid_argument("output ", std::to_string(i), kWrongOrder);
   }
   return {};
 }

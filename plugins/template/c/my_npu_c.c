@@ -87,6 +87,14 @@ static const etb_option_schema limit_schema = {
     NULL,
     NULL};
 
+/* Bytes of a text to show: up to 64, and whole characters of UTF-8 (ABI-ERR-02). */
+static int shown(const char* text) {
+  size_t length = strlen(text);
+  if (length <= 64) return (int)length;
+  for (length = 64; length > 0 && ((unsigned char)text[length] & 0xc0u) == 0x80u;) --length;
+  return (int)length;
+}
+
 /* Reads the options of one call. Rejects unknown keys unless they start with "x-" (ABI-OPT-01). */
 static etb_status read_options(const etb_option* options, uint64_t count, uint32_t scope, double* out_limit,
                                etb_error* error) {
@@ -98,7 +106,7 @@ static etb_status read_options(const etb_option* options, uint64_t count, uint32
       return fail(error, ETB_INVALID_ARGUMENT, "an option that is too short, has flags or has no key");
     if (strncmp(option->key, "x-", 2) == 0) continue;
     if (scope != ETB_OBJECT_DELEGATE || strcmp(option->key, "limit") != 0) {
-      snprintf(text, sizeof(text), "option '%.64s': unknown key", option->key);
+      snprintf(text, sizeof(text), "option '%.*s': unknown key", shown(option->key), option->key);
       return fail(error, ETB_INVALID_ARGUMENT, text);
     }
     if (option->type != ETB_OPTION_F64 || !(option->f64 >= 0.0 && option->f64 <= 1e30))

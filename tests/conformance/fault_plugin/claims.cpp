@@ -2,6 +2,7 @@
 // The plugin's claims.
 #include "tests/conformance/fault_plugin/claims.hpp"
 
+#include <cmath>
 #include <cstdlib>
 
 #include "tests/conformance/fault_plugin/plugin.hpp"
@@ -30,7 +31,9 @@ etb::Claim claim_binary(const etb::Node& node, const std::vector<etb::Value>& op
   if (operands.size() != 2 || operands[0].spec().dtype != operands[1].spec().dtype ||
       result.dtype != operands[0].spec().dtype)
     return etb::Claim::no("dtype", "operands of two types");
-  if (number_of(node, "alpha", 1) != 1) return etb::Claim::no("attribute", "alpha, expected 1");
+  const double alpha = number_of(node, "alpha", 1);
+  if ((has_fault(457) ? std::trunc(alpha) : alpha) != 1)
+    return etb::Claim::no("attribute", "alpha, expected 1");
   return etb::Claim::yes();
 }
 

@@ -40,6 +40,15 @@ void fill_cache() {
   if (entries.size() < kMost) entries.push_back(std::string(40 + entries.size() % 7, 'x'));
 }
 
+// Returns the strides that a tensor of these sizes has.
+std::vector<int64_t> strides_of(const etb_tensor& raw, const std::vector<int64_t>& sizes) {
+  if (raw.strides != nullptr) return {raw.strides, raw.strides + sizes.size()};
+  std::vector<uint8_t> order(sizes.size());
+  for (size_t d = 0; d < order.size(); ++d)
+    order[d] = raw.dim_order != nullptr ? raw.dim_order[d] : static_cast<uint8_t>(d);
+  return dense_strides(sizes, order);
+}
+
 }  // namespace
 
 bool Delegate::is_wrong_in(const Plugin& plugin) {
@@ -170,6 +179,11 @@ etb::Status Delegate::Context::with_wrong_event(const etb::Run& run) {
     event.begin_ticks = first_begin_ns;
   }
   if (has_fault(375)) event.name = "fault.other";
+  if (has_fault(460) || has_fault(461)) {  // a clock of its own; with 460 it goes back after two runs
+    event.timebase = "com.example.faulty.ticks";
+    event.begin_ticks = kOwnTicks * static_cast<uint64_t>(has_fault(460) ? runs_ % 2 : runs_);
+    event.end_ticks = event.begin_ticks + kOwnTicks;
+  }
   if (has_fault(115)) {  // two halves that overlap by a third
     etb_event half = event;
     const uint64_t third = std::max<uint64_t>((event.end_ticks - event.begin_ticks) / 3, 1);
@@ -203,15 +217,12 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
         return wrong("an input of other sizes than compiled for");
     for (size_t d = 0; d < sizes.size(); ++d)
       sizes[d] = std::min(sizes[d], value.sizes[d]);  // needed with fault 72 only
-    const std::vector<int64_t> dense = dense_strides(sizes, value.order);
+    const std::vector<int64_t> dense = dense_strides(sizes, value.order), given = strides_of(raw, sizes);
     for (size_t d = 0; d < sizes.size() && !has_fault(10); ++d) {
       if (has_fault(378) && d + 1 != sizes.size() && raw.dim_order == nullptr) continue;
-      const bool is_row_major = raw.strides == nullptr && raw.dim_order == nullptr;
-      const int64_t stride = is_row_major ? -1 : raw.strides != nullptr ? raw.strides[d] : dense[d];
-      if (stride >= 0 && sizes[d] > 1 && stride != dense[d] && input.numel() > 0)
-        return wrong("strides other than compiled for");
-      if (is_row_major && value.order[d] != d && input.numel() > 1)
-        return wrong("dim order other than compiled for");
+      if (has_fault(456) && index == 2 && raw.strides == nullptr) continue;
+      if (sizes[d] > 1 && given[d] != dense[d] && input.numel() > 0)
+        return wrong("strides or dim order other than compiled for");
     }
     if (input.nbytes() > raw.capacity_bytes || (raw.data == nullptr && input.nbytes() != 0))
       return wrong("an input with too few bytes");
@@ -262,11 +273,12 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
   const ValueInfo& value = delegate_->program_->values[id];
   if (raw.dtype != value.dtype || raw.rank != view.sizes.size() || raw.buffer != nullptr)
     return wrong("an output of another dtype, rank or memory");
-  ETB_TRY(output.resize(view.sizes));
+  if (!has_fault(458) || view.numel() != 0) ETB_TRY(output.resize(view.sizes));
   const std::vector<int64_t> dense = dense_strides(view.sizes, value.order);
-  for (size_t d = 0; raw.strides != nullptr && d < dense.size() && !has_fault(10); ++d)
-    if (view.sizes[d] > 1 && raw.strides[d] != dense[d] && view.numel() > 0)
-      return wrong("an output of strides other than compiled for");
+  const std::vector<int64_t> given = strides_of(raw, view.sizes);
+  for (size_t d = 0; d < dense.size() && !has_fault(10); ++d)
+    if (view.sizes[d] > 1 && given[d] != dense[d] && view.numel() > 0)
+      return wrong("an output of strides or dim order other than compiled for");
   const uint64_t nbytes = static_cast<uint64_t>(view.numel()) * nbytes_of(view.dtype);
   if ((nbytes > raw.capacity_bytes && !has_fault(76)) ||
       (nbytes != 0 && (raw.data == nullptr || view.data == nullptr)))
@@ -274,8 +286,14 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
   if (nbytes == 0) return {};
   const float before = static_cast<float>(static_cast<uint8_t>(*static_cast<const std::byte*>(raw.data)));
   const void* from = view.data;
+  static std::byte of_fast_ones[1 << 16];
+  if (has_fault(455) && delegate_->is_fast_ && nbytes <= sizeof(of_fast_ones))
+    from = std::memcpy(of_fast_ones, view.data, nbytes);
   if (has_fault(372) && nbytes <= sizeof(shared_values)) from = std::memcpy(shared_values, view.data, nbytes);
-  std::memcpy(raw.data, from, has_fault(20) && nbytes >= 16 ? nbytes - 4 : nbytes);
+  uint64_t written = has_fault(20) && nbytes >= 16 ? nbytes - 4 : nbytes;
+  for (size_t d = 8; has_fault(459) && d < view.sizes.size(); ++d)  // dimensions from the ninth on count as 1
+    written /= static_cast<uint64_t>(view.sizes[d]);
+  std::memcpy(raw.data, from, written);
   auto* const numbers = static_cast<float*>(raw.data);
   const bool is_float = view.dtype == ETB_DTYPE_FLOAT32;
   if (has_fault(17)) std::memset(static_cast<std::byte*>(raw.data) + nbytes, 0, 4);
