@@ -21,6 +21,7 @@ struct Collected {
   std::vector<int64_t> ids;
   std::vector<uint64_t> host_ns;                       // length in nanoseconds by the event's own ratio
   std::vector<std::pair<uint64_t, uint64_t>> on_host;  // begin and end of events on the host's clock
+  bool has_odd_ticks = false;                          // of the host's clock, which counts nanoseconds
 };
 
 // Returns two events that overlap without nesting; nothing if all nest.
@@ -48,8 +49,10 @@ etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
   const double ticks =
       event->end_ticks > event->begin_ticks ? static_cast<double>(event->end_ticks - event->begin_ticks) : 0;
   out.host_ns.push_back(static_cast<uint64_t>(ticks * ratio));
-  if (event->timebase != nullptr && std::strcmp(event->timebase, ETB_TIMEBASE_HOST) == 0)
+  if (event->timebase != nullptr && std::strcmp(event->timebase, ETB_TIMEBASE_HOST) == 0) {
     out.on_host.emplace_back(event->begin_ticks, event->end_ticks);
+    out.has_odd_ticks = out.has_odd_ticks || event->ns_numerator != event->ns_denominator;
+  }
   out.names.push_back(event->name != nullptr ? event->name : std::to_string(event->debug_id));
   return ETB_OK;
 }
@@ -66,6 +69,8 @@ void events_are_consistent(CheckContext& context) {
       if (begin > end)
         return context.fail(
             fmt::format("{}: an event ends at {}, before it begins at {}", ready.name(), end, begin));
+    if (collected.has_odd_ticks)
+      return context.fail(ready.name() + ": a tick of " ETB_TIMEBASE_HOST " is no nanosecond");
     for (size_t i = 0; i < without.outputs.size() && with.status == ETB_OK; ++i)
       if (with.outputs[i].bytes != without.outputs[i].bytes)
         context.fail(ready.name() + ": profiling changes the result");
