@@ -42,6 +42,7 @@ void add_scatter_designs(CaseList& out);
 void add_window_designs(CaseList& out);
 void add_chain_designs(CaseList& out);  // two clamps, two orders, two scales; attributes
 void add_fused_designs(CaseList& out);  // layers with a norm and a clamp after them
+void add_reader_designs(CaseList& out);  // values with two readers, one of which fuses
 void add_cached_attention_designs(CaseList& out);
 void add_segment_designs(CaseList& out);           // segment_reduce
 void add_recurrence_designs(CaseList& out);        // delta rule, Hadamard, experts
