@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A value with two readers, directly or by a name with other dims: its permutation, or a view of it. One reader is an
-// op that plugins fuse into the producer; the other, or the host, must still see the numbers before it.
+// op that plugins fuse into the producer; the other, or the host, must still see the numbers before it. Also values that
+// are read late by a name of a name, when a plugin may have used their memory again.
 #include <string>
 
 #include "conformance/cases/design_convolution.hpp"
@@ -129,9 +130,47 @@ OpForm form_of(Producer producer, const Row& row, Fused fused) {
   return form;
 }
 
+// ---- read late
+
+// Names of names, up to three, each with other dims.
+OpForm late_form(Producer producer, size_t depth, size_t first_name, size_t work_count) {
+  constexpr Name kOthers[] = {Name::kView, Name::kUnsqueezed, Name::kPermuted};
+  OpForm form;
+  const Named made = add_producer(form, producer);
+  form.op = form.nodes[0].op;
+  FormNodes nodes(form.nodes, form.operands.size() + 1);
+  Named name = made;
+  for (size_t i = 0; i < depth; ++i)
+    name = add_name(nodes, name, kOthers[(first_name + i) % std::size(kOthers)]);
+  // Work of the same size as the value, in between.
+  uint32_t other = nodes.add("aten.neg.default", {value_arg(0, "self")}, form.operands[0].shape);
+  for (size_t i = 0; i < work_count; ++i)
+    other = nodes.add(i % 2 == 0 ? "aten.abs.default" : "aten.neg.default", {value_arg(other, "self")},
+                      form.operands[0].shape);
+  const uint32_t late = nodes.add("aten.neg.default", {value_arg(name.value, "self")}, name.shape);
+  const auto first = static_cast<uint32_t>(form.operands.size());
+  form.outputs = {other - first, late - first};
+  form.error_model = exact_model(Rule::kExactValue);
+  form.word = "late_readers.depth" + std::to_string(depth) + "_from" + std::to_string(first_name) + ".work" +
+              std::to_string(work_count);
+  return form;
+}
+
+void add_late_readers(CaseList& out) {
+  for (const auto& [producer, word] : kProducers)
+    for (const size_t depth : {1, 2, 3})
+      for (const size_t first_name : {0, 1, 2})
+        for (const size_t work_count : {2, 5}) {
+          OpForm form = late_form(producer, depth, first_name, work_count);
+          form.word += std::string(".") + word;
+          add_form(out, kDtype, std::move(form));
+        }
+}
+
 }  // namespace
 
 void add_reader_designs(CaseList& out) {
+  add_late_readers(out);
   size_t at = 0;
   for (const auto& [producer, word] : kProducers)
     for (const auto& [fused_name, fused_word] : kNames)

@@ -215,7 +215,8 @@ std::vector<Check> all_checks() {
                            promise_checks,
                            option_life_checks,
                            sink_checks,
-                           cache_checks})
+                           cache_checks,
+                           option_file_checks})
     for (const Check& check : group()) out.push_back(check);
   return out;
 }

@@ -206,14 +206,29 @@ void resident_bytes_are_true(CheckContext& context) {
   context.skip("the plugin claims no case with a large constant");
 }
 
-// A chain whose values between nodes are large, or else one node.
-Result<BuiltCase> with_large_values(bool is_chain, int64_t elements) {
+// Graphs whose values between nodes are large: several that are needed until the end, a chain, or one node.
+enum class LargeValues { kWide, kChain, kOne };
+
+Result<BuiltCase> with_large_values(LargeValues kind, int64_t elements) {
   CaseBuilder builder("large values");
   const Shape shape{ETB_DTYPE_FLOAT32, {elements}, {}};
+  const auto node = [&](const char* op, uint32_t a, uint32_t b) {
+    return builder.node(op, {graph::value_arg(a, "self"), graph::value_arg(b, "other")}, shape);
+  };
   uint32_t x = builder.input(shape, Values::kExact);
+  if (kind == LargeValues::kWide) {
+    constexpr size_t kValues = 8;
+    std::vector<uint32_t> values;
+    for (size_t i = 0; i < kValues; ++i)
+      values.push_back(node("aten.add.Tensor", values.empty() ? x : values.back(), x));
+    x = values.back();
+    for (const uint32_t value : values) x = node("aten.add.Tensor", x, value);
+    builder.output(x);
+    return builder.finish({});
+  }
   for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor", "aten.add.Tensor"}) {
-    x = builder.node(op, {graph::value_arg(x, "self"), graph::value_arg(x, "other")}, shape);
-    if (!is_chain) break;
+    x = node(op, x, x);
+    if (kind == LargeValues::kOne) break;
   }
   builder.output(x);
   return builder.finish({});
@@ -245,8 +260,8 @@ Measured measure_context(CheckContext& context, CaseSession& session, const etb_
 }
 
 // Runs the same graph with few elements, so that what the process loads once is there.
-void run_small(Subject& subject, bool is_chain) {
-  const Result<BuiltCase> built = with_large_values(is_chain, 64);
+void run_small(Subject& subject, LargeValues kind) {
+  const Result<BuiltCase> built = with_large_values(kind, 64);
   if (!built || !partition(subject, built->image).is_whole_claim()) return;
   const Compiled compiled = compile(subject, built->image);
   if (compiled.status != ETB_OK) return;
@@ -254,44 +269,85 @@ void run_small(Subject& subject, bool is_chain) {
   if (session) (void)(*session)->run(built->runs[0]);
 }
 
-// Compares context_bytes, an upper bound, with what one more context holds after a run.
-void context_bytes_are_enough(CheckContext& context) {
+// Compares context_bytes, an upper bound, with what one more context holds after a run. Returns false if the plugin does
+// not have the graph.
+bool is_measured(CheckContext& context, Subject& subject, LargeValues kind) {
   constexpr int64_t kElements = int64_t{1} << 20;
   constexpr uint64_t kValueBytes = kElements * sizeof(float), kMostValues = 4;
-  const auto subject = context.open(bare());
-  if (!subject || subject->table().aot == nullptr) return;
-  for (const bool is_chain : {true, false}) {
-    const Result<BuiltCase> built = with_large_values(is_chain, kElements);
-    if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
-    const Compiled compiled = compile(*subject, built->image);
-    if (compiled.status != ETB_OK) continue;
-    run_small(*subject, is_chain);
-    Payload payload = compiled.payload;
-    const size_t before = held_bytes();
-    Result<std::unique_ptr<CaseSession>> made = CaseSession::make(*subject, *built, std::move(payload));
-    if (!made) return context.fail("create of a case with large values fails: " + made.error().message);
-    if ((*made)->info().max_contexts < 2) return context.skip("a delegate has only one context");
-    (void)(*made)->run(built->runs[0]);
-    const uint64_t of_both = growth_since(before), resident = (*made)->info().resident_bytes;
-    Measured measured = measure_context(context, **made, *subject->table().delegate, built->runs[0]);
-    if (!context.outcome().findings.empty()) return;
-    // Memory that contexts share counts for the first one that needs it.
-    if (of_both > resident) measured.held = std::max(measured.held, of_both - resident);
-    record(context, "context", measured);
-    if (measured.held > 2 * measured.reported + kSlackBytes)
-      context.fail(fmt::format("context_bytes is {}, one more context holds {} after a run",
-                               measured.reported, measured.held));
-    if (measured.reported > kMostTimesLess * (kMostValues * kValueBytes + measured.held))
-      context.fail(
-          fmt::format("context_bytes is {}, one more context holds {} after a run, and {} values "
-                      "have {} bytes each",
-                      measured.reported, measured.held, kMostValues, kValueBytes));
-    return;
+  const Result<BuiltCase> built = with_large_values(kind, kElements);
+  if (!built || !partition(subject, built->image).is_whole_claim()) return false;
+  const Compiled compiled = compile(subject, built->image);
+  if (compiled.status != ETB_OK) return false;
+  run_small(subject, kind);
+  Payload payload = compiled.payload;
+  const size_t before = held_bytes();
+  Result<std::unique_ptr<CaseSession>> made = CaseSession::make(subject, *built, std::move(payload));
+  if (!made) {
+    context.fail("create of a case with large values fails: " + made.error().message);
+    return true;
   }
-  context.skip("the plugin claims no case with large values");
+  if ((*made)->info().max_contexts < 2) {
+    context.skip("a delegate has only one context");
+    return true;
+  }
+  (void)(*made)->run(built->runs[0]);
+  const uint64_t of_both = growth_since(before), resident = (*made)->info().resident_bytes;
+  Measured measured = measure_context(context, **made, *subject.table().delegate, built->runs[0]);
+  if (!context.outcome().findings.empty()) return true;
+  // Memory that contexts share counts for the first one that needs it.
+  if (of_both > resident) measured.held = std::max(measured.held, of_both - resident);
+  record(context, kind == LargeValues::kWide ? "wide_context" : "context", measured);
+  if (measured.held > 2 * measured.reported + kSlackBytes)
+    context.fail(fmt::format("context_bytes is {}, one more context holds {} after a run", measured.reported,
+                             measured.held));
+  if (measured.reported > kMostTimesLess * (kMostValues * kValueBytes + measured.held))
+    context.fail(
+        fmt::format("context_bytes is {}, one more context holds {} after a run, and {} values "
+                    "have {} bytes each",
+                    measured.reported, measured.held, kMostValues, kValueBytes));
+  return true;
+}
+
+void context_bytes_are_enough(CheckContext& context) {
+  bool has_any = false;
+  for (const LargeValues kind : {LargeValues::kWide, LargeValues::kChain, LargeValues::kOne}) {
+    if (kind == LargeValues::kOne && has_any) break;
+    const auto subject = context.open(bare());
+    if (!subject || subject->table().aot == nullptr) return;
+    has_any = is_measured(context, *subject, kind) || has_any;
+    if (!context.outcome().findings.empty()) return;
+  }
+  if (!has_any) context.skip("the plugin claims no case with large values");
+}
+
+// The artifact's bound is for planning; what the delegate says that it holds is not above it.
+void artifacts_bound_delegates(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  bool has_any = false;
+  for (const char* pattern : {"model.*", "op.*_w*", "quant.*_w*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 16)) {
+      const uint64_t bound = item.payload.resident_bytes;
+      if (bound == 0) continue;  // unknown
+      has_any = true;
+      const auto session = context.make_session(*subject, item);
+      if (!session) return;
+      (void)session->run(item.built.runs[0]);
+      etb_delegate_info info{};
+      info.struct_size = sizeof(info);
+      etb_error error = ETB_ERROR_INIT;
+      if (subject->table().delegate->query(session->delegate(), &info, &error) != ETB_OK) continue;
+      if (info.resident_bytes > bound)
+        return context.fail(fmt::format("{}: the artifact bounds resident_bytes by {}, the delegate has {}",
+                                        item.item->name, bound, info.resident_bytes));
+    }
+  if (!has_any) context.skip("no artifact states resident_bytes");
 }
 
 constexpr Check kChecks[] = {
+    {"info.artifacts-bound-delegates",
+     "The resident_bytes of an artifact are at least those that its delegate reports.", "",
+     artifacts_bound_delegates},
     {"info.requirements-are-complete",
      "query_io reports each input, then each output, with a valid alignment, and the same after a run.",
      "ABI-SINK-03", requirements_are_complete},

@@ -10,6 +10,7 @@
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "etb/cpp/graph_view.hpp"
+#include "etb/ext/draft/values.h"
 
 namespace etb::conformance {
 namespace {
@@ -151,7 +152,118 @@ void times_add_up(CheckContext& context) {
   });
 }
 
+// A host with a clock of its own, which is hours behind the processor's.
+class OtherClock {
+ public:
+  OtherClock() = default;
+  OtherClock(const OtherClock&) = delete;
+  OtherClock& operator=(const OtherClock&) = delete;
+
+  const etb_host& host() const { return host_; }
+  uint64_t now_ns() const { return now(&begin_ns_); }
+
+ private:
+  static uint64_t now(const uint64_t* begin_ns) { return monotonic_ns() - *begin_ns + 1000; }
+  static const void* find_service(const etb_host* host, const char* id) {
+    return std::strcmp(id, ETB_SERVICE_CLOCK) == 0 ? host->ctx : nullptr;
+  }
+
+  uint64_t begin_ns_ = monotonic_ns();
+  etb_clock_service service_ = {ETB_INIT_SIZE(etb_clock_service), 0, &begin_ns_,
+                                [](void* ctx) { return now(static_cast<const uint64_t*>(ctx)); }};
+  etb_host host_ = [this] {
+    etb_host made{};
+    made.struct_size = ETB_INIT_SIZE(etb_host);
+    made.abi_version = ETB_ABI_VERSION;
+    made.ctx = &service_;
+    made.get_service = find_service;
+    return made;
+  }();
+};
+
+// Events with the host's timebase, and deadlines, are on clock/1 and no other clock.
+void clock_is_the_hosts(CheckContext& context) {
+  constexpr uint64_t kMinuteNs = 60'000'000'000;
+  const OtherClock clock;
+  SubjectOptions options = bare();
+  options.application = &clock.host();
+  context.each_session(options, 6, [&](ReadyCase& ready) {
+    Collected collected;
+    const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
+    const uint64_t begin = clock.now_ns();
+    const RunResult result = ready.run({.events = &sink, .deadline_ns = begin + kMinuteNs});
+    const uint64_t end = clock.now_ns();
+    if (result.status != ETB_OK)
+      return context.fail(fmt::format("{}: with a minute left on clock/1 a run fails with {}: {}",
+                                      ready.name(), result.status, result.error.text));
+    for (const auto& [first, last] : collected.on_host)
+      if (first < begin || last > end)
+        return context.fail(
+            fmt::format("{}: on the host's clock the run lasts from {} to {}, an event from {} to {}",
+                        ready.name(), begin, end, first, last));
+  });
+}
+
+// ---- values inside of a delegate
+
+struct InnerValues {
+  std::vector<std::vector<int64_t>> sizes;
+};
+
+uint32_t ETB_CALL wants_all(void*, const char*, int64_t) { return 1; }
+
+etb_status ETB_CALL take_inner(void* ctx, const etb_inner_value* value) {
+  auto& out = *static_cast<InnerValues*>(ctx);
+  for (uint32_t i = 0; value->kind == ETB_INNER_TENSORS && i < value->tensor_count; ++i) {
+    const etb_tensor& tensor = *ETB_AT(etb_tensor, value->tensors, i);
+    out.sizes.emplace_back(tensor.sizes, tensor.sizes + tensor.rank);
+  }
+  return ETB_OK;
+}
+
+int64_t numel_of(const std::vector<int64_t>& sizes) {
+  int64_t out = 1;
+  for (const int64_t size : sizes) out *= size;
+  return out;
+}
+
+// Values inside of a delegate, which a recording has, are of the run: elementwise ops keep the number of elements.
+void inner_values_are_of_the_run(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  bool has_any = false;
+  for (const char* pattern : {"dyn.relu.*", "dyn.sigmoid.*", "dyn.tanh.*", "dyn.neg.*", "dyn.add_tensor.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 3)) {
+      const auto session = context.make_session(*subject, item);
+      if (!session) return;
+      for (const std::vector<TensorData>& inputs : item.built.runs) {
+        InnerValues inner;
+        const etb_value_sink sink = {{static_cast<uint32_t>(sizeof(etb_value_sink)), 0, &inner,
+                                      [](void*, const etb_event*) { return etb_status{ETB_OK}; }},
+                                     ETB_VALUE_SINK_ID,
+                                     wants_all,
+                                     take_inner};
+        const RunResult result = session->run(inputs, {.events = &sink.events});
+        if (result.status != ETB_OK)
+          return context.fail(item.item->name + ": a run that is recorded fails: " + result.error.text);
+        if (!context.outcome().findings.empty()) return;
+        for (const std::vector<int64_t>& sizes : inner.sizes) {
+          has_any = true;
+          if (numel_of(sizes) != numel_of(result.outputs[0].shape.sizes))
+            return context.fail(fmt::format("{}: a value of {} elements is recorded, its output has {}",
+                                            item.item->name, numel_of(sizes),
+                                            numel_of(result.outputs[0].shape.sizes)));
+        }
+      }
+    }
+  if (!has_any) context.skip("the plugin records no values");
+}
+
 constexpr Check kChecks[] = {
+    {"prof.clock-is-the-hosts", "Events on the host's timebase and deadlines are on clock/1.", "ABI-PROF-01",
+     clock_is_the_hosts},
+    {"prof.inner-values-are-of-the-run", "Recorded values have the sizes of their run.", "",
+     inner_values_are_of_the_run},
     {"prof.events-are-consistent", "Events begin before they end, inside their run, and change no result.",
      "ABI-PROF-01", events_are_consistent},
     {"prof.ids-are-announced", "Debug ids of events and handles of artifacts are those of the graph.", "",

@@ -207,6 +207,7 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
     for (size_t d = 0; d < sizes.size() && !has_fault(10); ++d) {
       if (has_fault(378) && d + 1 != sizes.size() && raw.dim_order == nullptr) continue;
       const bool is_row_major = raw.strides == nullptr && raw.dim_order == nullptr;
+      if (has_fault(410) && raw.strides != nullptr && raw.strides[d] == 0) continue;
       const int64_t stride = is_row_major ? -1 : raw.strides != nullptr ? raw.strides[d] : dense[d];
       if (stride >= 0 && sizes[d] > 1 && stride != dense[d] && input.numel() > 0)
         return wrong("strides other than compiled for");
@@ -216,6 +217,11 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
     if (input.nbytes() > raw.capacity_bytes || (raw.data == nullptr && input.nbytes() != 0))
       return wrong("an input with too few bytes");
     interpreter_.set_sizes(i, std::move(sizes));
+    if (has_fault(418) && raw.dim_order != nullptr && raw.strides == nullptr) {
+      int64_t step = 1;  // as if the order were the usual one
+      View& view = interpreter_.view(i);
+      for (size_t d = view.sizes.size(); d-- > 0; step *= view.sizes[d]) view.strides[d] = step;
+    }
     interpreter_.view(i).data = static_cast<std::byte*>(raw.data);
     if (has_fault(377) && reinterpret_cast<uintptr_t>(raw.data) % 16 != 0)
       return wrong("data is not aligned to 16 bytes");

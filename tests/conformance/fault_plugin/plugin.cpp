@@ -104,6 +104,7 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     faulty::wrap_tables(made);
     faulty::break_calls(made);
     faulty::break_neighbours(made);
+    faulty::break_later(made);
     faulty::break_function(made);
     made.plugin.device = &made.device;
     made.plugin.delegate = &made.delegate;

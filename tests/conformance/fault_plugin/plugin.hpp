@@ -119,6 +119,9 @@ void break_calls(Tables& tables);
 // Faults 370 to 386 of the tables (neighbour_faults.cpp).
 void break_neighbours(Tables& tables);
 
+// Faults 411 to 417 of the tables (later_faults.cpp).
+void break_later(Tables& tables);
+
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);
 
