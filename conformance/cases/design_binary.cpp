@@ -222,7 +222,7 @@ void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
     }
   size_t mixed = at;
   for (const Orders& orders : kMixed)
-    for (const Sizes& sizes : {Sizes{2, 3, 5, 4}, {3, 5}}) {
+    for (const Sizes& sizes : {Sizes{2, 3, 5, 4}, {3, 2, 4, 4}, {3, 5}, {4, 5}}) {
       if (sizes.size() == 2 && (orders.a == 1 || orders.b == 1)) continue;
       Setting setting;
       setting.order_a = orders.a;
@@ -310,8 +310,9 @@ Maker masked_fill_maker(etb_dtype dtype, const WhereRow& row) {
 
 // A condition, or a mask, in another order than the numbers.
 void add_ordered_conditions(CaseList& out, etb_dtype dtype) {
+  size_t at = 0;
   for (const Orders& orders : kMixed) {
-    const Sizes sizes{2, 3, 5, 4};
+    const Sizes sizes = at++ % 2 == 0 ? Sizes{2, 3, 5, 4} : Sizes{3, 2, 4, 4};
     const Shape condition{ETB_DTYPE_BOOL, sizes, order_of(4, orders.a)},
         numbers{dtype, sizes, order_of(4, orders.b)};
     add_form(out, dtype,

@@ -50,12 +50,14 @@ void sizes_of_two_runs(CheckContext& context) {
       if (a.shape.sizes[d] != b.shape.sizes[d] && a.shape.sizes[d] > 1 && b.shape.sizes[d] > 1) return true;
     return false;
   };
-  for (const char* pattern : {"dyn.add_tensor.*", "dyn.sub_tensor.*", "dyn.mul_tensor.*", "dyn.where_self.*"})
-    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 8)) {
+  constexpr size_t kTried = 80;
+  for (const char* pattern : {"dyn.add_tensor.*", "dyn.sub_tensor.*", "dyn.mul_tensor.*", "dyn.maximum.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, kTried)) {
       const auto& runs = item.built.runs;
+      if (runs[0].size() < 2 || runs[0][0].shape.sizes != runs[0][1].shape.sizes) continue;
       const auto session = context.make_session(*subject, item);
       if (!session) return;
-      for (size_t k = 1; k < runs.size() && runs[0].size() > 1; ++k) {
+      for (size_t k = 1; k < runs.size(); ++k) {
         std::vector<TensorData> mixed = runs[k];
         mixed[0] = runs[0][0];
         // Equal sizes in each run, and other ones in the other run.

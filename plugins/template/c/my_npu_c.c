@@ -87,6 +87,14 @@ static const etb_option_schema limit_schema = {
     NULL,
     NULL};
 
+/* Returns how many of the first `most` bytes of a text are whole characters (ABI-ERR-02). */
+static int whole_characters(const char* text, int most) {
+  int count = 0;
+  while (count < most && text[count] != '\0') ++count;
+  while (count > 0 && (text[count] & 0xC0) == 0x80) --count;
+  return count;
+}
+
 /* Reads the options of one call. Rejects unknown keys unless they start with "x-" (ABI-OPT-01). */
 static etb_status read_options(const etb_option* options, uint64_t count, uint32_t scope, double* out_limit,
                                etb_error* error) {
@@ -98,7 +106,8 @@ static etb_status read_options(const etb_option* options, uint64_t count, uint32
       return fail(error, ETB_INVALID_ARGUMENT, "an option that is too short, has flags or has no key");
     if (strncmp(option->key, "x-", 2) == 0) continue;
     if (scope != ETB_OBJECT_DELEGATE || strcmp(option->key, "limit") != 0) {
-      snprintf(text, sizeof(text), "option '%.64s': unknown key", option->key);
+      snprintf(text, sizeof(text), "option '%.*s': unknown key", whole_characters(option->key, 64),
+               option->key);
       return fail(error, ETB_INVALID_ARGUMENT, text);
     }
     if (option->type != ETB_OPTION_F64 || !(option->f64 >= 0.0 && option->f64 <= 1e30))

@@ -211,7 +211,9 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
       const int64_t stride = is_row_major ? -1 : raw.strides != nullptr ? raw.strides[d] : dense[d];
       if (stride >= 0 && sizes[d] > 1 && stride != dense[d] && input.numel() > 0)
         return wrong("strides other than compiled for");
-      if (is_row_major && value.order[d] != d && input.numel() > 1)
+      const bool has_other_order =
+          raw.dim_order != nullptr && raw.strides == nullptr && raw.dim_order[d] != value.order[d];
+      if (((is_row_major && value.order[d] != d) || has_other_order) && input.numel() > 1)
         return wrong("dim order other than compiled for");
     }
     if (input.nbytes() > raw.capacity_bytes || (raw.data == nullptr && input.nbytes() != 0))

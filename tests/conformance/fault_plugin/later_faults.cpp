@@ -88,11 +88,11 @@ void break_compile(etb_aot_table& table) {
   table.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
     if (args->progress == nullptr) return before.aot.compile(plugin, args, error);
     Shares shares = {args->progress, args->graph_count};
-    const etb_progress own = {ETB_INIT_SIZE(etb_progress), 0, &shares,
-                              [](void* ctx, double done, const char* what) {
-                                const auto& to = *static_cast<const Shares*>(ctx);
-                                to.host->report(to.host->ctx, done * static_cast<double>(to.graph_count), what);
-                              }};
+    const etb_progress own = {
+        ETB_INIT_SIZE(etb_progress), 0, &shares, [](void* ctx, double done, const char* what) {
+          const auto& to = *static_cast<const Shares*>(ctx);
+          to.host->report(to.host->ctx, done * static_cast<double>(to.graph_count), what);
+        }};
     etb_compile_args changed = *args;
     changed.struct_size = sizeof(changed);
     changed.progress = &own;
