@@ -195,7 +195,7 @@ void damaged_entries(CheckContext& context) {
   }
 }
 
-// Runs one case of each op. What one of them leaves in the cache must not be taken for what another needs.
+// Runs one case of each op. An entry that one of them leaves in the cache must not serve another one.
 void run_each_op(CheckContext& context, const SuiteCache& cache, const char* what) {
   constexpr size_t kOps = 48;
   SubjectOptions options = bare();

@@ -171,7 +171,7 @@ class DeviceRuns {
     expect_right(*run, buffers, "a run");
   }
 
-  // When a fence is signalled the outputs are in the buffers, for whoever reads them next.
+  // When a fence is signalled the outputs are in the buffers, for the host and for other delegates.
   void run_async_with(const BufferSet& buffers) {
     auto run = std::make_unique<AsyncRun>(ready_, ready_.inputs());
     bind(*run->run, buffers);

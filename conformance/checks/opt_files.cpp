@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// opt: options that name a folder, where a plugin keeps files for later. Whatever is in them, and whatever limits other
+// opt: options that name a folder, where a plugin keeps files for later. With any bytes in them, and any limits that other
 // options set, results are right.
 #include <fmt/format.h>
 #include <unistd.h>

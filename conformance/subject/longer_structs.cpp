@@ -36,7 +36,7 @@ class LongerArray {
   std::vector<Longer<Struct>> items_;
 };
 
-// Options with two hints behind them, which a plugin ignores (ABI-OPT-01), so that none is the only one.
+// Options and then two hints, which a plugin ignores (ABI-OPT-01), so that none is the only one.
 class LongerOptions : public LongerArray<etb_option> {
  public:
   LongerOptions(const etb_option* from, uint64_t count) : LongerArray(from, count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host of a later minor version: every struct that it passes is longer than this version's, and so is the distance
-// between the elements of its arrays (ABI-SIZE-02, ABI-SIZE-04). Options have two hints behind them.
+// between the elements of its arrays (ABI-SIZE-02, ABI-SIZE-04). Two hints follow the options.
 #pragma once
 
 #include "etb/plugin.h"

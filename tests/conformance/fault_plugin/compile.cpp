@@ -104,7 +104,7 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
             (program.steps[k].op == Op::kClamp || program.steps[k].op == Op::kRelu))
           program.steps[i].args[0] = program.steps[k].args[0];
   if (has_fault(420)) artifact.resident_bytes = 16;
-  if (has_fault(419))  // a clamp is fused into what it reads, whoever reads that, too
+  if (has_fault(419))  // a clamp is fused into the value that it reads, which the host reads, too
     for (const Step& fused : program.steps) {
       if (fused.op != Op::kRelu || program.values[fused.args[0]].kind != Kind::kResult) continue;
       for (uint32_t& output : program.outputs)

@@ -24,7 +24,7 @@ void break_texts(etb_plugin_table& table) {
   };
 }
 
-// An event on the processor's clock, whatever clock the host has.
+// An event on the processor's clock, also where the host has another one.
 etb_status put_on_processor(void* ctx, const etb_event* event) {
   etb_event changed = *event;
   changed.begin_ticks = changed.end_ticks =
