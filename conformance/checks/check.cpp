@@ -215,6 +215,7 @@ std::vector<Check> all_checks() {
                            promise_checks,
                            option_life_checks,
                            sink_checks,
+                           host_checks,
                            cache_checks,
                            option_file_checks})
     for (const Check& check : group()) out.push_back(check);

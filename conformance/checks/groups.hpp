@@ -43,5 +43,6 @@ std::span<const Check> device_target_checks();   // payloads compiled for each d
 std::span<const Check> device_account_checks();  // memory of devices
 std::span<const Check> cache_checks();           // damaged entries of cache/1
 std::span<const Check> sink_checks();            // sinks that stop
+std::span<const Check> host_checks();            // hosts that differ in what the contract leaves open
 
 }  // namespace etb::conformance

@@ -152,58 +152,6 @@ void times_add_up(CheckContext& context) {
   });
 }
 
-// A host with a clock of its own, which is hours behind the processor's.
-class OtherClock {
- public:
-  OtherClock() = default;
-  OtherClock(const OtherClock&) = delete;
-  OtherClock& operator=(const OtherClock&) = delete;
-
-  const etb_host& host() const { return host_; }
-  uint64_t now_ns() const { return now(&begin_ns_); }
-
- private:
-  static uint64_t now(const uint64_t* begin_ns) { return monotonic_ns() - *begin_ns + 1000; }
-  static const void* find_service(const etb_host* host, const char* id) {
-    return std::strcmp(id, ETB_SERVICE_CLOCK) == 0 ? host->ctx : nullptr;
-  }
-
-  uint64_t begin_ns_ = monotonic_ns();
-  etb_clock_service service_ = {ETB_INIT_SIZE(etb_clock_service), 0, &begin_ns_,
-                                [](void* ctx) { return now(static_cast<const uint64_t*>(ctx)); }};
-  etb_host host_ = [this] {
-    etb_host made{};
-    made.struct_size = ETB_INIT_SIZE(etb_host);
-    made.abi_version = ETB_ABI_VERSION;
-    made.ctx = &service_;
-    made.get_service = find_service;
-    return made;
-  }();
-};
-
-// Events with the host's timebase, and deadlines, are on clock/1 and no other clock.
-void clock_is_the_hosts(CheckContext& context) {
-  constexpr uint64_t kMinuteNs = 60'000'000'000;
-  const OtherClock clock;
-  SubjectOptions options = bare();
-  options.application = &clock.host();
-  context.each_session(options, 6, [&](ReadyCase& ready) {
-    Collected collected;
-    const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
-    const uint64_t begin = clock.now_ns();
-    const RunResult result = ready.run({.events = &sink, .deadline_ns = begin + kMinuteNs});
-    const uint64_t end = clock.now_ns();
-    if (result.status != ETB_OK)
-      return context.fail(fmt::format("{}: with a minute left on clock/1 a run fails with {}: {}",
-                                      ready.name(), result.status, result.error.text));
-    for (const auto& [first, last] : collected.on_host)
-      if (first < begin || last > end)
-        return context.fail(
-            fmt::format("{}: on the host's clock the run lasts from {} to {}, an event from {} to {}",
-                        ready.name(), begin, end, first, last));
-  });
-}
-
 // ---- values inside of a delegate
 
 struct InnerValues {
@@ -260,8 +208,6 @@ void inner_values_are_of_the_run(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"prof.clock-is-the-hosts", "Events on the host's timebase and deadlines are on clock/1.", "ABI-PROF-01",
-     clock_is_the_hosts},
     {"prof.inner-values-are-of-the-run", "Recorded values have the sizes of their run.", "",
      inner_values_are_of_the_run},
     {"prof.events-are-consistent", "Events begin before they end, inside their run, and change no result.",

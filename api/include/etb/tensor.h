@@ -77,7 +77,8 @@ typedef struct etb_tensor {
   // [rank] Current sizes. The callee writes those of an output, each at most its upper size (ABI-TENSOR-02).
   int64_t* sizes;
 
-  // [rank] Strides in elements; NULL: packed in dim_order. NULL for each output of dynamic sizes.
+  // [rank] Strides in elements; NULL: packed in dim_order. Those of a packed tensor may also be spelled out. NULL for each
+  // output of dynamic sizes.
   const int64_t* strides;
 
   // [rank] Dimensions from outermost to innermost; NULL: 0, 1, ..., rank - 1.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults 411 to 417 of the tables: what only some hosts see. Faults 410, 418 and 419 are at their places.
-#include <chrono>
 #include <cstdio>
 #include <vector>
 
@@ -24,28 +23,9 @@ void break_texts(etb_plugin_table& table) {
   };
 }
 
-// An event on the processor's clock, also where the host has another one.
-etb_status put_on_processor(void* ctx, const etb_event* event) {
-  etb_event changed = *event;
-  changed.begin_ticks = changed.end_ticks =
-      static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  const auto& sink = *static_cast<const etb_event_sink*>(ctx);
-  return sink.put(sink.ctx, &changed);
-}
-
 std::vector<int64_t> refused_sizes;  // of the last run, all inputs
 
 void break_runs(etb_delegate_table& table) {
-  if (has_fault(412))
-    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
-      if (args->events == nullptr) return before.delegate.execute(context, args, error);
-      etb_event_sink host = *args->events;
-      const etb_event_sink own = {ETB_INIT_SIZE(etb_event_sink), 0, &host, put_on_processor};
-      etb_exec_args changed = *args;
-      changed.struct_size = sizeof(changed);
-      changed.events = &own;
-      return before.delegate.execute(context, &changed, error);
-    };
   if (has_fault(414))
     table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
                       etb_error* error) {

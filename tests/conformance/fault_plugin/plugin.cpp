@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
+#include "tests/conformance/fault_plugin/answer_mutants.hpp"
 #include "tests/conformance/fault_plugin/resources.hpp"
 
 #include <sys/file.h>
@@ -106,6 +107,7 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     faulty::break_neighbours(made);
     faulty::break_later(made);
     faulty::break_function(made);
+    faulty::change_answers(made);
     made.plugin.device = &made.device;
     made.plugin.delegate = &made.delegate;
     made.plugin.aot = &made.aot;
