@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/async_run.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/first_device.hpp"
@@ -220,12 +221,32 @@ void buffers_carry_values(CheckContext& context) {
     each_in_buffers(context, *subject, context.claimed(*subject, 8), [](DeviceRuns& runs) { runs.run(); });
 }
 
-// Cases with many elements: their work is not over when it was only handed to the device.
+// Many sums of many elements, one after another.
+Result<BuiltCase> long_chain(std::string_view name) {
+  constexpr int64_t kElements = int64_t{1} << 18;
+  constexpr int kNodes = 60;
+  CaseBuilder builder(name);
+  const Shape shape{ETB_DTYPE_FLOAT32, {kElements}, {}};
+  const uint32_t first = builder.input(shape, Values::kExact), second = builder.input(shape, Values::kExact);
+  uint32_t x = first;
+  for (int i = 0; i < kNodes; ++i)
+    x = builder.node("aten.add.Tensor", {graph::value_arg(x, "self"), graph::value_arg(second, "other")},
+                     shape);
+  builder.output(x);
+  return builder.finish({});
+}
+
+// Cases with much work: it is not over when it was only handed to the device.
 void asynchronous_buffers(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject || !has_async(context, *subject)) return;
-  std::vector<ClaimedCase> items = context.find_claimed_like(*subject, "op.*4x65537*", 4);
-  for (const char* pattern : {"op.mm.*large*", "op.convolution.f32.*large*", "model.*", "op.*"})
+  static const Case chain{"a long chain of sums", "model", ETB_DTYPE_FLOAT32, long_chain};
+  std::vector<ClaimedCase> items;
+  if (Result<BuiltCase> built = long_chain(chain.name);
+      built && partition(*subject, built->image).is_whole_claim())
+    if (Compiled compiled = compile(*subject, built->image); compiled.status == ETB_OK)
+      items.push_back({&chain, std::move(*built), std::move(compiled.payload)});
+  for (const char* pattern : {"op.mm.*large*", "op.convolution.f32.*large*", "op.*"})
     for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 3))
       items.push_back(std::move(item));
   each_in_buffers(context, *subject, items, [](DeviceRuns& runs) { runs.run_async(); });
