@@ -173,6 +173,9 @@ const std::vector<PairRow>& pair_rows() {
   return rows;
 }
 
+// Operands of one size and different orders.
+constexpr Orders kMixed[] = {{0, 1}, {1, 0}, {0, 2}, {2, 0}, {1, 2}, {2, 1}};
+
 void soften(Values& data) {
   if (data == Values::kSpecial) data = Values::kNan;
 }
@@ -216,6 +219,15 @@ void add_pair_op(CaseList& out, const PairOp& op, etb_dtype dtype) {
       Setting setting;
       setting.part_b = part;
       if (is_drawn(op.row.op, dtype, at++)) add_form(out, dtype, pair_maker(op, dtype, setting)(high));
+    }
+  size_t mixed = at;
+  for (const Orders& orders : kMixed)
+    for (const Sizes& sizes : {Sizes{2, 3, 5, 4}, {3, 2, 4, 4}, {3, 5}, {4, 5}}) {
+      if (sizes.size() == 2 && (orders.a == 1 || orders.b == 1)) continue;
+      Setting setting;
+      setting.order_a = orders.a;
+      setting.order_b = orders.b;
+      if (is_drawn(op.row.op, dtype, mixed++)) add_form(out, dtype, pair_maker(op, dtype, setting)(sizes));
     }
   if (dtype != ETB_DTYPE_FLOAT32 || at % 3 != 0) return;
   add_form(out, dtype, pair_maker(op, dtype, {})({4, 65537}));  // 1 MB
@@ -294,6 +306,26 @@ Maker masked_fill_maker(etb_dtype dtype, const WhereRow& row) {
                    graph::int_arg(static_cast<int64_t>(row.sharing) + 1, "value")},
                   {{dtype, sizes, {}}}};
   };
+}
+
+// A condition, or a mask, in another order than the numbers.
+void add_ordered_conditions(CaseList& out, etb_dtype dtype) {
+  size_t at = 0;
+  for (const Orders& orders : kMixed) {
+    const Sizes sizes = at++ % 2 == 0 ? Sizes{2, 3, 5, 4} : Sizes{3, 2, 4, 4};
+    const Shape condition{ETB_DTYPE_BOOL, sizes, order_of(4, orders.a)},
+        numbers{dtype, sizes, order_of(4, orders.b)};
+    add_form(out, dtype,
+             {"aten.where.self",
+              {{condition, Values::kExact}, {numbers}, {numbers}},
+              {value_arg(0, "condition"), value_arg(1, "self"), value_arg(2, "other")},
+              {numbers}});
+    add_form(out, dtype,
+             {"aten.masked_fill.Scalar",
+              {{numbers}, {condition, Values::kExact}},
+              {value_arg(0, "self"), value_arg(1, "mask"), graph::int_arg(1, "value")},
+              {numbers}});
+  }
 }
 
 // Bounds of clamp and hardtanh.
@@ -397,6 +429,7 @@ void add_ternary_designs(CaseList& out) {
       }
     }
     if (dtype != ETB_DTYPE_BOOL && dtype != ETB_DTYPE_UINT8) add_limits(out, dtype);
+    add_ordered_conditions(out, dtype);
   }
 }
 

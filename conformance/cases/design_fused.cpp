@@ -12,12 +12,23 @@ namespace {
 using graph::float_arg;
 using graph::value_arg;
 
-enum class Layer { kConvolution, kDepthwise, kGrouped, kTransposed, kOneDirection, kPointwise, kLinear };
+enum class Layer {
+  kConvolution,
+  kDepthwise,
+  kGrouped,
+  kTransposed,
+  kOneDirection,
+  kPointwise,
+  kLinear,
+  kProduct,
+  kSumOfProducts
+};
 enum class Clamp { kNone, kRelu, kSix };
 
 struct Fused {
   Layer layer = Layer::kConvolution;
   int64_t batch = 1, out = 5;
+  int64_t in = 9;  // of a layer without a window
   bool has_bias = true, has_affine = true, is_last = false, has_reader = false;
   Clamp clamp = Clamp::kNone;
   bool is_clamped_before = false;  // relu between layer and norm, which then does not fold
@@ -40,18 +51,37 @@ Convolution convolution_of(const Fused& f) {
   return c;
 }
 
+bool is_product(Layer layer) { return layer == Layer::kProduct || layer == Layer::kSumOfProducts; }
+
+// x @ W, whose weights have the channels last, and the same with a sum.
+OpForm product_form(const Fused& f) {
+  const bool has_sum = f.layer == Layer::kSumOfProducts;
+  OpForm form;
+  form.op = has_sum ? "aten.addmm.default" : "aten.mm.default";
+  form.operands = {{{kDtype, {f.batch, f.in}, {}}, Values::kStatistical, {-1, 1}},
+                   {{kDtype, {f.in, f.out}, {}}, Values::kStatistical, {-1, 1}, true}};
+  form.args = {value_arg(0, has_sum ? "mat1" : "self"), value_arg(1, "mat2")};
+  if (has_sum) {
+    form.operands.push_back({{kDtype, {f.out}, {}}, Values::kStatistical, {-1, 1}, true});
+    form.args.insert(form.args.begin(), value_arg(2, "self"));
+  }
+  form.results = {{kDtype, {f.batch, f.out}, {}}};
+  form.error_model = sum_model(Values::kStatistical, f.in + 1);
+  return form;
+}
+
 OpForm linear_form(const Fused& f) {
   OpForm form;
   form.op = "aten.linear.default";
-  form.operands = {{{kDtype, {f.batch, 9}, {}}, Values::kStatistical, {-1, 1}},
-                   {{kDtype, {f.out, 9}, {}}, Values::kStatistical, {-1, 1}, true}};
+  form.operands = {{{kDtype, {f.batch, f.in}, {}}, Values::kStatistical, {-1, 1}},
+                   {{kDtype, {f.out, f.in}, {}}, Values::kStatistical, {-1, 1}, true}};
   form.args = {value_arg(0, "input"), value_arg(1, "weight"), graph::none_arg("bias")};
   if (f.has_bias) {
     form.operands.push_back({{kDtype, {f.out}, {}}, Values::kStatistical, {-1, 1}, true});
     form.args[2] = value_arg(2, "bias");
   }
   form.results = {{kDtype, {f.batch, f.out}, {}}};
-  form.error_model = sum_model(Values::kStatistical, 10);
+  form.error_model = sum_model(Values::kStatistical, f.in + 1);
   return form;
 }
 
@@ -72,7 +102,9 @@ std::vector<graph::ArgumentDesc> norm_args(const Fused& f, int64_t channels, OpF
 }
 
 OpForm fused_form(const Fused& f) {
-  OpForm form = f.layer == Layer::kLinear ? linear_form(f) : convolution_form(convolution_of(f));
+  OpForm form = f.layer == Layer::kLinear ? linear_form(f)
+                : is_product(f.layer)     ? product_form(f)
+                                          : convolution_form(convolution_of(f));
   const Shape result = form.results[0];
   const std::vector<graph::ArgumentDesc> layer_args = std::move(form.args);
   std::vector<graph::ArgumentDesc> args = norm_args(f, result.sizes[1], form);
@@ -139,6 +171,17 @@ void add_fused_designs(CaseList& out) {
     f.is_clamped_before = true;
     add_form(out, kDtype, fused_form(f));
   }
+  // Weights of both orders, as many inputs as outputs and not.
+  for (const Layer layer : {Layer::kProduct, Layer::kSumOfProducts, Layer::kLinear})
+    for (const auto& [in, width] : {std::pair{9, 5}, std::pair{7, 7}, std::pair{16, 16}, std::pair{4, 8}})
+      for (const Clamp clamp : {Clamp::kNone, Clamp::kRelu}) {
+        Fused f{layer};
+        f.batch = 3;
+        f.in = in;
+        f.out = width;
+        f.clamp = clamp;
+        add_form(out, kDtype, fused_form(f));
+      }
 }
 
 }  // namespace etb::conformance

@@ -171,6 +171,7 @@ const Shared kRowsOfCases[] = {{"two_inputs", "aten.linear.default", 2 * kSide +
 
 // In 16 bits each intermediate result would be rounded, which the bound of one sum does not have.
 void add_shared_weights(CaseList& out) {
+  add_shared_codes(out);
   constexpr etb_dtype kDtype = ETB_DTYPE_FLOAT32;
   for (const Shared& row : kRowsOfCases)
     for (const Values set : {Values::kExact, Values::kStatistical}) {

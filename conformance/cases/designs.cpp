@@ -54,6 +54,7 @@ void add_designs(CaseList& out) {
                                               add_scatter_designs,
                                               add_window_designs,
                                               add_fused_designs,
+                                              add_reader_designs,
                                               add_chain_designs,
                                               add_cached_attention_designs,
                                               add_segment_designs,

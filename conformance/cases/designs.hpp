@@ -34,14 +34,16 @@ void add_code_arithmetic(CaseList& out);               // called by the one befo
 void add_quantised_function_designs(CaseList& out);    // tables, windows and movement between codes
 void add_dynamic_quantisation_designs(CaseList& out);  // inputs quantised at run time
 void add_shared_weights(CaseList& out);
+void add_shared_codes(CaseList& out);  // called by the one before
 void add_many_run_designs(CaseList& out);
 void add_padding_designs(CaseList& out);
 void add_resampling_designs(CaseList& out);
 void add_statistics_designs(CaseList& out);
 void add_scatter_designs(CaseList& out);
 void add_window_designs(CaseList& out);
-void add_chain_designs(CaseList& out);  // two clamps, two orders, two scales; attributes
-void add_fused_designs(CaseList& out);  // layers with a norm and a clamp after them
+void add_chain_designs(CaseList& out);   // two clamps, two orders, two scales; attributes
+void add_fused_designs(CaseList& out);   // layers with a norm and a clamp after them
+void add_reader_designs(CaseList& out);  // values with two readers, one of which fuses
 void add_cached_attention_designs(CaseList& out);
 void add_segment_designs(CaseList& out);           // segment_reduce
 void add_recurrence_designs(CaseList& out);        // delta rule, Hadamard, experts

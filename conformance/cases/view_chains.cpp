@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A view between two permutations. A plugin that stores values in an order of its own finds which dimensions the view keeps, splits and
 // merges; dimensions of size 1 and equal sizes make that ambiguous.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@ struct Chain {
   std::vector<int64_t> view;
   std::vector<int64_t> second;  // permutation after the view
 };
+
+std::vector<int64_t> permuted(const std::vector<int64_t>& sizes, const std::vector<int64_t>& order) {
+  std::vector<int64_t> out;
+  for (const int64_t dim : order) out.push_back(sizes[static_cast<size_t>(dim)]);
+  return out;
+}
 
 const std::vector<Chain>& chains() {
   static const std::vector<Chain> list = {
@@ -41,10 +48,54 @@ const std::vector<Chain>& chains() {
   return list;
 }
 
-std::vector<int64_t> permuted(const std::vector<int64_t>& sizes, const std::vector<int64_t>& order) {
-  std::vector<int64_t> out;
-  for (const int64_t dim : order) out.push_back(sizes[static_cast<size_t>(dim)]);
+// Every order of four dimensions, of which the view merges neighbours: two, three, two pairs, all.
+std::vector<Chain> merges() {
+  const std::vector<std::vector<int>> all_parts = {{1, 3},    {3, 1},    {2, 2}, {1, 2, 1},
+                                                   {2, 1, 1}, {1, 1, 2}, {4}};
+  std::vector<Chain> out;
+  std::vector<int64_t> order = {0, 1, 2, 3};
+  do {
+    for (const std::vector<int>& parts : all_parts) {
+      Chain chain{{2, 3, 4, 5}, order, {}, {}};
+      const std::vector<int64_t> before = permuted(chain.sizes, order);
+      size_t at = 0;
+      for (const int part : parts) {
+        chain.view.push_back(1);
+        for (int i = 0; i < part; ++i) chain.view.back() *= before[at++];
+        chain.second.insert(chain.second.begin(), static_cast<int64_t>(chain.view.size()) - 1);
+      }
+      out.push_back(std::move(chain));
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
   return out;
+}
+
+// Every order of three dimensions, of which the view splits the largest into three.
+std::vector<Chain> splits() {
+  std::vector<Chain> out;
+  std::vector<int64_t> order = {0, 1, 2};
+  do {
+    Chain chain{{24, 5, 7}, order, {}, {}};
+    for (const int64_t size : permuted(chain.sizes, order)) {
+      const std::vector<int64_t> parts =
+          size == 24 ? std::vector<int64_t>{2, 3, 4} : std::vector<int64_t>{size};
+      chain.view.insert(chain.view.end(), parts.begin(), parts.end());
+    }
+    for (const std::vector<int64_t>& second : {std::vector<int64_t>{4, 3, 2, 1, 0}, {1, 3, 0, 4, 2}}) {
+      chain.second = second;
+      out.push_back(chain);
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  return out;
+}
+
+const std::vector<Chain>& made_chains() {
+  static const std::vector<Chain> list = [] {
+    std::vector<Chain> out = merges();
+    for (Chain& chain : splits()) out.push_back(std::move(chain));
+    return out;
+  }();
+  return list;
 }
 
 std::string text_of(const char* letter, const std::vector<int64_t>& dims) {
@@ -71,19 +122,23 @@ Result<BuiltCase> build_chain(const Chain& chain, etb_dtype dtype, bool has_neg,
   return builder.finish({});
 }
 
+void add_chain(CaseList& out, const Chain& chain, etb_dtype dtype, bool has_neg) {
+  out.add(
+      {std::string("call.permuted_view.") + short_name(dtype) + "." + shape_text({dtype, chain.sizes, {}}) +
+           "." + text_of("p", chain.first) + ".v" + shape_text({dtype, chain.view, {}}) + "." +
+           text_of("p", chain.second) + (has_neg ? ".neg" : ""),
+       "model", dtype,
+       [&chain, dtype, has_neg](std::string_view name) { return build_chain(chain, dtype, has_neg, name); }});
+}
+
 }  // namespace
 
 void add_view_chains(CaseList& out) {
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_INT32})
     for (const Chain& chain : chains())
-      for (const bool has_neg : {false, true})
-        out.add({std::string("call.permuted_view.") + short_name(dtype) + "." +
-                     shape_text({dtype, chain.sizes, {}}) + "." + text_of("p", chain.first) + ".v" +
-                     shape_text({dtype, chain.view, {}}) + "." + text_of("p", chain.second) +
-                     (has_neg ? ".neg" : ""),
-                 "model", dtype, [&chain, dtype, has_neg](std::string_view name) {
-                   return build_chain(chain, dtype, has_neg, name);
-                 }});
+      for (const bool has_neg : {false, true}) add_chain(out, chain, dtype, has_neg);
+  size_t at = 0;
+  for (const Chain& chain : made_chains()) add_chain(out, chain, ETB_DTYPE_FLOAT32, at++ % 2 != 0);
 }
 
 }  // namespace etb::conformance

@@ -14,8 +14,8 @@ void asynchronous_runs(CheckContext& context, const SubjectOptions& options) {
   context.each_session(*subject, context.claimed(*subject, 6), [&](ReadyCase& ready) {
     const std::vector<TensorData> expected = ready.run().outputs;
     for (int i = 0; i < context.repeats(20, 6); ++i) {
-      auto run = std::make_unique<AsyncRun>(ready, ready.inputs(),
-                                            RunOptions{.fill = static_cast<uint8_t>(i * 11)});
+      auto run =
+          std::make_unique<AsyncRun>(ready, ready.inputs(), RunOptions{.fill = static_cast<uint8_t>(i * 11)});
       context.progress().at("execute_async");
       run->start(ready);
       if (!expect_started(context, ready, *run) || !expect_outputs(context, ready, run, expected)) return;
@@ -84,7 +84,8 @@ constexpr Check kChecks[] = {
      "ABI-EXEC-05", bare_runs},
     {"run.asynchronous-is-clean", "The same behind guard pages.", "ABI-EXEC-05", validated_runs},
     {"run.asynchronous-failure",
-     "A rejected asynchronous run signals no fence, one that fails the status of execute; the context stays usable.",
+     "A rejected asynchronous run signals no fence, one that fails the status of execute; the context stays "
+     "usable.",
      "ABI-EXEC-05", failing_runs},
     {"run.asynchronous-waits", "An asynchronous run reads no input before the fences that it waits for.",
      "ABI-EXEC-05", wait_fences},

@@ -186,10 +186,9 @@ void cancelled_in_flight(CheckContext& context) {
       if (!expect_signalled(context, ready, gated.run)) return;
       const etb_status status = gated.run->signals[0].status();
       if (status != ETB_CANCELLED && (status != ETB_OK || is_gated))
-        return context.fail(fmt::format("{}: an asynchronous run that was cancelled ends with {}",
-                                        ready.name(), status));
-      if (status == ETB_OK &&
-          !context.is_right(ready.item, {.outputs = gated.run->signals[0].outputs()}))
+        return context.fail(
+            fmt::format("{}: an asynchronous run that was cancelled ends with {}", ready.name(), status));
+      if (status == ETB_OK && !context.is_right(ready.item, {.outputs = gated.run->signals[0].outputs()}))
         return context.fail(ready.name() + ": an asynchronous run that was cancelled too late is wrong");
     }
     if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
@@ -218,9 +217,10 @@ void destroyed_in_flight(CheckContext& context) {
         context.progress().at("context_destroy while a run is in flight");
         const etb_status status = table.context_destroy(contexts.all()[0], nullptr);
         if (status != ETB_BUSY) {
-          context.fail(fmt::format("{}: context_destroy returns {} while an asynchronous run is in flight, "
-                                   "expected ETB_BUSY",
-                                   ready.name(), status));
+          context.fail(
+              fmt::format("{}: context_destroy returns {} while an asynchronous run is in flight, "
+                          "expected ETB_BUSY",
+                          ready.name(), status));
           (void)gated.run.release();
           contexts.abandon();
           return ready.session.abandon();
@@ -258,7 +258,8 @@ void profiled_in_flight(CheckContext& context) {
       seen.signals = &run->signals[0];
       context.progress().at("execute_async with an event sink");
       run->start(ready);
-      if (!expect_started(context, ready, *run) || !expect_outputs(context, ready, run, known.outputs)) return;
+      if (!expect_started(context, ready, *run) || !expect_outputs(context, ready, run, known.outputs))
+        return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (seen.late_count != 0)
         return context.fail(ready.name() + ": an event comes after the fence of its run");

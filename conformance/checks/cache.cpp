@@ -195,7 +195,52 @@ void damaged_entries(CheckContext& context) {
   }
 }
 
+// Runs one case of each op. An entry that one of them leaves in the cache must not serve another one.
+void run_each_op(CheckContext& context, const SuiteCache& cache, const char* what) {
+  constexpr size_t kOps = 48;
+  SubjectOptions options = bare();
+  options.application = &cache.host();
+  const auto subject = context.open(options);
+  if (!subject) return;
+  context.each_session(*subject, context.find_claimed_of_ops(*subject, "op.*", kOps), [&](ReadyCase& ready) {
+    context.progress().restart();
+    context.progress().at(what);
+    const RunResult result = ready.run();
+    if (result.status != ETB_OK || !context.is_right(ready.item, result))
+      context.fail(fmt::format("{}: {} the run {}", ready.name(), what,
+                               result.status != ETB_OK ? "fails" : "has wrong results"));
+  });
+}
+
+void entries_of_each_op(CheckContext& context) {
+  SuiteCache cache(Damage::kNone);
+  for (const char* what : {"while a cache/1 fills", "with a full cache/1"}) {
+    std::vector<std::string> texts;
+    context.progress().at(what);
+    context.progress().restart();
+    // Texts: how many are findings, those, then keys and values in turn.
+    const bool has_ended = in_process_of_its_own(
+        context,
+        [&](int fd) {
+          run_each_op(context, cache, what);
+          (void)write_text(fd, std::to_string(context.outcome().findings.size()));
+          write_findings(context, fd);
+          for (const auto& [key, value] : cache.entries) (void)(write_text(fd, key) && write_text(fd, value));
+        },
+        [&](const std::string& text) { texts.push_back(text); });
+    if (!has_ended || texts.empty())
+      return context.fail(fmt::format("{} the process of the plugin ends", what));
+    const size_t count = static_cast<size_t>(std::strtoull(texts[0].c_str(), nullptr, 10));
+    for (size_t i = 1; i <= count && i < texts.size(); ++i) context.fail(texts[i]);
+    if (count != 0) return;
+    for (size_t i = 1; i + 1 < texts.size(); i += 2) cache.entries[texts[i]] = texts[i + 1];
+    if (cache.entries.empty()) return context.skip("the plugin keeps nothing in cache/1");
+  }
+}
+
 constexpr Check kChecks[] = {
+    {"cache.entries-of-each-op", "What one op leaves in cache/1 is not taken for what another one needs.", "",
+     entries_of_each_op},
     {"cache.damaged-entries", "Entries of cache/1 that are damaged, exchanged or refused change no result.",
      "", damaged_entries},
 };

@@ -162,8 +162,8 @@ void foreign_nodes_are_rejected(CheckContext& context) {
   context.take_violations(*subject);
 }
 
-// A value with a quantisation stands for other numbers than its elements. Whoever takes one must treat it
-// differently from a plain one, so an equal payload shows that nobody looked at it. Returns what is wrong.
+// Returns what is wrong with the answers about a graph that has a quantised value. Such a value represents other numbers than
+// its elements, so a payload equal to that of a plain value shows that the plugin did not look at it.
 std::string check_quantised_value(Subject& subject, const MutableGraph& graph, const Payload& plain) {
   const Result<graph::ImageBytes> image = write_image(graph);
   if (!image) return "the suite cannot write the graph: " + image.error().message;

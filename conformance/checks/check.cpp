@@ -217,7 +217,8 @@ std::vector<Check> all_checks() {
                            option_list_checks,
                            sink_checks,
                            host_checks,
-                           cache_checks})
+                           cache_checks,
+                           option_file_checks})
     for (const Check& check : group()) out.push_back(check);
   return out;
 }

@@ -172,6 +172,9 @@ void several_graphs_of(CheckContext& context, bool has_longer_structs) {
   args.graph_count = images.size();
   args.constants = &made.constants;
   args.sink = &made.sink;
+  Reports reports;
+  const etb_progress progress = {ETB_INIT_SIZE(etb_progress), 0, &reports, take_report};
+  args.progress = &progress;
   etb_error error = ETB_ERROR_INIT;
   context.progress().at(has_longer_structs ? "compile of several longer graphs"
                                            : "compile of several graphs");
@@ -180,6 +183,7 @@ void several_graphs_of(CheckContext& context, bool has_longer_structs) {
     return context.fail(fmt::format("compile of {} graphs{} returns {}: {}", images.size(),
                                     has_longer_structs ? " in longer structs" : "", status, error.text));
   if (!made.defect.empty()) return context.fail("of several graphs " + made.defect);
+  if (!reports.defect.empty()) return context.fail("compile of several graphs: " + reports.defect);
   if (made.is_open || made.bytes.size() != items.size())
     return context.fail(
         fmt::format("compile of {} graphs writes {} payloads", items.size(), made.bytes.size()));
@@ -314,7 +318,11 @@ std::set<uint32_t> needed_handles_of(const BuiltCase& built) {
 void debug_map_is_joined(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
-  for (const ClaimedCase& item : models_and_nodes(context, *subject)) {
+  std::vector<ClaimedCase> items = models_and_nodes(context, *subject);
+  for (const char* several : {"op.*.norm*", "op.*.twice.*", "op.*.readers.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, several, 12))
+      items.push_back(std::move(item));
+  for (const ClaimedCase& item : items) {
     const std::set<uint32_t> known = handles_of(item.built);
     std::set<std::pair<int64_t, std::string>> seen;
     std::set<uint32_t> joined;
@@ -374,7 +382,9 @@ constexpr Check kChecks[] = {
      "A cancelled compile returns ETB_CANCELLED or ETB_OK, and the next one its bytes.", "ABI-AOT-02",
      compile_is_cancelled},
     {"aot.several-graphs",
-     "A compilation of several graphs writes the payload of each, in their order, also of longer structs.",
+     "A compilation of several graphs writes the payload of each, in their order, also of longer structs, "
+     "and its "
+     "progress grows to 1 at most.",
      "ABI-AOT-05", several_graphs},
     {"aot.options-are-checked",
      "Partition, dry_check, estimate and compile reject unknown options, and ignore those that start with "

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "conformance/cases/case_builder.hpp"
+#include "conformance/checks/async_run.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/first_device.hpp"
 #include "etb/ext/draft/buffer.h"
@@ -60,6 +62,13 @@ class DeviceRuns {
 
   bool has_kinds() const {
     return std::any_of(kinds_.begin(), kinds_.end(), [](const auto& kinds) { return !kinds.empty(); });
+  }
+
+  void run_async() {
+    constexpr int kRuns = 4;
+    const BufferSet buffers = allocate();
+    for (int i = 0; i < kRuns && !buffers.empty() && context_.outcome().findings.empty(); ++i)
+      run_async_with(buffers);
   }
 
   // Two sets of buffers in turn: a plugin that still uses those of the run before reads and writes noise.
@@ -122,35 +131,55 @@ class DeviceRuns {
     sync(buffer, 2);
   }
 
-  void run_with(const BufferSet& buffers) {
-    const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.inputs());
-    const uint32_t input_count = run->args.input_count;
+  // Fills the buffers, and makes them the arguments of a run.
+  void bind(PreparedRun& run, const BufferSet& buffers) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (buffers[i] == nullptr) continue;
-      write(*buffers[i], i < input_count ? run->slots[i].data : nullptr, run->slots[i].bound_nbytes);
-      run->tensors[i].data = nullptr;
-      run->tensors[i].capacity_bytes = buffers[i]->device.nbytes;
-      run->tensors[i].buffer = &buffers[i]->device;
+      write(*buffers[i], i < run.args.input_count ? run.slots[i].data : nullptr, run.slots[i].bound_nbytes);
+      run.tensors[i].data = nullptr;
+      run.tensors[i].capacity_bytes = buffers[i]->device.nbytes;
+      run.tensors[i].buffer = &buffers[i]->device;
     }
-    RunResult result;
-    context_.progress().at("execute");
-    result.status =
-        ready_.subject.table().delegate->execute(ready_.session.context(), &run->args, &result.error);
+  }
+
+  // Reads the outputs of a run that has ended, and compares them.
+  void expect_right(PreparedRun& run, const BufferSet& buffers, const char* what) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (buffers[i] == nullptr) continue;
-      if (i < input_count) {
+      if (i < run.args.input_count) {
         write(*buffers[i], nullptr, 0);
       } else {
         sync(*buffers[i], 1);
-        std::memcpy(run->slots[i].data, buffers[i]->data(), run->slots[i].bound_nbytes);
+        std::memcpy(run.slots[i].data, buffers[i]->data(), run.slots[i].bound_nbytes);
       }
     }
-    result.outputs = run->outputs();
-    if (result.status != ETB_OK)
-      context_.fail(fmt::format("{}: a run in buffers that query_io accepts returns {}: {}", ready_.name(),
-                                result.status, result.error.text));
-    else if (!context_.is_right(ready_.item, result))
-      context_.fail(ready_.name() + ": a run in buffers has wrong results");
+    RunResult result;
+    result.outputs = run.outputs();
+    if (!context_.is_right(ready_.item, result))
+      context_.fail(fmt::format("{}: {} in buffers has wrong results", ready_.name(), what));
+  }
+
+  void run_with(const BufferSet& buffers) {
+    const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.inputs());
+    bind(*run, buffers);
+    etb_error error = ETB_ERROR_INIT;
+    context_.progress().at("execute");
+    const etb_status status =
+        ready_.subject.table().delegate->execute(ready_.session.context(), &run->args, &error);
+    if (status != ETB_OK)
+      return context_.fail(fmt::format("{}: a run in buffers that query_io accepts returns {}: {}",
+                                       ready_.name(), status, error.text));
+    expect_right(*run, buffers, "a run");
+  }
+
+  // When a fence is signalled the outputs are in the buffers, for the host and for other delegates.
+  void run_async_with(const BufferSet& buffers) {
+    auto run = std::make_unique<AsyncRun>(ready_, ready_.inputs());
+    bind(*run->run, buffers);
+    context_.progress().at("execute_async");
+    run->start(ready_);
+    if (!expect_started(context_, ready_, *run) || !expect_signalled(context_, ready_, run)) return;
+    expect_right(*run->run, buffers, "an asynchronous run");
   }
 
   CheckContext& context_;
@@ -160,33 +189,74 @@ class DeviceRuns {
   std::vector<std::vector<std::string>> kinds_;
 };
 
-void buffers_carry_values(CheckContext& context) {
-  const auto subject = context.open(bare());
-  if (!subject) return;
-  const FirstDevice device(*subject);
+// Calls `body` for each case that accepts device memory.
+template <class Body>
+void each_in_buffers(CheckContext& context, Subject& subject, const std::vector<ClaimedCase>& items,
+                     Body body) {
+  const FirstDevice device(subject);
   const auto* const table = device.handle() == nullptr
                                 ? nullptr
-                                : static_cast<const etb_buffer_table*>(subject->table().get_extension(
-                                      subject->handle(), ETB_OBJECT_DEVICE, device.handle(), ETB_EXT_BUFFER));
+                                : static_cast<const etb_buffer_table*>(subject.table().get_extension(
+                                      subject.handle(), ETB_OBJECT_DEVICE, device.handle(), ETB_EXT_BUFFER));
   if (table == nullptr) return context.skip("the plugin does not offer buffer/1 for a device");
   bool has_any = false;
-  for (const ClaimedCase& item : context.claimed(*subject, 8)) {
-    auto session = CaseSession::make(*subject, item.built, item.payload, {}, device.handle());
+  for (const ClaimedCase& item : items) {
+    auto session = CaseSession::make(subject, item.built, item.payload, {}, device.handle());
     if (!session) return context.fail(item.item->name + ": create fails: " + session.error().message);
-    ReadyCase ready{*subject, item, **session};
+    ReadyCase ready{subject, item, **session};
     DeviceRuns runs(context, ready, *table, device.handle());
     if (!runs.has_kinds()) continue;
     has_any = true;
-    runs.run();
+    context.progress().restart();
+    body(runs);
     if (!context.outcome().findings.empty()) return;
   }
   if (!has_any && context.outcome().state == State::kNotRun)
     context.skip("no delegate of the plugin accepts device memory");
 }
 
+void buffers_carry_values(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (subject)
+    each_in_buffers(context, *subject, context.claimed(*subject, 8), [](DeviceRuns& runs) { runs.run(); });
+}
+
+// Many sums of many elements, one after another.
+Result<BuiltCase> long_chain(std::string_view name) {
+  constexpr int64_t kElements = int64_t{1} << 18;
+  constexpr int kNodes = 60;
+  CaseBuilder builder(name);
+  const Shape shape{ETB_DTYPE_FLOAT32, {kElements}, {}};
+  const uint32_t first = builder.input(shape, Values::kExact), second = builder.input(shape, Values::kExact);
+  uint32_t x = first;
+  for (int i = 0; i < kNodes; ++i)
+    x = builder.node("aten.add.Tensor", {graph::value_arg(x, "self"), graph::value_arg(second, "other")},
+                     shape);
+  builder.output(x);
+  return builder.finish({});
+}
+
+// Cases with much work: it is not over when it was only handed to the device.
+void asynchronous_buffers(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  static const Case chain{"a long chain of sums", "model", ETB_DTYPE_FLOAT32, long_chain};
+  std::vector<ClaimedCase> items;
+  if (Result<BuiltCase> built = long_chain(chain.name);
+      built && partition(*subject, built->image).is_whole_claim())
+    if (Compiled compiled = compile(*subject, built->image); compiled.status == ETB_OK)
+      items.push_back({&chain, std::move(*built), std::move(compiled.payload)});
+  for (const char* pattern : {"op.mm.*large*", "op.convolution.f32.*large*", "op.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 3))
+      items.push_back(std::move(item));
+  each_in_buffers(context, *subject, items, [](DeviceRuns& runs) { runs.run_async(); });
+}
+
 constexpr Check kChecks[] = {
     {"ext.buffers-carry-values", "Runs in memory of buffer/1 have the results of runs in memory of the host.",
      "", buffers_carry_values},
+    {"ext.asynchronous-buffers", "An asynchronous run is signalled when its outputs are in its buffers.",
+     "ABI-EXEC-05", asynchronous_buffers},
 };
 
 }  // namespace

@@ -39,6 +39,46 @@ void above_bound_is_rejected(CheckContext& context) {
   });
 }
 
+// Sizes of inputs that do not fit together, each within its bounds: one is of another run. They are refused each time, not
+// only the first, and then the right ones run.
+void sizes_of_two_runs(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  bool has_any = false;
+  const auto do_not_fit = [](const TensorData& a, const TensorData& b) {
+    for (size_t d = 0; d < a.shape.sizes.size(); ++d)
+      if (a.shape.sizes[d] != b.shape.sizes[d] && a.shape.sizes[d] > 1 && b.shape.sizes[d] > 1) return true;
+    return false;
+  };
+  constexpr size_t kTried = 80;
+  for (const char* pattern : {"dyn.add_tensor.*", "dyn.sub_tensor.*", "dyn.mul_tensor.*", "dyn.maximum.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, kTried)) {
+      const auto& runs = item.built.runs;
+      if (runs[0].size() < 2 || runs[0][0].shape.sizes != runs[0][1].shape.sizes) continue;
+      const auto session = context.make_session(*subject, item);
+      if (!session) return;
+      for (size_t k = 1; k < runs.size(); ++k) {
+        std::vector<TensorData> mixed = runs[k];
+        mixed[0] = runs[0][0];
+        // Equal sizes in each run, and other ones in the other run.
+        if (runs[k][0].shape.sizes != runs[k][1].shape.sizes || !do_not_fit(mixed[0], mixed[1])) continue;
+        has_any = true;
+        context.progress().restart();
+        context.progress().at("sizes that do not fit together");
+        (void)session->run(runs[k]);
+        for (const char* time : {"the first time", "the second time"})
+          if (session->run(mixed).status == ETB_OK)
+            return context.fail(fmt::format(
+                "{}: inputs whose sizes do not fit together run without an error {}", item.item->name, time));
+        const RunResult after = session->run(runs[0]);
+        if (after.status != ETB_OK || !context.is_right(item, after))
+          return context.fail(item.item->name +
+                              ": after sizes that do not fit together the right ones fail, or are wrong");
+      }
+    }
+  if (!has_any) context.skip("the plugin claims no case of two inputs with dynamic sizes");
+}
+
 // Runs a case's inputs in turn, far past the hundredth run. The cases judge the first results of a context; later
 // ones must be equal.
 void expect_equal_runs(CheckContext& context, ReadyCase& ready) {
@@ -77,6 +117,9 @@ void many_runs(CheckContext& context) {
 constexpr Check kChecks[] = {
     {"dyn.above-bound-is-rejected", "Sizes above their bound are an error, and outputs are not written.",
      "ABI-EXEC-01", above_bound_is_rejected},
+    {"dyn.sizes-of-two-runs",
+     "Sizes that do not fit together are refused each time, and the context stays usable.", "ABI-EXEC-01",
+     sizes_of_two_runs},
     {"dyn.many-runs-of-each-op",
      "Each op that is claimed with dynamic sizes has equal results in its first run and after more than a "
      "hundred.",

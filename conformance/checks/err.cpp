@@ -9,6 +9,7 @@
 #include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
+#include "host/layers/validate/call.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -194,6 +195,49 @@ void errors_have_a_text(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// Texts longer than that of an error, of characters of two, three and four bytes, of which the first begins at `offset`.
+std::vector<std::string> long_texts(size_t offset) {
+  std::vector<std::string> out;
+  for (const char* character : {"\u00e9", "\u20ac", "\U0001f980"}) {
+    std::string& text = out.emplace_back(offset, 'k');
+    while (text.size() < 2 * ETB_ERROR_TEXT_NBYTES) text += character;
+  }
+  return out;
+}
+
+// A host passes on what it reads, such as the key of an option from a file. Where the text of an error ends inside of it,
+// it ends between two characters. The validate layer looks at the error of each call.
+void texts_are_cut_between_characters(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  const std::vector<ClaimedCase> items = context.find_claimed(*subject);
+  const auto session = items.empty() ? nullptr : context.make_session(*subject, items[0]);
+  const etb_plugin_table& table = subject->table();
+  Noise noise(*subject);
+  for (const size_t offset : {0, 1, 2, 3})
+    for (const std::string& text : long_texts(offset)) {
+      context.progress().restart();
+      context.progress().at("a long text");
+      etb_error error = ETB_ERROR_INIT;
+      const etb_option option = make_option(text.c_str(), ETB_OPTION_I64);
+      const auto started = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
+      if (!started && !host::validate::is_utf8(started.error().message))
+        context.fail("init with an unknown option: the text of the error is not UTF-8");
+      (void)table.set_option(subject->handle(), ETB_OBJECT_PLUGIN, subject->handle(), &option, &error);
+      etb_delegate* made = nullptr;
+      noise.args.method_name = text.c_str();
+      (void)table.delegate->create(subject->handle(), &noise.args, &made, &error);
+      if (session) {
+        etb_context* opened = nullptr;
+        (void)table.delegate->context_create(session->delegate(), &option, 1, &opened, &error);
+        (void)session->run(items[0].built.runs[0], {.options = {option}});
+        (void)CaseSession::make(*subject, items[0].built, items[0].payload, {option});
+      }
+      context.take_violations(*subject);
+      if (!context.outcome().findings.empty()) return;
+    }
+}
+
 // Calls every function, in valid and invalid order, with a NULL error pointer.
 void error_may_be_null(CheckContext& context) {
   context.each_session(bare(), 1, [&](ReadyCase& ready) {
@@ -308,6 +352,9 @@ constexpr Check kChecks[] = {
     {"err.missing-named-data", "Create reports missing named data.", "ABI-ERR-01", missing_named_data},
     {"err.errors-have-a-text", "A failing call fills the error with its code and a text.", "ABI-ERR-01",
      errors_have_a_text},
+    {"err.texts-are-cut-between-characters",
+     "Texts of errors are UTF-8, also where a long text of the host is cut.", "ABI-ERR-02",
+     texts_are_cut_between_characters},
     {"err.error-may-be-null", "The error of any call may be NULL.", "ABI-CALL-04", error_may_be_null},
     {"err.unknown-device", "An unknown device is not opened.", "ABI-DEV-01", unknown_device},
     {"err.lost-device",

@@ -37,6 +37,7 @@ std::span<const Check> extension_checks();       // draft extensions
 std::span<const Check> named_data_checks();      // damaged named data and constants
 std::span<const Check> promise_checks();         // promises over time
 std::span<const Check> option_life_checks();     // the schema, and options of living objects
+std::span<const Check> option_file_checks();     // options that name folders
 std::span<const Check> device_memory_checks();   // runs in buffers of a device
 std::span<const Check> device_target_checks();   // payloads compiled for each device
 std::span<const Check> device_account_checks();  // memory of devices

@@ -69,7 +69,7 @@ void shared_memory(CheckContext& context) {
 
 // ---- strides
 
-enum class Strides { kGapsBetweenRows, kGapsBetweenElements, kOutermostLast, kDimOrder };
+enum class Strides { kGapsBetweenRows, kGapsBetweenElements, kOutermostLast, kDimOrder, kRepeated };
 constexpr std::pair<Strides, const char*> kStrides[] = {
     {Strides::kGapsBetweenRows, "gaps between rows"},
     {Strides::kGapsBetweenElements, "gaps between elements"},
@@ -86,6 +86,7 @@ std::vector<int64_t> strides_of(Strides kind, const std::vector<int64_t>& sizes)
     stride *= sizes[d];
     if (kind == Strides::kGapsBetweenRows && i == 0) ++stride;
   }
+  if (kind == Strides::kRepeated) out[0] = 0;
   return out;
 }
 
@@ -106,14 +107,15 @@ void each_element(const std::vector<int64_t>& sizes, const std::vector<int64_t>&
 // A run in which one tensor has other strides than those of packed memory.
 class StridedRun {
  public:
-  StridedRun(ReadyCase& ready, size_t index, Strides kind)
-      : ready_(ready), run_(ready.session.prepare(ready.inputs())), slot_(run_->slots[index]) {
+  StridedRun(ReadyCase& ready, const std::vector<TensorData>& inputs, size_t index, Strides kind)
+      : ready_(ready), run_(ready.session.prepare(inputs)), slot_(run_->slots[index]) {
     etb_tensor& tensor = run_->tensors[index];
     step_ = element_nbytes(tensor.dtype);
     strides_ = strides_of(kind, slot_.sizes);
     size_t last = 0;
     each_element(slot_.sizes, strides_, [&](size_t place, size_t) { last = std::max(last, place); });
-    memory_.assign((last + 1) * step_ + kSpare, std::byte{0x5a});
+    // As much as packed memory has, so that what reads it as such finds other numbers.
+    memory_.assign(std::max<size_t>((last + 1) * step_, slot_.bound_nbytes) + kSpare, std::byte{0x5a});
     each_element(slot_.sizes, strides_, [&](size_t place, size_t n) {
       std::memcpy(memory_.data() + place * step_, slot_.data + n * step_, step_);
     });
@@ -160,6 +162,31 @@ bool is_plain_matrix(const TensorSlot& slot) {
          slot.tensor.data != nullptr;
 }
 
+// Inputs of which one repeats its first row.
+std::vector<TensorData> with_one_row(const std::vector<TensorData>& inputs, size_t index) {
+  std::vector<TensorData> out = inputs;
+  std::vector<std::byte>& bytes = out[index].bytes;
+  const size_t row = bytes.size() / static_cast<size_t>(out[index].shape.sizes[0]);
+  for (size_t at = row; at < bytes.size(); at += row) std::memcpy(bytes.data() + at, bytes.data(), row);
+  return out;
+}
+
+// An input with one row in memory, and a stride of 0 between its rows, is refused, or read as that row again and again.
+void try_one_row(CheckContext& context, ReadyCase& ready, size_t index) {
+  if (ready.inputs()[index].shape.sizes[0] < 2) return;
+  const std::vector<TensorData> inputs = with_one_row(ready.inputs(), index);
+  const RunResult packed = ready.session.run(inputs);
+  if (packed.status != ETB_OK) return;
+  context.progress().at("a stride of 0");
+  const RunResult result = StridedRun(ready, inputs, index, Strides::kRepeated).execute();
+  if (result.status == ETB_OK && !has_same_outputs(result.outputs, packed.outputs))
+    context.fail(fmt::format("{}: input {} with a stride of 0: a wrong result", ready.name(), index));
+  else if (result.status != ETB_OK && result.status != ETB_INVALID_ARGUMENT)
+    context.fail(
+        fmt::format("{}: input {} with a stride of 0 is refused with {}, expected ETB_INVALID_ARGUMENT",
+                    ready.name(), index, result.status));
+}
+
 // Returns false if no tensor of the case can have other strides.
 bool try_strides(CheckContext& context, ReadyCase& ready) {
   const std::unique_ptr<PreparedRun> packed = ready.session.prepare(ready.inputs());
@@ -167,10 +194,11 @@ bool try_strides(CheckContext& context, ReadyCase& ready) {
   for (size_t i = 0; i < packed->slots.size(); ++i) {
     if (!is_plain_matrix(packed->slots[i])) continue;
     has_any = true;
+    const bool is_input = i < packed->args.input_count;
+    if (is_input) try_one_row(context, ready, i);
     for (const auto& [kind, text] : kStrides) {
       context.progress().at(text);
-      const RunResult result = StridedRun(ready, i, kind).execute();
-      const bool is_input = i < packed->args.input_count;
+      const RunResult result = StridedRun(ready, ready.inputs(), i, kind).execute();
       const std::string where = fmt::format("{}: {} {} with {}", ready.name(), is_input ? "input" : "output",
                                             is_input ? i : i - packed->args.input_count, text);
       if (result.status == ETB_OK && !context.is_right(ready.item, result))

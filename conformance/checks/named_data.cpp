@@ -63,9 +63,12 @@ void missing(CheckContext& context) {
     Payload payload = item.payload;
     payload.named.erase(key);
     context.progress().at(("missing " + key).c_str());
-    if (CaseSession::make(subject, item.built, std::move(payload)))
+    if (const auto made = CaseSession::make(subject, item.built, std::move(payload)); made)
       context.fail(
           fmt::format("{}: create succeeds although the named data '{}' is missing", item.item->name, key));
+    else if (made.error().code != Code::NOT_FOUND)
+      context.fail(fmt::format("{}: create without the named data '{}' fails with {}, expected ETB_NOT_FOUND",
+                               item.item->name, key, static_cast<etb_status>(made.error().code)));
     context.take_violations(subject);
   });
 }
@@ -172,8 +175,42 @@ void constants(CheckContext& context) {
   }
 }
 
+// Programs that read the same bytes by the same keys, each in its way, live at the same time: in both orders, each runs as
+// alone.
+void shared_by_programs(CheckContext& context) {
+  constexpr size_t kLiving = 12;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  bool has_any = false;
+  for (const char* pattern : {"quant.linear.*shared_codes*", "quant.convolution.*shared_codes*",
+                              "op.linear.*shared.*", "op.convolution.*shared.*"}) {
+    std::vector<ClaimedCase> items = context.find_claimed_like(*subject, pattern, kLiving);
+    has_any = has_any || items.size() > 1;
+    for (const char* order : {"first to last", "last to first"}) {
+      context.progress().restart();
+      std::vector<std::unique_ptr<CaseSession>> living;
+      for (const ClaimedCase& item : items)
+        if (!living.emplace_back(context.make_session(*subject, item))) return;
+      for (size_t i = 0; i < items.size(); ++i) {
+        const RunResult result = living[i]->run(items[i].built.runs[0]);
+        if (result.status != ETB_OK || !context.is_right(items[i], result))
+          return context.fail(
+              fmt::format("{}: beside delegates of other programs with the same constants, made {}, a run "
+                          "fails or is wrong",
+                          items[i].item->name, order));
+      }
+      living.clear();
+      std::reverse(items.begin(), items.end());
+    }
+  }
+  if (!has_any) context.skip("the plugin claims no two programs with equal constants");
+}
+
 constexpr Check kChecks[] = {
-    {"data.missing", "Create reports each key of named data that is missing.", "ABI-ERR-01", missing},
+    {"data.shared-by-programs", "Programs with the same constants run beside each other as alone.",
+     "ABI-AOT-04", shared_by_programs},
+    {"data.missing", "Create reports each key of named data that is missing, with ETB_NOT_FOUND.",
+     "ABI-ERR-01", missing},
     {"data.truncated", "Named data that is too short is rejected, or not read past its end.", "ABI-BLOB-01",
      truncated},
     {"data.longer", "Named data that is too long is rejected, or its rest ignored.", "ABI-BLOB-01", longer},

@@ -11,6 +11,7 @@
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "etb/cpp/graph_view.hpp"
+#include "etb/ext/draft/values.h"
 
 namespace etb::conformance {
 namespace {
@@ -198,7 +199,64 @@ void times_add_up(CheckContext& context) {
   });
 }
 
+// ---- values inside of a delegate
+
+struct InnerValues {
+  std::vector<std::vector<int64_t>> sizes;
+};
+
+uint32_t ETB_CALL wants_all(void*, const char*, int64_t) { return 1; }
+
+etb_status ETB_CALL take_inner(void* ctx, const etb_inner_value* value) {
+  auto& out = *static_cast<InnerValues*>(ctx);
+  for (uint32_t i = 0; value->kind == ETB_INNER_TENSORS && i < value->tensor_count; ++i) {
+    const etb_tensor& tensor = *ETB_AT(etb_tensor, value->tensors, i);
+    out.sizes.emplace_back(tensor.sizes, tensor.sizes + tensor.rank);
+  }
+  return ETB_OK;
+}
+
+int64_t numel_of(const std::vector<int64_t>& sizes) {
+  int64_t out = 1;
+  for (const int64_t size : sizes) out *= size;
+  return out;
+}
+
+// Values inside of a delegate, which a recording has, are of the run: elementwise ops keep the number of elements.
+void inner_values_are_of_the_run(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  bool has_any = false;
+  for (const char* pattern : {"dyn.relu.*", "dyn.sigmoid.*", "dyn.tanh.*", "dyn.neg.*", "dyn.add_tensor.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 3)) {
+      const auto session = context.make_session(*subject, item);
+      if (!session) return;
+      for (const std::vector<TensorData>& inputs : item.built.runs) {
+        InnerValues inner;
+        const etb_value_sink sink = {{static_cast<uint32_t>(sizeof(etb_value_sink)), 0, &inner,
+                                      [](void*, const etb_event*) { return etb_status{ETB_OK}; }},
+                                     ETB_VALUE_SINK_ID,
+                                     wants_all,
+                                     take_inner};
+        const RunResult result = session->run(inputs, {.events = &sink.events});
+        if (result.status != ETB_OK)
+          return context.fail(item.item->name + ": a run that is recorded fails: " + result.error.text);
+        if (!context.outcome().findings.empty()) return;
+        for (const std::vector<int64_t>& sizes : inner.sizes) {
+          has_any = true;
+          if (numel_of(sizes) != numel_of(result.outputs[0].shape.sizes))
+            return context.fail(fmt::format("{}: a value of {} elements is recorded, its output has {}",
+                                            item.item->name, numel_of(sizes),
+                                            numel_of(result.outputs[0].shape.sizes)));
+        }
+      }
+    }
+  if (!has_any) context.skip("the plugin records no values");
+}
+
 constexpr Check kChecks[] = {
+    {"prof.inner-values-are-of-the-run", "Recorded values have the sizes of their run.", "",
+     inner_values_are_of_the_run},
     {"prof.events-are-consistent", "Events begin before they end, inside their run, and change no result.",
      "ABI-PROF-01", events_are_consistent},
     {"prof.runs-follow-each-other",

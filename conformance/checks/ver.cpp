@@ -94,7 +94,7 @@ void ignores_longer_structs(CheckContext& context) {
   });
 }
 
-// As above, for everything that create, execute, reserve, partition and compile receive.
+// As above, for everything that init, create, execute, reserve, partition and compile receive.
 void longer_arguments(CheckContext& context) {
   SubjectOptions options = bare();
   options.has_longer_structs = true;
@@ -170,8 +170,8 @@ constexpr Check kChecks[] = {
     {"ver.works-without-services", "The plugin works on a host without services.", "ABI-HOST-01",
      works_without_services},
     {"ver.longer-arguments",
-     "Create, execute, reserve, partition and compile accept longer structs and longer elements of arrays.",
-     "ABI-SIZE-04", longer_arguments},
+     "All functions accept longer structs, longer elements of arrays, and several options.", "ABI-SIZE-04",
+     longer_arguments},
     {"ver.ignores-longer-structs", "A longer struct of a newer host is accepted, and its tail ignored.",
      "ABI-SIZE-02", ignores_longer_structs},
 };

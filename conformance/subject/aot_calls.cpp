@@ -80,6 +80,7 @@ class Sink {
       out.specs.emplace_back(spec.key, std::vector<std::byte>(data, data + spec.value.nbytes));
     }
     out.format_version = artifact->format_version;
+    out.resident_bytes = artifact->resident_bytes;
     for (uint64_t i = 0; i < artifact->named_key_count; ++i)
       out.named_keys.emplace_back(artifact->named_keys[i]);
     for (uint64_t i = 0; i < artifact->debug_entry_count; ++i) {

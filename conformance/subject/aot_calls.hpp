@@ -60,6 +60,7 @@ struct Payload {
   std::vector<DebugEntry> debug_map;
   std::vector<std::string> named_keys;  // keys that the artifact lists
   uint32_t format_version = 0;
+  uint64_t resident_bytes = 0;  // as the artifact states it
   friend bool operator==(const Payload& a, const Payload& b) {
     return a.bytes == b.bytes && a.named == b.named && a.specs == b.specs;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "etb/cpp/fail.hpp"
 #include "etb/cpp/graph_view.hpp"
@@ -179,8 +180,10 @@ void CaseSession::fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const 
     stride *= std::max<int64_t>(sizes[slot.dim_order[i]], 1);
   }
   tensor.dim_order = slot.dim_order.data();
-  // Without strides a tensor is packed at any size, so the callee may write other sizes of an output.
-  tensor.strides = is_dynamic ? nullptr : slot.strides.data();
+  // Without strides a tensor is packed at any size, so the callee may write other sizes of an output. Half of the
+  // other tensors have none, too.
+  const int64_t total = std::accumulate(sizes.begin(), sizes.end(), int64_t{role});
+  tensor.strides = is_dynamic || total % 2 == 0 ? nullptr : slot.strides.data();
 }
 
 std::vector<TensorSlot> CaseSession::make_slots(const std::vector<TensorData>& inputs,

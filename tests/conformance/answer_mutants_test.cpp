@@ -5,7 +5,7 @@
 //
 //   ETB_ALL_MUTANTS=1 ETB_REBASE=1 build/dev/bin/answer_mutants_test
 //
-// That run writes docs/conformance_answers.md. A run that was stopped goes on with the mutants that answer_mutants.txt in
+// All mutants write docs/conformance_answers.md. A run that was stopped goes on with the mutants that answer_mutants.txt in
 // the current folder does not have; with ETB_ONLY_PAGE=1 it writes the page of those that the file has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -167,7 +167,7 @@ void judge_all(const std::vector<Mutant>& mutants, Body body) {
 
 constexpr const char* kReasons = ETB_SOURCE_DIR "/tests/conformance/answer_reasons.txt";
 
-// Lines "field change: reason"; a change of * stands for all.
+// Lines "field change: reason"; a change of * means all.
 std::string reason_of(const Mutant& mutant) {
   std::ifstream in(kReasons);
   for (std::string line; std::getline(in, line);)

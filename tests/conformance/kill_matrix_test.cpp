@@ -309,7 +309,7 @@ TEST(KillMatrix, ThePictureInTheDocumentationIsAReport) {
   expect_committed("images/verify_failure.svg", terminal_picture(text));
 }
 
-// The case of the fault's row on the committed page; empty while the page is written anew.
+// The case of the fault's row on the committed page; empty while the page is rewritten.
 std::string committed_case(int number) {
   if (std::getenv("ETB_REBASE") != nullptr) return "";
   const std::string page = read_all(std::string(ETB_SOURCE_DIR) + "/docs/conformance_kill_matrix.md");

@@ -11,7 +11,7 @@
 //   twice  numbers double
 //   null   addresses become NULL
 //
-// Of an array the first element changes. A change that does not suit the field's type does nothing. With ETB_ANSWER_PROBE
+// Arrays change in their first element. A change that does not suit the field's type does nothing. With ETB_ANSWER_PROBE
 // the process ends at the first change that has an effect.
 #pragma once
 

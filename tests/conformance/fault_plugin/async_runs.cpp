@@ -15,7 +15,7 @@ namespace {
 
 etb_delegate_table table;  // without asynchronous runs
 etb_context* latest_context = nullptr;
-etb_exec_args latest_args;                    // of latest_context
+etb_exec_args latest_args;                     // of latest_context
 std::atomic<etb_context*> cancelled{nullptr};  // for fault 526
 
 void signal(const etb_exec_args& args, etb_status status) {
@@ -37,8 +37,7 @@ bool is_known(const etb_fence* fences, uint32_t count, const char* kind) {
 etb_status run_late(etb_context* context, etb_exec_args args, etb_error* error) {
   std::vector<etb_tensor> outputs(args.outputs, args.outputs + args.output_count);
   std::vector<std::vector<std::byte>> results;
-  for (etb_tensor& output : outputs)
-    output.data = results.emplace_back(output.capacity_bytes + 64).data();
+  for (etb_tensor& output : outputs) output.data = results.emplace_back(output.capacity_bytes + 64).data();
   etb_tensor* const real = std::exchange(args.outputs, outputs.data());
   const etb_status status = table.execute(context, &args, error);
   if (status == ETB_OK) signal(args, status);

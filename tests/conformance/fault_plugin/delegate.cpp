@@ -220,6 +220,7 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
     const std::vector<int64_t> dense = dense_strides(sizes, value.order), given = strides_of(raw, sizes);
     for (size_t d = 0; d < sizes.size() && !has_fault(10); ++d) {
       if (has_fault(378) && d + 1 != sizes.size() && raw.dim_order == nullptr) continue;
+      if (has_fault(410) && raw.strides != nullptr && raw.strides[d] == 0) continue;
       if (has_fault(456) && index == 2 && raw.strides == nullptr) continue;
       if (sizes[d] > 1 && given[d] != dense[d] && input.numel() > 0)
         return wrong("strides or dim order other than compiled for");
@@ -227,6 +228,11 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
     if (input.nbytes() > raw.capacity_bytes || (raw.data == nullptr && input.nbytes() != 0))
       return wrong("an input with too few bytes");
     interpreter_.set_sizes(i, std::move(sizes));
+    if (has_fault(418) && raw.dim_order != nullptr && raw.strides == nullptr) {
+      int64_t step = 1;  // as if the order were the usual one
+      View& view = interpreter_.view(i);
+      for (size_t d = view.sizes.size(); d-- > 0; step *= view.sizes[d]) view.strides[d] = step;
+    }
     interpreter_.view(i).data = static_cast<std::byte*>(raw.data);
     if (has_fault(377) && reinterpret_cast<uintptr_t>(raw.data) % 16 != 0)
       return wrong("data is not aligned to 16 bytes");

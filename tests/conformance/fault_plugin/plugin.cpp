@@ -100,12 +100,13 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     made.device = *made.plugin.device;
     made.delegate = *made.plugin.delegate;
     made.aot = *made.plugin.aot;
-    faulty::add_optional_functions(made);
     faulty::accept_buffers(made);
+    faulty::add_optional_functions(made);
     faulty::wrap_tables(made);
     faulty::break_calls(made);
     faulty::break_neighbours(made);
     faulty::break_later(made);
+    faulty::break_for_some_hosts(made);
     faulty::break_function(made);
     faulty::change_answers(made);
     made.plugin.device = &made.device;

@@ -122,6 +122,9 @@ void break_neighbours(Tables& tables);
 // Faults 450 to 464 of the tables (later_faults.cpp).
 void break_later(Tables& tables);
 
+// Faults 411 to 417 of the tables (host_faults.cpp).
+void break_for_some_hosts(Tables& tables);
+
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);
 
