@@ -335,6 +335,30 @@ void context_bytes_are_enough(CheckContext& context) {
   if (!has_any) context.skip("the plugin claims no case with large values");
 }
 
+// The artifact's bound is for planning; what the delegate says that it holds is not above it.
+void artifacts_bound_delegates(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  bool has_any = false;
+  for (const char* pattern : {"model.*", "op.*_w*", "quant.*_w*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 16)) {
+      const uint64_t bound = item.payload.resident_bytes;
+      if (bound == 0) continue;  // unknown
+      has_any = true;
+      const auto session = context.make_session(*subject, item);
+      if (!session) return;
+      (void)session->run(item.built.runs[0]);
+      etb_delegate_info info{};
+      info.struct_size = sizeof(info);
+      etb_error error = ETB_ERROR_INIT;
+      if (subject->table().delegate->query(session->delegate(), &info, &error) != ETB_OK) continue;
+      if (info.resident_bytes > bound)
+        return context.fail(fmt::format("{}: the artifact bounds resident_bytes by {}, the delegate has {}",
+                                        item.item->name, bound, info.resident_bytes));
+    }
+  if (!has_any) context.skip("no artifact states resident_bytes");
+}
+
 constexpr Check kChecks[] = {
     {"info.artifacts-bound-delegates",
      "The resident_bytes of an artifact are at least those that its delegate reports.", "",

@@ -103,20 +103,12 @@ etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb
   return delegate_of_library->execute(context, &longer.value, error);
 }
 
-etb_status ETB_CALL make_context(etb_delegate* delegate, const etb_option* options, uint64_t count,
-                                 etb_context** out, etb_error* error) {
-  LongerArray<etb_option> longer(options, count);
-  return delegate_of_library->context_create(delegate, longer.get(), count, out, error);
-}
-
 etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args,
                               const etb_partition_sink* sink, etb_error* error) {
   Longer<etb_partition_args> longer(*args);
   LongerArray<etb_graph_image> graph(args->graph, 1);
   LongerOptions options(args->options, args->option_count);
   Longer<etb_partition_sink> to(*sink);
-  LongerArray<etb_option> options(args->options, args->option_count);
-  longer.value.options = options.get();
   longer.value.graph = graph.get();
   longer.value.options = options.get();
   longer.value.option_count = options.count();
@@ -129,8 +121,6 @@ etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, et
   LongerOptions options(args->options, args->option_count);
   Longer<etb_artifact_sink> sink(*args->sink);
   Longer<etb_constant_reader> constants(*args->constants);
-  LongerArray<etb_option> options(args->options, args->option_count);
-  longer.value.options = options.get();
   longer.value.graphs = graphs.get();
   longer.value.options = options.get();
   longer.value.option_count = options.count();
@@ -155,7 +145,6 @@ void LongerStructs::wrap(etb_plugin_table& table) {
     delegate_.create = create;
     delegate_.context_create = context_create;
     delegate_.execute = execute;
-    delegate_.context_create = make_context;
     if (delegate_.context_reserve != nullptr) delegate_.context_reserve = reserve;
     table.delegate = &delegate_;
   }
