@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "api/format/output_file.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
 
@@ -48,9 +49,6 @@ class Folder {
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-void write_file(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
 bool names_folder(const OptionFacts& facts) {
@@ -102,10 +100,10 @@ void damage_files(CheckContext& context, Subject& subject, const ClaimedCase& it
       const size_t from = whole.size() * part / kParts;
       for (size_t at = from; part < kParts && at < whole.size() * (part + 1) / kParts; at += 3)
         bytes[at] = static_cast<char>(bytes[at] ^ 0x41);
-      write_file(file, bytes);
+      (void)format::write_file(file.string(), std::string_view(bytes));
       use(context, subject, item, {option}, "with a damaged file in its folder");
     }
-    write_file(file, whole);
+    (void)format::write_file(file.string(), std::string_view(whole));
   }
 }
 

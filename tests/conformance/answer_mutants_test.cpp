@@ -76,17 +76,29 @@ constexpr const char* kNoEffect = "no effect";
 constexpr const char* kSurvives = "survives";
 
 // Checks and a few cases, which notice most mutants in a second. Whole cert judges the others.
-const std::vector<std::string> kFew = {"abi.*",        "aot.*",
-                                       "cap.*",        "det.*",
-                                       "dev.*",        "err.*",
-                                       "ext.*",        "host.*",
-                                       "info.*",       "life.*",
-                                       "mem.*",        "opt.*",
-                                       "prof.*",       "run.*",
-                                       "ver.*",        "blob.*",
-                                       "net.*.batch1", "dyn.*",
-                                       "hyg.*",        "op.neg.f32.*",
-                                       "op.mm.f32.2*", "op.add_tensor.f32.*"};
+const std::vector<std::string> kFew = {"abi.*",
+                                       "aot.*",
+                                       "cap.*",
+                                       "det.*",
+                                       "dev.*",
+                                       "err.*",
+                                       "ext.*",
+                                       "host.*",
+                                       "info.*",
+                                       "life.*",
+                                       "mem.*",
+                                       "opt.*",
+                                       "prof.*",
+                                       "run.*",
+                                       "ver.*",
+                                       "blob.o*",
+                                       "blob.r*",
+                                       "net.*.batch1",
+                                       "dyn.neg.f32.*",
+                                       "hyg.*",
+                                       "op.neg.f32.*",
+                                       "op.mm.f32.2*",
+                                       "op.add_tensor.f32.*"};
 
 // Asks about one mutant in a process of its own, so that several run at once.
 class Trial {
