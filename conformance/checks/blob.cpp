@@ -283,8 +283,9 @@ void resigned_payloads(CheckContext& context) {
   }
 }
 
-// Returns the verdict of check_payload on the first bytes of `payload`.
-uint32_t verdict_of(ReadyCase& ready, std::span<const std::byte> payload, etb_status* out_status = nullptr) {
+// Returns the verdict of check_payload on the first bytes of `payload`. One that is not optimal has a cause.
+uint32_t verdict_of(CheckContext& context, ReadyCase& ready, std::span<const std::byte> payload,
+                    etb_status* out_status = nullptr) {
   etb_verdict verdict{};
   verdict.struct_size = sizeof(verdict);
   etb_payload_check check{};
@@ -296,6 +297,11 @@ uint32_t verdict_of(ReadyCase& ready, std::span<const std::byte> payload, etb_st
   const etb_status status =
       ready.subject.table().delegate->check_payload(ready.subject.handle(), &check, &verdict, &error);
   if (out_status != nullptr) *out_status = status;
+  const bool needs_cause =
+      verdict.kind == ETB_VERDICT_PREFER_RECOMPILE || verdict.kind == ETB_VERDICT_UNSUPPORTED;
+  if (status == ETB_OK && needs_cause != (verdict.reasons != 0) && verdict.kind != ETB_VERDICT_UNKNOWN)
+    context.fail(
+        fmt::format("{}: a verdict {} with the causes {:#x}", ready.name(), verdict.kind, verdict.reasons));
   return status == ETB_OK ? verdict.kind : etb_verdict_kind{ETB_VERDICT_UNKNOWN};
 }
 
@@ -342,7 +348,7 @@ void other_versions(CheckContext& context) {
       const Code newer = answer(versions->second + 1);
       std::vector<std::byte> bytes = good;
       bytes[at] = static_cast<std::byte>(base + versions->second + 1);
-      const uint32_t verdict = verdict_of(ready, bytes);
+      const uint32_t verdict = verdict_of(context, ready, bytes);
       if (newer == Code::INCOMPATIBLE &&
           (verdict == ETB_VERDICT_OPTIMAL || verdict == ETB_VERDICT_PREFER_RECOMPILE))
         return context.fail(fmt::format(
@@ -368,7 +374,7 @@ void other_versions(CheckContext& context) {
 void own_payload(CheckContext& context) {
   context.each_session({}, 8, [&](ReadyCase& ready) {
     etb_status status = ETB_OK;
-    const uint32_t verdict = verdict_of(ready, ready.item.payload.bytes, &status);
+    const uint32_t verdict = verdict_of(context, ready, ready.item.payload.bytes, &status);
     if (status != ETB_OK)
       context.fail(fmt::format("{}: check_payload returns {} for a payload that runs", ready.name(), status));
     if (verdict == ETB_VERDICT_UNSUPPORTED)
@@ -382,7 +388,7 @@ void random_bytes_are_rejected(CheckContext& context) {
     for (int i = 0; i < 20; ++i) {
       std::vector<std::byte> noise(static_cast<size_t>(random.between(64, 600)));
       for (std::byte& byte : noise) byte = static_cast<std::byte>(random.next());
-      const uint32_t verdict = verdict_of(ready, noise);
+      const uint32_t verdict = verdict_of(context, ready, noise);
       if (verdict == ETB_VERDICT_OPTIMAL || verdict == ETB_VERDICT_PREFER_RECOMPILE)
         return context.fail("check_payload accepts noise");
     }

@@ -328,8 +328,9 @@ void debug_map_is_joined(CheckContext& context) {
     std::set<uint32_t> joined;
     for (const DebugEntry& entry : item.payload.debug_map) {
       const std::string who = entry.name.empty() ? std::to_string(entry.id) : "'" + entry.name + "'";
-      if (entry.name.empty() && entry.id < 0)
-        context.fail(item.item->name + ": an entry of the debug map has neither name nor id");
+      if (entry.name.empty() == (entry.id < 0))
+        context.fail(fmt::format("{}: an entry of the debug map has {}", item.item->name,
+                                 entry.id < 0 ? "neither name nor id" : "both a name and an id"));
       if (!seen.emplace(entry.name.empty() ? entry.id : -1, entry.name).second)
         context.fail(fmt::format("{}: two entries of the debug map are {}", item.item->name, who));
       if (entry.handles.empty())
@@ -357,7 +358,11 @@ void artifacts_are_described(CheckContext& context) {
   if (context.spec().entry.manifest)
     for (const host::ProvidedId& provided : context.spec().entry.manifest->provides)
       if (provided.id == context.spec().backend_id) versions = provided.payload_versions.value_or(versions);
-  for (const ClaimedCase& item : models_and_nodes(context, *subject)) {
+  std::vector<ClaimedCase> items = models_and_nodes(context, *subject);
+  for (const char* with_constants : {"op.*_w*", "*.large.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, with_constants, 24))
+      items.push_back(std::move(item));
+  for (const ClaimedCase& item : items) {
     const Payload& payload = item.payload;
     if (payload.format_version < versions.first || payload.format_version > versions.second)
       return context.fail(fmt::format("{}: the payload has version {}, the manifest lists {} to {}",

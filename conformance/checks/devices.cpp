@@ -50,6 +50,9 @@ DeviceFacts facts_of(const etb_device_info& info) {
   out.memory_free = info.memory_free_bytes;
   if (out.memory_total != 0 && out.memory_free > out.memory_total)
     out.defect = fmt::format("{} bytes of {} are free", out.memory_free, out.memory_total);
+  constexpr uint64_t kMostBytes = uint64_t{1}
+                                  << 56;  // 64 petabytes: no memory of a device, but a wrapped number
+  if (out.memory_total > kMostBytes) out.defect = fmt::format("memory of {} bytes", out.memory_total);
   if (info.flags != 0) out.defect = fmt::format("flags are {:#x}, expected 0", info.flags);
   check_attributes(info, out.defect);
   if (out.defect.empty()) out.attributes = host::record::to_trace(info.attributes, info.attribute_count);

@@ -231,8 +231,18 @@ etb_status set(CheckContext& context, const Target& target, const etb_option& op
                                            &error);
 }
 
+// Flags and fields other than that of the type are zero, or an empty text.
+bool has_other_fields(const etb_option& option) {
+  const bool is_integer = option.type == ETB_OPTION_I64 || option.type == ETB_OPTION_BOOL;
+  return option.flags != 0 || (option.i64 != 0 && !is_integer) ||
+         (option.f64 != 0 && option.type != ETB_OPTION_F64) ||
+         (option.text != nullptr && *option.text != '\0' && option.type != ETB_OPTION_TEXT) ||
+         (option.bytes.nbytes != 0 && option.type != ETB_OPTION_BYTES) ||
+         (option.item_count != 0 && option.type != ETB_OPTION_LIST);
+}
+
 bool is_equal(const Read& read, const etb_option& option) {
-  if (read.value.type != option.type) return false;
+  if (read.value.type != option.type || has_other_fields(read.value)) return false;
   if (option.type == ETB_OPTION_TEXT) return read.text == option.text;
   if (option.type == ETB_OPTION_F64) return read.value.f64 == option.f64;
   return read.value.i64 == option.i64;
@@ -249,7 +259,8 @@ bool expect_value(CheckContext& context, const Target& target, const etb_option&
   else if (found.key != expected.key)
     context.fail(fmt::format("get_option of '{}' reports '{}'", expected.key, found.key));
   else if (!is_equal(found, expected))
-    context.fail(fmt::format("'{}' has another value {} than {}", expected.key, when, to_text(expected)));
+    context.fail(fmt::format("'{}' has another value {} than {}{}", expected.key, when, to_text(expected),
+                             has_other_fields(found.value) ? ", or fields of other types" : ""));
   return true;
 }
 

@@ -23,6 +23,7 @@ struct Collected {
   std::vector<uint64_t> host_ns;                       // length in nanoseconds by the event's own ratio
   std::vector<std::pair<uint64_t, uint64_t>> on_host;  // begin and end of events on the host's clock
   bool has_odd_ticks = false;                          // of the host's clock, which counts nanoseconds
+  bool has_two_ids = false;                            // an event has a name and an id
 };
 
 // Returns two events that overlap without nesting; nothing if all nest.
@@ -43,6 +44,7 @@ const std::pair<uint64_t, uint64_t>* overlapping(std::vector<std::pair<uint64_t,
 etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
   auto& out = *static_cast<Collected*>(ctx);
   out.times.emplace_back(event->begin_ticks, event->end_ticks);
+  out.has_two_ids = out.has_two_ids || (event->name != nullptr && event->debug_id != -1);
   out.ids.push_back(event->name != nullptr ? -1 : event->debug_id);
   const double ratio = event->ns_denominator != 0 ? static_cast<double>(event->ns_numerator) /
                                                         static_cast<double>(event->ns_denominator)
@@ -70,6 +72,7 @@ void events_are_consistent(CheckContext& context) {
       if (begin > end)
         return context.fail(
             fmt::format("{}: an event ends at {}, before it begins at {}", ready.name(), end, begin));
+    if (collected.has_two_ids) return context.fail(ready.name() + ": an event has both a name and an id");
     if (collected.has_odd_ticks)
       return context.fail(ready.name() + ": a tick of " ETB_TIMEBASE_HOST " is no nanosecond");
     for (size_t i = 0; i < without.outputs.size() && with.status == ETB_OK; ++i)
