@@ -209,13 +209,16 @@ class Page {
     if (answer == kSurvives) survivors_[mutant.field + "` " + mutant.change] = reason;
   }
 
-  std::string text() const {
+  // `count`: of all mutants, also those that were not judged.
+  std::string text(size_t count) const {
     std::string out =
         "# Conformance: answers\n\nWritten by `answer_mutants_test` "
         "([how](writing_checks.md#measure-the-suite-with-answers)). "
         "A mutant is a correct plugin one of whose answers has one changed field; a machine makes them. "
         "Changes that the "
-        "contract allows are listed with the reason.\n\n"
+        "contract allows are listed with the reason. Judged: " +
+        std::to_string(total_.mutants) + " of " + std::to_string(count) +
+        ", in an order that makes them a sample.\n\n"
         "| answer | mutants | without effect | cert notices | allowed | cert does not notice "
         "|\n|---|---|---|---|---|---|\n";
     for (const auto& [name, row] : rows_) out += line("`" + name + "`", row);
@@ -282,7 +285,7 @@ TEST(AnswerMutants, All) {
   for (const Mutant& mutant : mutants)
     if (known.contains(mutant.text())) page.add(mutant, known[mutant.text()]);
   if (std::getenv("ETB_REBASE") != nullptr)
-    std::ofstream(ETB_SOURCE_DIR "/docs/conformance_answers.md") << page.text();
+    std::ofstream(ETB_SOURCE_DIR "/docs/conformance_answers.md") << page.text(mutants.size());
 }
 
 }  // namespace
