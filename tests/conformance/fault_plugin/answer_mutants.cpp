@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -36,6 +38,15 @@ Change& change() {
 
 bool is_wanted(const char* name) { return change().field == name && ++change().seen >= change().first; }
 
+// Returns a copy that stays, one of all equal values: hosts keep some of them, and a copy of each would look like a leak.
+template <class T>
+const T& kept(T value) {
+  static std::mutex mutex;
+  static std::set<T> all;
+  const std::lock_guard lock(mutex);
+  return *all.insert(std::move(value)).first;
+}
+
 template <class T>
 T changed(T value) {
   const std::string_view kind = change().kind;
@@ -50,8 +61,7 @@ T changed(T value) {
   } else if constexpr (std::is_same_v<T, const char*>) {
     if (kind == "zero") return "";
     if (kind == "most") return "\xff\xfe";
-    if (kind == "more" && value != nullptr)
-      return (new std::string(std::string(value) + "x"))->c_str();  // kept: hosts keep some texts
+    if (kind == "more" && value != nullptr) return kept(std::string(value) + "x").c_str();
     if (kind == "null") return nullptr;
   } else if (kind == "null") {
     return nullptr;
@@ -83,9 +93,9 @@ void change_array(const char* name, const T*& field, uint64_t count) {
   const T first = changed(field[0]);
   if (!is_null && first == field[0]) return;
   if (change().is_probe) std::abort();
-  auto* const copy = new std::vector<T>(field, field + count);  // kept
-  copy->front() = first;
-  field = is_null ? nullptr : copy->data();
+  std::vector<T> copy(field, field + count);
+  copy.front() = first;
+  field = is_null ? nullptr : kept(std::move(copy)).data();
 }
 
 template <class Struct>
