@@ -113,14 +113,19 @@ bool is_shorter(const std::string& a, const std::string& b) {
   return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
+bool is_wanted(const std::string& check, const Row& row) {
+  const std::vector<std::string> wanted = split(row.check, '|');
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& begin) { return check.rfind(begin, 0) == 0; });
+}
+
 std::optional<Kill> find_kill(const Results& results, const Row& row) {
   std::optional<Kill> out;
   for (const Outcome& outcome : results.outcomes) {
     if (!conformance::is_failure(outcome.state)) continue;
     for (const Finding& finding : outcome.findings)
-      for (const std::string& wanted : split(row.check, '|'))
-        if (finding.check.rfind(wanted, 0) == 0 && (!out || is_shorter(outcome.name, out->name)))
-          out = Kill{finding.check, outcome.name};
+      if (is_wanted(finding.check, row) && (!out || is_shorter(outcome.name, out->name)))
+        out = Kill{finding.check, outcome.name};
   }
   return out;
 }
@@ -309,23 +314,26 @@ TEST(KillMatrix, ThePictureInTheDocumentationIsAReport) {
   expect_committed("images/verify_failure.svg", terminal_picture(text));
 }
 
-// The case of the fault's row on the committed page; empty while the page is rewritten.
-std::string committed_case(int number) {
-  if (std::getenv("ETB_REBASE") != nullptr) return "";
+// The check and case of the fault's row on the committed page; nothing while the page is rewritten.
+std::optional<Kill> committed_kill(int number) {
+  if (std::getenv("ETB_REBASE") != nullptr) return std::nullopt;
   const std::string page = read_all(std::string(ETB_SOURCE_DIR) + "/docs/conformance_kill_matrix.md");
   const size_t row = page.find("\n| " + std::to_string(number) + " | ");
-  if (row == std::string::npos) return "";
-  const size_t end = page.find("` |\n", row), begin = page.rfind('`', end - 1);
-  return end == std::string::npos ? "" : page.substr(begin + 1, end - begin - 1);
+  const size_t end = row == std::string::npos ? row : page.find('\n', row + 1);
+  if (end == std::string::npos) return std::nullopt;
+  const std::vector<std::string> cells = split(page.substr(row + 1, end - row - 1), '|');
+  if (cells.size() < 5 || cells[3].size() < 3 || cells[4].size() < 5) return std::nullopt;
+  return Kill{cells[3].substr(1, cells[3].size() - 2), cells[4].substr(2, cells[4].size() - 4)};
 }
 
-// The case that the page shows, as long as it exists and its fault is still caught. Which damaged payload
-// crashes first depends on what the process has in memory, and a new case may have a shorter name.
-std::string shown_case(const Row& row, const Kill& kill, const Results& results) {
-  const std::string committed = committed_case(row.number);
-  const bool ran = std::any_of(results.outcomes.begin(), results.outcomes.end(),
-                               [&](const Outcome& outcome) { return outcome.name == committed; });
-  return ran ? committed : kill.name;
+// Returns what the page shows of a caught fault: its present cells, as long as the case exists and the row accepts the check.
+// Which damaged payload fails first, and how, depends on what the process has in memory; a new case may have a shorter name.
+Kill shown_kill(const Row& row, const Kill& kill, const Results& results) {
+  const std::optional<Kill> committed = committed_kill(row.number);
+  const bool ran =
+      committed && std::any_of(results.outcomes.begin(), results.outcomes.end(),
+                               [&](const Outcome& outcome) { return outcome.name == committed->name; });
+  return ran && is_wanted(committed->check, row) ? *committed : kill;
 }
 
 std::string mutation_text() {
@@ -375,8 +383,9 @@ TEST(KillMatrix, EachFaultIsCaughtByItsOwnCheck) {
     std::fflush(stdout);  // before the next process starts
     if (!kill) continue;
     ++caught;
-    table += "| " + std::to_string(row.number) + " | " + row.fault + " | " + kill->check + " | `" +
-             shown_case(row, *kill, results) + "` |\n";
+    const Kill shown = shown_kill(row, *kill, results);
+    table += "| " + std::to_string(row.number) + " | " + row.fault + " | " + shown.check + " | `" +
+             shown.name + "` |\n";
   }
   table +=
       "\n" + std::to_string(caught) + " of " + std::to_string(std::size(kRows)) + " faults are caught.\n";
