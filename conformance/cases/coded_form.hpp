@@ -24,11 +24,11 @@ int64_t zero_at(const CodeRange& codes, double place);
 struct Coded {
   std::string op, word;
   std::vector<Shape> operands;
-  std::vector<Coding> from;  // of each operand
+  std::vector<Coding> from;  // one for each operand
   Coding to;
   Shape result;
   std::function<std::vector<graph::ArgumentDesc>(const std::vector<uint32_t>& values)> args;
-  double (*formula)(double) = nullptr;  // of an op without a portable kernel
+  double (*formula)(double) = nullptr;  // function of an op that has no portable kernel
   std::vector<std::pair<std::string, std::vector<graph::ArgumentDesc>>> tail =
       {};  // ops of its result, before it is quantised
 };

@@ -28,7 +28,7 @@ enum class Clamp { kNone, kRelu, kSix };
 struct Fused {
   Layer layer = Layer::kConvolution;
   int64_t batch = 1, out = 5;
-  int64_t in = 9;  // of a layer without a window
+  int64_t in = 9;  // input features, without a window
   bool has_bias = true, has_affine = true, is_last = false, has_reader = false;
   Clamp clamp = Clamp::kNone;
   bool is_clamped_before = false;  // relu between layer and norm, which then does not fold

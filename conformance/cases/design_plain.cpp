@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forms that a plugin of few ops claims, and forms beside them: operands of equal sizes in every order of runs, sizes
-// of zero among them; factors near 1; ranks from nine to the largest.
+// including zero; factors near 1; ranks from nine to the largest.
 #include <cmath>
 
 #include "conformance/cases/designs.hpp"

@@ -10,6 +10,7 @@
 #include "conformance/cases/values.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/outcome/outcome.hpp"
+#include "conformance/subject/payload_verdict.hpp"
 #include "conformance/subject/process_facts.hpp"
 #include "conformance/subject/sanitizer.hpp"
 #include "etb/ext/draft/resign.h"
@@ -286,23 +287,15 @@ void resigned_payloads(CheckContext& context) {
 // Returns the verdict of check_payload on the first bytes of `payload`. One that is not optimal has a cause.
 uint32_t verdict_of(CheckContext& context, ReadyCase& ready, std::span<const std::byte> payload,
                     etb_status* out_status = nullptr) {
-  etb_verdict verdict{};
-  verdict.struct_size = sizeof(verdict);
-  etb_payload_check check{};
-  check.struct_size = sizeof(check);
-  check.backend_id = ready.subject.backend_id().c_str();
-  check.prefix = {payload.data(), std::min<uint64_t>(payload.size(), 4096)};
-  check.payload_nbytes = payload.size();
-  etb_error error = ETB_ERROR_INIT;
-  const etb_status status =
-      ready.subject.table().delegate->check_payload(ready.subject.handle(), &check, &verdict, &error);
+  etb_verdict verdict;
+  const etb_status status = ask_verdict(ready.subject, payload, payload.size(), verdict);
   if (out_status != nullptr) *out_status = status;
   const bool needs_cause =
       verdict.kind == ETB_VERDICT_PREFER_RECOMPILE || verdict.kind == ETB_VERDICT_UNSUPPORTED;
   if (status == ETB_OK && needs_cause != (verdict.reasons != 0) && verdict.kind != ETB_VERDICT_UNKNOWN)
     context.fail(
         fmt::format("{}: a verdict {} with the causes {:#x}", ready.name(), verdict.kind, verdict.reasons));
-  return status == ETB_OK ? verdict.kind : etb_verdict_kind{ETB_VERDICT_UNKNOWN};
+  return verdict.kind;
 }
 
 // Returns the offsets of bytes that may hold the payload's format version, as number or digit.
@@ -382,15 +375,26 @@ void own_payload(CheckContext& context) {
   });
 }
 
+// Noise is rejected, and for the same cause again after other questions.
 void random_bytes_are_rejected(CheckContext& context) {
   context.each_session({}, 1, [&](ReadyCase& ready) {
     Random random("noise");
-    for (int i = 0; i < 20; ++i) {
-      std::vector<std::byte> noise(static_cast<size_t>(random.between(64, 600)));
+    std::vector<std::vector<std::byte>> noises(20);
+    std::vector<etb_verdict> first(noises.size());
+    for (size_t i = 0; i < noises.size(); ++i) {
+      std::vector<std::byte>& noise = noises[i];
+      noise.resize(static_cast<size_t>(random.between(64, 600)));
       for (std::byte& byte : noise) byte = static_cast<std::byte>(random.next());
-      const uint32_t verdict = verdict_of(context, ready, noise);
-      if (verdict == ETB_VERDICT_OPTIMAL || verdict == ETB_VERDICT_PREFER_RECOMPILE)
+      (void)ask_verdict(ready.subject, noise, noise.size(), first[i]);
+      const uint32_t kind = verdict_of(context, ready, noise);
+      if (kind == ETB_VERDICT_OPTIMAL || kind == ETB_VERDICT_PREFER_RECOMPILE)
         return context.fail("check_payload accepts noise");
+    }
+    for (size_t i = 0; i < noises.size(); ++i) {
+      etb_verdict again;
+      (void)ask_verdict(ready.subject, noises[i], noises[i].size(), again);
+      if (again.kind != first[i].kind || again.reasons != first[i].reasons)
+        return context.fail("check_payload has another verdict about the same bytes");
     }
   });
 }

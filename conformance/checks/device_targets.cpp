@@ -11,6 +11,7 @@
 #include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/subject/payload_verdict.hpp"
 #include "host/layers/replay/from_trace.hpp"
 
 namespace etb::conformance {
@@ -129,16 +130,9 @@ void claims_for_smaller_devices(CheckContext& context) {
 
 // True if check_payload says that the payload runs here.
 bool suits_this_device(Subject& subject, const Payload& payload) {
-  etb_payload_check check{};
-  check.struct_size = ETB_INIT_SIZE(etb_payload_check);
-  check.backend_id = subject.backend_id().c_str();
-  check.prefix = {payload.bytes.data(), std::min<uint64_t>(payload.bytes.size(), 4096)};
-  check.payload_nbytes = payload.bytes.size();
-  etb_verdict verdict{};
-  verdict.struct_size = ETB_INIT_SIZE(etb_verdict);
-  etb_error error = ETB_ERROR_INIT;
-  return subject.table().delegate->check_payload(subject.handle(), &check, &verdict, &error) == ETB_OK &&
-         (verdict.kind == ETB_VERDICT_OPTIMAL || verdict.kind == ETB_VERDICT_PREFER_RECOMPILE);
+  etb_verdict verdict;
+  (void)ask_verdict(subject, payload.bytes, payload.bytes.size(), verdict);
+  return verdict.kind == ETB_VERDICT_OPTIMAL || verdict.kind == ETB_VERDICT_PREFER_RECOMPILE;
 }
 
 // Compiles claimed cases for smaller devices. Calls body(case, device, target) for each whose payload differs from

@@ -11,6 +11,7 @@
 #include "conformance/checks/async_run.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
+#include "conformance/subject/payload_verdict.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -340,25 +341,14 @@ void short_prefixes(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   for (const ClaimedCase& item : context.claimed(*subject, 4)) {
-    const auto verdict_of = [&](uint64_t prefix_nbytes) {
-      etb_payload_check check{};
-      check.struct_size = ETB_INIT_SIZE(etb_payload_check);
-      check.backend_id = subject->backend_id().c_str();
-      check.prefix = {item.payload.bytes.data(), prefix_nbytes};
-      check.payload_nbytes = item.payload.bytes.size();
-      etb_verdict verdict{};
-      verdict.struct_size = ETB_INIT_SIZE(etb_verdict);
-      etb_error error = ETB_ERROR_INIT;
-      const etb_status status =
-          subject->table().delegate->check_payload(subject->handle(), &check, &verdict, &error);
-      return status == ETB_OK ? verdict.kind : ETB_VERDICT_UNKNOWN;
-    };
-    const uint64_t nbytes = item.payload.bytes.size();
+    const uint64_t nbytes = item.payload.bytes.size(), seen = std::min<uint64_t>(nbytes / 2, 4096);
     if (nbytes < 128) continue;
     context.progress().at("check_payload with half of a payload");
-    if (verdict_of(std::min<uint64_t>(nbytes / 2, 4096)) == ETB_VERDICT_UNSUPPORTED)
+    etb_verdict verdict;
+    (void)ask_verdict(*subject, std::span(item.payload.bytes).first(seen), nbytes, verdict);
+    if (verdict.kind == ETB_VERDICT_UNSUPPORTED)
       context.fail(fmt::format("{}: check_payload rejects a good payload of {} bytes of which it sees {}",
-                               item.item->name, nbytes, std::min<uint64_t>(nbytes / 2, 4096)));
+                               item.item->name, nbytes, seen));
   }
   context.take_violations(*subject);
 }

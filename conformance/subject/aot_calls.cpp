@@ -24,7 +24,10 @@ etb_partition_args partition_args(const Subject& subject, const etb_graph_image&
 etb_status ETB_CALL take_claim(void* ctx, const etb_claim* claim) {
   auto& answers = *static_cast<Answers*>(ctx);
   answers.has_own_regions = answers.has_own_regions || (claim->flags & ETB_CLAIM_OWN_REGION) != 0;
-  for (uint32_t i = 0; i < claim->node_count; ++i) answers.claims[claim->node_ids[i]] = claim->group;
+  for (uint32_t i = 0; i < claim->node_count; ++i) {
+    answers.claims[claim->node_ids[i]] = claim->group;
+    answers.costs[claim->node_ids[i]] = claim->cost_ns;
+  }
   return ETB_OK;
 }
 

@@ -17,6 +17,7 @@ struct Answers {
   std::string error;
   std::map<uint32_t, std::string> reasons;  // keys: rejected nodes; values: "dtype: text"
   std::map<uint32_t, uint32_t> claims;      // keys: claimed nodes; values: their groups
+  std::map<uint32_t, double> costs;         // of claimed nodes, as cost_ns
   uint32_t node_count = 0;
   bool has_own_regions = false;  // some claim requests a separate payload
 
@@ -26,7 +27,7 @@ struct Answers {
            (!has_own_regions || node_count == 1);
   }
   friend bool operator==(const Answers& a, const Answers& b) {
-    return a.status == b.status && a.reasons == b.reasons && a.claims == b.claims;
+    return a.status == b.status && a.reasons == b.reasons && a.claims == b.claims && a.costs == b.costs;
   }
 };
 

@@ -179,13 +179,16 @@ void judge_all(const std::vector<Mutant>& mutants, Body body) {
 
 constexpr const char* kReasons = ETB_SOURCE_DIR "/tests/conformance/answer_reasons.txt";
 
-// Lines "field change: reason"; a change of * means all.
+// Lines "field change first: reason", where * means all. A fact that must not change from one answer to the next has a
+// reason for the first answer only.
 std::string reason_of(const Mutant& mutant) {
   std::ifstream in(kReasons);
   for (std::string line; std::getline(in, line);)
     for (const std::string& change : {mutant.change, std::string("*")})
-      if (const std::string begin = mutant.field + " " + change + ": "; line.rfind(begin, 0) == 0)
-        return line.substr(begin.size());
+      for (const std::string& first : {std::to_string(mutant.first), std::string("*")})
+        if (const std::string begin = mutant.field + " " + change + " " + first + ": ";
+            line.rfind(begin, 0) == 0)
+          return line.substr(begin.size());
   return "";
 }
 
@@ -206,7 +209,9 @@ class Page {
       row->allowed += reason.empty() ? 0 : 1;
       row->survivors += answer == kSurvives && reason.empty() ? 1 : 0;
     }
-    if (answer == kSurvives) survivors_[mutant.field + "` " + mutant.change] = reason;
+    if (answer == kSurvives)
+      survivors_[mutant.field + "` " + mutant.change + ", from answer " + std::to_string(mutant.first)] =
+          reason;
   }
 
   // `count`: of all mutants, also those that were not judged.
