@@ -10,6 +10,7 @@
 
 #include "conformance/subject/monotonic_clock.hpp"
 #include "conformance/subject/process_facts.hpp"
+#include "conformance/subject/sanitizer.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -52,6 +53,7 @@ class Growth {
  public:
   Growth(size_t count, const std::function<void(size_t)>& body, const GrowthLimits& limits)
       : body_(body), limits_(limits), count_(count) {
+    if (!has_sanitizer()) take_freed_blocks();
     for (size_t account = 0; account < kAccountCount; ++account) before_[account] = value_of(account);
     fit_to_budget();
   }

@@ -217,6 +217,7 @@ bool try_strides(CheckContext& context, ReadyCase& ready) {
 // A tensor whose strides or dim order are not those of packed row-major memory is refused, or read and written as they say.
 void strides_are_read(CheckContext& context) {
   constexpr size_t kOps = 40;
+  constexpr size_t kOpsOfType = 6;
   const auto subject = context.open(bare());
   if (!subject) return;
   std::vector<ClaimedCase> items = context.find_claimed_of_ops(*subject, "op.*", kOps);
@@ -226,6 +227,10 @@ void strides_are_read(CheckContext& context) {
   // A plugin with many conditions may reject the first cases of an op.
   for (ClaimedCase& item : context.find_claimed_like(*subject, "op.*x*__*x*", 4))
     items.push_back(std::move(item));
+  // The cases above have floats wherever an op has.
+  for (const char* pattern : {"op.*.bool.*x*", "op.*.i64.*x*", "op.*.i32.*x*", "op.*.i8.*x*", "op.*.u8.*x*", "op.*.f16.*x*"})
+    for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, kOpsOfType))
+      items.push_back(std::move(item));
   bool has_any = false;
   context.each_session(*subject, items, [&](ReadyCase& ready) {
     context.progress().restart();

@@ -47,6 +47,32 @@ size_t heap_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
+void take_freed_blocks() {
+  constexpr size_t kLargest = 1032;  // glibc keeps blocks up to this size
+  constexpr size_t kStep = 2 * sizeof(size_t);
+  constexpr int kStored = 7;  // of each size
+  constexpr int kBatch = 64;
+  constexpr int kMostBatches = 10000;
+  const auto take = [](size_t nbytes) {
+    // The compiler could remove a call whose result is not used.
+    *static_cast<volatile char*>(std::malloc(nbytes)) = 1;
+  };
+  for (size_t nbytes = kStep + kStep / 2; nbytes <= kLargest; nbytes += kStep) {
+    const size_t grown = nbytes + sizeof(size_t);  // with malloc's own word
+    for (int batches = 0, counted = 0; batches < kMostBatches && counted <= kStored;) {
+      const size_t before = heap_bytes();
+      take(nbytes);
+      if (heap_bytes() == before + grown) {
+        ++counted;
+        continue;
+      }
+      counted = 0;
+      ++batches;
+      for (int i = 1; i < kBatch; ++i) take(nbytes);
+    }
+  }
+}
+
 size_t held_bytes() {
   // Large blocks of malloc are mappings of their own, which the loop counts.
   size_t out = ::mallinfo2().uordblks;

@@ -18,8 +18,12 @@ size_t locked_bytes();
 size_t child_count();
 // Files and folders below TMPDIR.
 size_t temporary_file_count();
-// Bytes that malloc allocated and that are not freed.
+// Bytes that malloc allocated and that are not freed. Freed small blocks that malloc keeps for a thread count, too.
 size_t heap_bytes();
+// Takes the freed small blocks that malloc keeps for this thread. A small block that is allocated afterwards raises
+// heap_bytes() at once; before, malloc may take seven from its store, and then refill the store in one step. The
+// blocks stay allocated.
+void take_freed_blocks();
 // Bytes that the process holds for itself: allocated with malloc, and written pages of other private mappings. Freed
 // memory that the C library keeps does not count.
 size_t held_bytes();

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "host/layers/validate/borrowed.hpp"
 #include "host/layers/validate/functions.hpp"
 #include "host/layers/validate/payloads.hpp"
 #include "host/layers/validate/sinks.hpp"
@@ -149,23 +150,27 @@ struct ProgressGuard {
   double last = 0.0;
 };
 
-void check_compile_args(Call& call, const etb_compile_args* args) {
+// Returns true if all that the arguments point to can be read.
+bool check_compile_args(Call& call, const etb_compile_args* args) {
   if (!check_struct(call, Side::HOST, args, "args") ||
       !check_array(call, Side::HOST, args->graphs, args->graph_count, "args.graphs",
                    [&](const etb_graph_image& graph, const std::string& where) {
                      return check_graph(call, graph, where);
-                   }))
-    return call.refuse();
-  check_text(call, Side::HOST, args->backend_id, "args.backend_id");
-  check_specs(call, Side::HOST, args->specs, args->spec_count, "args.specs");
-  check_target(call, args->target);
-  check_options(call, Side::HOST, args->options, args->option_count, "args.options");
+                   })) {
+    call.refuse();
+    return false;
+  }
+  const bool has_id = check_text(call, Side::HOST, args->backend_id, "args.backend_id");
+  const bool has_specs = check_specs(call, Side::HOST, args->specs, args->spec_count, "args.specs");
+  const bool has_target = check_target(call, args->target);
+  const bool has_options = check_options(call, Side::HOST, args->options, args->option_count, "args.options");
   if (args->constants != nullptr)
     check_callable(call, args->constants, &etb_constant_reader::read, "args.constants");
   if (check_callable(call, args->sink, &etb_artifact_sink::begin_payload, "args.sink") &&
       check_callable(call, args->sink, &etb_artifact_sink::named_blob, "args.sink"))
     check_callable(call, args->sink, &etb_artifact_sink::end_payload, "args.sink");
   if (args->progress != nullptr) check_callable(call, args->progress, &etb_progress::report, "args.progress");
+  return has_id && has_specs && has_target && has_options;
 }
 
 }  // namespace
@@ -174,7 +179,7 @@ etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, et
   Call call("aot.compile", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
-  check_compile_args(call, args);
+  const bool is_sound = check_compile_args(call, args);
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
 
   State& state = call.state();
@@ -193,9 +198,20 @@ etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, et
   copy.sink = &sink->sink;
   copy.progress = progress != nullptr ? &progress->progress : nullptr;
   copy.constants = constants != nullptr ? constants->get() : nullptr;
+  const etb_compile_args* given = &copy;
+  BorrowedCopy borrowed(call, is_sound, "args", [&](ArgumentCopier& to) {
+    etb_compile_args patched = copy;
+    patched.backend_id = to.text(args->backend_id);
+    patched.graphs = to.graphs(args->graphs, args->graph_count);
+    patched.specs = to.specs(args->specs, args->spec_count);
+    patched.target = to.target(args->target);
+    patched.options = to.options(args->options, args->option_count);
+    given = to.whole(&copy, patched);
+  });
 
   const etb_status status = call.run(
-      [&](etb_error* inner) { return instance->next->aot->compile(instance->plugin, &copy, inner); });
+      [&](etb_error* inner) { return instance->next->aot->compile(instance->plugin, given, inner); });
+  borrowed.end();
   constants.reset();
   sink->guard.close(status);
   if (status == ETB_OK && sink->ended_count != args->graph_count)

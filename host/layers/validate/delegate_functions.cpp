@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "host/layers/validate/borrowed.hpp"
 #include "host/layers/validate/functions.hpp"
 #include "host/layers/validate/payloads.hpp"
 #include "host/layers/validate/sinks.hpp"
@@ -29,32 +30,49 @@ etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_check* c
   Call call("delegate.check_payload", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
+  bool is_sound = false;
   if (!check_struct(call, Side::HOST, check, "check"))
     call.refuse();
-  else if (check_text(call, Side::HOST, check->backend_id, "check.backend_id") &&
-           check_target(call, check->target))
-    check_bytes(call, Side::HOST, check->prefix, "check.prefix"),
-        check_specs(call, Side::HOST, check->specs, check->spec_count, "check.specs");
+  else
+    is_sound = check_text(call, Side::HOST, check->backend_id, "check.backend_id") &&
+               check_target(call, check->target) &&
+               check_bytes(call, Side::HOST, check->prefix, "check.prefix") &&
+               check_specs(call, Side::HOST, check->specs, check->spec_count, "check.specs");
+  const etb_payload_check* given = check;
+  BorrowedCopy borrowed(call, is_sound, "check", [&](ArgumentCopier& to) {
+    etb_payload_check patched = *check;
+    patched.backend_id = to.text(check->backend_id);
+    patched.target = to.target(check->target);
+    patched.prefix.data = to.bytes(check->prefix.data, check->prefix.nbytes, 16);
+    patched.specs = to.specs(check->specs, check->spec_count);
+    given = to.whole(check, patched);
+  });
   OutStruct<etb_verdict> out(call, verdict, "verdict");
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance->next->delegate->check_payload(instance->plugin, check, out.get(), inner);
+    return instance->next->delegate->check_payload(instance->plugin, given, out.get(), inner);
   });
+  borrowed.end();
   if (!call.is_refused() && status == ETB_OK) check_verdict(call, *out.get());
   out.commit(status);
   return call.finish(status);
 }
 
-void check_delegate_args(Call& call, const etb_delegate_args* args) {
-  if (!check_struct(call, Side::HOST, args, "args")) return call.refuse();
-  check_text(call, Side::HOST, args->backend_id, "args.backend_id");
-  check_text(call, Side::HOST, args->method_name, "args.method_name");
+// Returns true if all that the arguments point to can be read.
+bool check_delegate_args(Call& call, const etb_delegate_args* args) {
+  if (!check_struct(call, Side::HOST, args, "args")) {
+    call.refuse();
+    return false;
+  }
+  const bool has_id = check_text(call, Side::HOST, args->backend_id, "args.backend_id");
+  const bool has_method = check_text(call, Side::HOST, args->method_name, "args.method_name");
   if (!check_struct(call, Side::HOST, args->payload, "args.payload") ||
       !check_payload_view(call, Side::HOST, *args->payload, "args.payload"))
     call.refuse();
   if (args->named_data != nullptr)
     check_callable(call, args->named_data, &etb_named_data::get, "args.named_data");
-  check_specs(call, Side::HOST, args->specs, args->spec_count, "args.specs");
-  check_options(call, Side::HOST, args->options, args->option_count, "args.options");
+  const bool has_specs = check_specs(call, Side::HOST, args->specs, args->spec_count, "args.specs");
+  return check_options(call, Side::HOST, args->options, args->option_count, "args.options") && has_id &&
+         has_method && has_specs;
 }
 
 etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
@@ -63,7 +81,7 @@ etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, et
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   if (out == nullptr) call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "out is NULL");
-  check_delegate_args(call, args);
+  const bool is_sound = check_delegate_args(call, args);
   DeviceHandle* const device =
       !call.is_refused() && args->device != nullptr ? call.enter(args->device) : nullptr;
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
@@ -74,29 +92,27 @@ etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, et
   if (args->named_data != nullptr)
     object->named_data = std::make_unique<NamedDataGuard>(state, "delegate.create", *args->named_data);
 
-  auto given = std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_delegate_args),
-                                              alignof(etb_delegate_args), Access::kReads);
-  auto view = std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_payload_view),
-                                             alignof(etb_payload_view), Access::kReads);
-  std::memcpy(view->inside(), &object->payload->view(), sizeof(etb_payload_view));
   etb_delegate_args copy = *args;
   copy.struct_size = sizeof(copy);
   copy.device = device != nullptr ? device->next : nullptr;
-  copy.payload = reinterpret_cast<const etb_payload_view*>(view->data());
+  copy.payload = &object->payload->view();
   copy.named_data = object->named_data != nullptr ? object->named_data->get() : nullptr;
-  std::memcpy(given->inside(), &copy, sizeof(copy));
-  given->seal();
-  view->seal();
+  const etb_delegate_args* given = &copy;
+  BorrowedCopy borrowed(call, is_sound, "args", [&](ArgumentCopier& to) {
+    etb_delegate_args patched = copy;
+    patched.payload = to.whole(copy.payload, *copy.payload);
+    patched.backend_id = to.text(args->backend_id);
+    patched.method_name = to.text(args->method_name);
+    patched.specs = to.specs(args->specs, args->spec_count);
+    patched.options = to.options(args->options, args->option_count);
+    given = to.whole(&copy, patched);
+  });
 
   OutHandle<etb_delegate> made;
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance->next->delegate->create(
-        instance->plugin, reinterpret_cast<const etb_delegate_args*>(given->data()), &made.handle, inner);
+    return instance->next->delegate->create(instance->plugin, given, &made.handle, inner);
   });
-  if (const auto damage = given->take_damage()) call.plugin("ABI-OWN-01", "args: {}", *damage);
-  if (const auto damage = view->take_damage()) call.plugin("ABI-OWN-01", "args.payload: {}", *damage);
-  state.watch(std::move(given), "ABI-OWN-01", Side::PLUGIN, call.function(), "args after the call");
-  state.watch(std::move(view), "ABI-OWN-01", Side::PLUGIN, call.function(), "args.payload after the call");
+  borrowed.end();
   if (!made.check(call, status)) return call.finish(status == ETB_OK ? ETB_INTERNAL : status);
   if (call.is_spoiled()) {
     instance->next->delegate->destroy(made.handle, nullptr);
@@ -197,12 +213,13 @@ etb_status ETB_CALL context_create(etb_delegate* delegate, const etb_option* opt
   DelegateHandle* const object = call.enter(delegate);
   if (object == nullptr) return call.finish(ETB_INVALID_HANDLE);
   if (out == nullptr) call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "out is NULL");
-  check_options(call, Side::HOST, options, option_count, "options");
+  BorrowedOptions given(call, options, option_count);
   const etb_delegate_table& next = *object->handle.instance->next->delegate;
   OutHandle<etb_context> made;
   const etb_status status = call.run([&](etb_error* inner) {
-    return next.context_create(object->next, options, option_count, &made.handle, inner);
+    return next.context_create(object->next, given.get(), option_count, &made.handle, inner);
   });
+  given.end();
   if (call.is_refused() || !made.check(call, status))
     return call.finish(status == ETB_OK ? ETB_INTERNAL : status);
   if (call.is_spoiled()) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "host/layers/validate/borrowed.hpp"
 #include "host/layers/validate/functions.hpp"
 #include "host/layers/validate/sinks.hpp"
 #include "host/layers/validate/tensors.hpp"
@@ -73,9 +74,13 @@ void check_fences(Call& call, const etb_fence* fences, uint32_t count, const cha
   if (!readable) call.refuse();
 }
 
-// Checks the arguments of execute and execute_async. Rejects the call when they cannot be read.
-void check_args(Call& call, DelegateHandle& delegate, const etb_exec_args* args) {
-  if (!check_struct(call, Side::HOST, args, "args")) return call.refuse();
+// Checks the arguments of execute and execute_async. Rejects the call when they cannot be read. Returns true if their options
+// can.
+bool check_args(Call& call, DelegateHandle& delegate, const etb_exec_args* args) {
+  if (!check_struct(call, Side::HOST, args, "args")) {
+    call.refuse();
+    return false;
+  }
   const std::lock_guard lock(delegate.mutex);
   check_tensors(call, args->inputs, args->input_count, delegate.inputs, true, "inputs");
   check_tensors(call, args->outputs, args->output_count, delegate.outputs, true, "outputs");
@@ -87,9 +92,9 @@ void check_args(Call& call, DelegateHandle& delegate, const etb_exec_args* args)
     check_callable(call, args->cancel, &etb_cancel_token::is_cancelled, "args.cancel");
   if (args->priority > 1000)
     call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "args.priority is {}, expected 0 to 1000", args->priority);
-  check_options(call, Side::HOST, args->options, args->option_count, "args.options");
   check_fences(call, args->wait, args->wait_count, "args.wait");
   check_fences(call, args->signal, args->signal_count, "args.signal");
+  return check_options(call, Side::HOST, args->options, args->option_count, "args.options");
 }
 
 bool is_within_reserved(const ContextHandle& context, const etb_exec_args& args) {
@@ -120,7 +125,7 @@ bool check_event(Call& call, const Instance& instance, uint64_t begin, const etb
 }
 
 // Runs once on copies of all that the plugin receives.
-etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& args) {
+etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& args, bool has_options) {
   const Instance& instance = *context.handle.instance;
   // Alternates the guard page: every other run detects reads before a tensor, the rest detects reads after
   // it.
@@ -149,19 +154,21 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
   copy.outputs = outputs.get();
   copy.scratch = scratch != nullptr ? scratch->data() : nullptr;
   copy.events = values.get();
-  auto given =
-      std::make_unique<GuardedBytes>(call.memory(), sizeof(copy), alignof(etb_exec_args), Access::kReads);
-  std::memcpy(given->inside(), &copy, sizeof(copy));
-  given->seal();
-
-  const etb_status status = call.run([&](etb_error* inner) {
-    return instance.next->delegate->execute(context.next,
-                                            reinterpret_cast<const etb_exec_args*>(given->data()), inner);
+  const etb_exec_args* given = &copy;
+  BorrowedCopy borrowed(call, true, "args", [&](ArgumentCopier& to) {
+    etb_exec_args patched = copy;
+    if (has_options) patched.options = to.options(args.options, args.option_count);
+    if (args.cancel != nullptr) patched.cancel = to.whole(args.cancel, *args.cancel);
+    patched.wait = to.fences(args.wait, args.wait_count);
+    patched.signal = to.fences(args.signal, args.signal_count);
+    given = to.whole(&copy, patched);
   });
+
+  const etb_status status = call.run(
+      [&](etb_error* inner) { return instance.next->delegate->execute(context.next, given, inner); });
   if (events != nullptr) events->close(status);
   if (call.is_refused()) return status;
-  if (const auto damage = given->take_damage()) call.plugin("ABI-OWN-01", "args: {}", *damage);
-  call.state().watch(std::move(given), "ABI-OWN-01", Side::PLUGIN, call.function(), "args after the call");
+  borrowed.end();
   if (scratch != nullptr) {
     if (const auto damage = scratch->take_damage()) call.plugin("ABI-EXEC-04", "the scratch: {}", *damage);
     call.state().watch(std::move(scratch), "ABI-OWN-01", Side::PLUGIN, call.function(),
@@ -264,10 +271,10 @@ etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb
   ContextHandle* const object = call.enter(context, Tag::SERIAL);
   if (object == nullptr) return call.finish(ETB_INVALID_HANDLE);
   const RunningContext running(call, *object);
-  check_args(call, *object->delegate, args);
+  const bool has_options = check_args(call, *object->delegate, args);
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
   call.is_reserved_run = is_within_reserved(*object, *args);
-  return call.finish(run_guarded(call, *object, *args));
+  return call.finish(run_guarded(call, *object, *args, has_options));
 }
 
 etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* args, etb_error* error) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "host/layers/validate/borrowed.hpp"
 #include "host/layers/validate/functions.hpp"
 #include "host/layers/validate/sinks.hpp"
 
@@ -95,15 +96,40 @@ struct PartitionSink {
   etb_partition_sink sink{};
 };
 
-void check_partition_args(Call& call, const etb_partition_args* args) {
+// Returns true if all that the arguments point to can be read.
+bool check_partition_args(Call& call, const etb_partition_args* args) {
   if (!check_struct(call, Side::HOST, args, "args") ||
       !check_struct(call, Side::HOST, args->graph, "args.graph") ||
-      !check_graph(call, *args->graph, "args.graph"))
-    return call.refuse();
-  check_text(call, Side::HOST, args->backend_id, "args.backend_id");
-  check_target(call, args->target);
-  check_options(call, Side::HOST, args->options, args->option_count, "args.options");
+      !check_graph(call, *args->graph, "args.graph")) {
+    call.refuse();
+    return false;
+  }
+  const bool has_id = check_text(call, Side::HOST, args->backend_id, "args.backend_id");
+  const bool has_target = check_target(call, args->target);
+  return check_options(call, Side::HOST, args->options, args->option_count, "args.options") && has_id &&
+         has_target;
 }
+
+// The arguments for the plugin: checked, and copied for the time of the call.
+class PartitionArgs {
+ public:
+  PartitionArgs(Call& call, const etb_partition_args* args)
+      : given_(args), copy_(call, check_partition_args(call, args), "args", [this, args](ArgumentCopier& to) {
+          etb_partition_args patched = *args;
+          patched.graph = to.graphs(args->graph, 1);
+          patched.target = to.target(args->target);
+          patched.backend_id = to.text(args->backend_id);
+          patched.options = to.options(args->options, args->option_count);
+          given_ = to.whole(args, patched);
+        }) {}
+
+  const etb_partition_args* get() const { return given_; }
+  void end() { copy_.end(); }
+
+ private:
+  const etb_partition_args* given_;
+  BorrowedCopy copy_;
+};
 
 etb_status ETB_CALL op_table(etb_plugin* plugin, const etb_op_sink* sink, etb_error* error) {
   Call call("aot.op_table", error);
@@ -134,9 +160,11 @@ etb_status ETB_CALL dry_check(etb_plugin* plugin, const etb_partition_args* args
   Call call("aot.dry_check", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
-  check_partition_args(call, args);
-  return call.finish(call.run(
-      [&](etb_error* inner) { return instance->next->aot->dry_check(instance->plugin, args, inner); }));
+  PartitionArgs given(call, args);
+  const etb_status status = call.run(
+      [&](etb_error* inner) { return instance->next->aot->dry_check(instance->plugin, given.get(), inner); });
+  given.end();
+  return call.finish(status);
 }
 
 etb_status ETB_CALL estimate(etb_plugin* plugin, const etb_partition_args* args, etb_estimate* estimate,
@@ -144,11 +172,12 @@ etb_status ETB_CALL estimate(etb_plugin* plugin, const etb_partition_args* args,
   Call call("aot.estimate", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
-  check_partition_args(call, args);
+  PartitionArgs given(call, args);
   OutStruct<etb_estimate> out(call, estimate, "estimate");
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance->next->aot->estimate(instance->plugin, args, out.get(), inner);
+    return instance->next->aot->estimate(instance->plugin, given.get(), out.get(), inner);
   });
+  given.end();
   if (!call.is_refused() && status == ETB_OK) {
     constexpr double kMost = 1e300;  // a finite bound: infinity is no estimate
     check_double(call, Side::PLUGIN, out.get()->latency_ns, 0.0, kMost, "estimate.latency_ns");
@@ -166,15 +195,16 @@ etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args
   Call call("aot.partition", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
-  check_partition_args(call, args);
+  PartitionArgs given(call, args);
   if (check_callable(call, sink, &etb_partition_sink::claim, "sink"))
     check_callable(call, sink, &etb_partition_sink::reject, "sink");
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
   const auto guarded = std::make_shared<PartitionSink>(call, *sink, node_count(*args->graph));
   call.state().adopt(guarded);
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance->next->aot->partition(instance->plugin, args, &guarded->sink, inner);
+    return instance->next->aot->partition(instance->plugin, given.get(), &guarded->sink, inner);
   });
+  given.end();
   guarded->guard.close(status);
   if (status == ETB_OK) guarded->answers.check_complete(call);
   call.state().retire(guarded.get());

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "etb/cpp/fail.hpp"
+#include "host/layers/validate/borrowed.hpp"
 #include "host/layers/validate/functions.hpp"
 #include "host/layers/validate/payloads.hpp"
 #include "host/layers/validate/services.hpp"
@@ -71,11 +72,12 @@ etb_status ETB_CALL init(const etb_host* host, const etb_option* options, uint64
   call.enter_new(*instance);
   const InitTurn turn(call, *instance);
   check_host(call, *host);
-  check_options(call, Side::HOST, options, option_count, "options");
+  BorrowedOptions given(call, options, option_count);
   OutHandle<etb_plugin> made;
   const etb_status status = call.run([&](etb_error* inner) {
-    return next->init(&instance->next_host, options, option_count, &made.handle, inner);
+    return next->init(&instance->next_host, given.get(), option_count, &made.handle, inner);
   });
+  given.end();
   if (!made.check(call, status)) return call.finish(status == ETB_OK ? ETB_INTERNAL : status);
   if (call.is_spoiled()) {
     next->deinit(made.handle, nullptr);
@@ -163,9 +165,12 @@ etb_status ETB_CALL set_option(etb_plugin* plugin, uint32_t kind, void* object, 
   void* const inner_object = enter_object(call, kind, object, Tag::SERIAL);
   if (!check_struct(call, Side::HOST, option, "option") || !check_option(call, Side::HOST, *option, "option"))
     call.refuse();
+  const etb_option* given = option;
+  BorrowedCopy borrowed(call, true, "option", [&](ArgumentCopier& to) { given = to.options(option, 1); });
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance->next->set_option(instance->plugin, kind, inner_object, option, inner);
+    return instance->next->set_option(instance->plugin, kind, inner_object, given, inner);
   });
+  borrowed.end();
   return call.finish(status);
 }
 
@@ -181,9 +186,12 @@ etb_status ETB_CALL get_option(etb_plugin* plugin, uint32_t kind, void* object, 
     ++count;
     return check_item(in, option);
   });
+  const char* given = key;
+  BorrowedCopy borrowed(call, true, "key", [&](ArgumentCopier& to) { given = to.text(key); });
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance->next->get_option(instance->plugin, kind, inner_object, key, guarded.get(), inner);
+    return instance->next->get_option(instance->plugin, kind, inner_object, given, guarded.get(), inner);
   });
+  borrowed.end();
   guarded.close(status);
   if (status == ETB_OK && count != 1)
     call.plugin("ABI-SINK-03", "the sink received {} values, expected one", count);
@@ -212,11 +220,18 @@ etb_status ETB_CALL open(etb_plugin* plugin, const uint8_t* uuid, const etb_opti
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   if (uuid == nullptr || out == nullptr)
     call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "uuid or out is NULL");
-  check_options(call, Side::HOST, options, option_count, "options");
+  BorrowedOptions given(call, options, option_count);
+  const uint8_t* given_uuid = uuid;
+  BorrowedCopy borrowed(call, true, "uuid", [&](ArgumentCopier& to) {
+    given_uuid = static_cast<const uint8_t*>(to.bytes(uuid, sizeof(etb_device_info::uuid), 1));
+  });
   OutHandle<etb_device> made;
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance->next->device->open(instance->plugin, uuid, options, option_count, &made.handle, inner);
+    return instance->next->device->open(instance->plugin, given_uuid, given.get(), option_count, &made.handle,
+                                        inner);
   });
+  given.end();
+  borrowed.end();
   if (call.is_refused() || !made.check(call, status))
     return call.finish(status == ETB_OK ? ETB_INTERNAL : status);
   if (call.is_spoiled()) {

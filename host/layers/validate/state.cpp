@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/layers/validate/state.hpp"
 
+#include <string_view>
 #include <utility>
 
 namespace etb::host::validate {
 namespace {
 
 constexpr size_t kRetiredCount = 4096;  // about a megabyte of handles
-constexpr size_t kWatchedCount = 256;   // slots, from the 4096 of fault_watch.cpp; the rest are for live objects
+constexpr size_t kWatchedCount = 256;   // slots twice, from the 4096 of fault_watch.cpp; the rest are for live objects
 
 }  // namespace
 
@@ -76,8 +77,10 @@ void State::watch(std::unique_ptr<GuardedBytes> bytes, Rule rule, Side side, con
   if (options_.memory != ValidateOptions::Memory::GUARD_PAGES) return;
   bytes->close();
   const std::lock_guard lock(mutex_);
-  if (watched_.size() == kWatchedCount) watched_.pop_front();
-  watched_.push_back({std::move(bytes), rule, side, function, std::move(what)});
+  std::deque<Watched>& watched =
+      std::string_view(function).starts_with("delegate.execute") ? watched_of_runs_ : watched_;
+  if (watched.size() == kWatchedCount) watched.pop_front();
+  watched.push_back({std::move(bytes), rule, side, function, std::move(what)});
 }
 
 void State::sweep() {
@@ -85,9 +88,10 @@ void State::sweep() {
   const std::lock_guard lock(mutex_);
   const uint64_t now = fault_count();
   if (std::exchange(swept_fault_count_, now) == now) return;
-  for (const Watched& watched : watched_)
-    if (const auto damage = watched.bytes->take_damage())
-      report(watched.rule, watched.side, watched.function, watched.what + ": " + *damage);
+  for (const std::deque<Watched>* of : {&watched_, &watched_of_runs_})
+    for (const Watched& watched : *of)
+      if (const auto damage = watched.bytes->take_damage())
+        report(watched.rule, watched.side, watched.function, watched.what + ": " + *damage);
 }
 
 }  // namespace etb::host::validate

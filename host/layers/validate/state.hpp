@@ -82,7 +82,8 @@ class State {
   std::map<const etb_plugin_table*, int> inits_;
   std::unordered_map<const void*, std::shared_ptr<void>> adopted_;
   std::deque<std::shared_ptr<void>> retired_;
-  std::deque<Watched> watched_;
+  std::deque<Watched> watched_of_runs_;
+  std::deque<Watched> watched_;  // of other calls, which are rarer and whose arguments a later run may touch
   uint64_t swept_fault_count_ = 0;
 };
 

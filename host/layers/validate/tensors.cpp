@@ -102,6 +102,7 @@ GuardedTensors::GuardedTensors(Call& call, const etb_tensor* real, uint32_t coun
       std::make_unique<GuardedBytes>(call.memory(), count * sizeof(etb_tensor), alignof(etb_tensor), access_);
   for (uint32_t i = 0; i < count; ++i)
     copy_tensor(*ETB_AT(etb_tensor, real, i), given_[i], ones_[i], has_data);
+  copy_descriptions();
   if (count != 0) std::memcpy(structs_->inside(), given_.data(), count * sizeof(etb_tensor));
   if (!is_output) structs_->seal();
 }
@@ -127,8 +128,24 @@ void GuardedTensors::copy_tensor(const etb_tensor& real, etb_tensor& out, One& o
   out.data = one.data->data();
 }
 
+// Strides, dim orders and upper sizes.
+void GuardedTensors::copy_descriptions() {
+  descriptions_ = std::make_unique<BorrowedCopy>(call_, true, name_, [this](ArgumentCopier& to) {
+    for (uint32_t i = 0; i < count_; ++i) {
+      const etb_tensor& real = *ETB_AT(etb_tensor, real_, i);
+      const auto sizes = [&](const int64_t* from) {
+        return static_cast<const int64_t*>(to.bytes(from, real.rank * sizeof(int64_t), alignof(int64_t)));
+      };
+      given_[i].upper_sizes = sizes(real.upper_sizes);
+      given_[i].strides = sizes(real.strides);
+      given_[i].dim_order = static_cast<const uint8_t*>(to.bytes(real.dim_order, real.rank, 1));
+    }
+  });
+}
+
 void GuardedTensors::commit(etb_status status) {
   check_struct_bytes();
+  descriptions_->end();
   for (uint32_t i = 0; i < count_; ++i) {
     One& one = ones_[i];
     const etb_tensor& real = *ETB_AT(etb_tensor, real_, i);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "host/layers/validate/structs.hpp"
+#include "host/layers/validate/borrowed.hpp"
 
 namespace etb::host::validate {
 
@@ -34,6 +34,7 @@ class GuardedTensors {
   };
 
   void copy_tensor(const etb_tensor& real, etb_tensor& out, One& one, bool has_data);
+  void copy_descriptions();
   void commit_sizes(const etb_tensor& real, const One& one, const std::string& where);
   void check_struct_bytes();
 
@@ -47,6 +48,7 @@ class GuardedTensors {
   std::unique_ptr<GuardedBytes> structs_;
   std::vector<etb_tensor> given_;  // original contents of the structs
   std::vector<One> ones_;
+  std::unique_ptr<BorrowedCopy> descriptions_;
 };
 
 }  // namespace etb::host::validate

@@ -222,6 +222,7 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
       if (has_fault(378) && d + 1 != sizes.size() && raw.dim_order == nullptr) continue;
       if (has_fault(410) && raw.strides != nullptr && raw.strides[d] == 0) continue;
       if (has_fault(456) && index == 2 && raw.strides == nullptr) continue;
+      if (has_fault(470) && raw.dtype != ETB_DTYPE_FLOAT32) continue;
       if (sizes[d] > 1 && given[d] != dense[d] && input.numel() > 0)
         return wrong("strides or dim order other than compiled for");
     }

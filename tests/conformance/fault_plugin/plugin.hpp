@@ -125,6 +125,9 @@ void break_later(Tables& tables);
 // Faults 411 to 417 of the tables (host_faults.cpp).
 void break_for_some_hosts(Tables& tables);
 
+// borrowed_faults.cpp: faults 465 to 469.
+void keep_borrowed_arguments(Tables& tables);
+
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);
 
