@@ -228,7 +228,8 @@ void strides_are_read(CheckContext& context) {
   for (ClaimedCase& item : context.find_claimed_like(*subject, "op.*x*__*x*", 4))
     items.push_back(std::move(item));
   // The cases above have floats wherever an op has.
-  for (const char* pattern : {"op.*.bool.*x*", "op.*.i64.*x*", "op.*.i32.*x*", "op.*.i8.*x*", "op.*.u8.*x*", "op.*.f16.*x*"})
+  for (const char* pattern :
+       {"op.*.bool.*x*", "op.*.i64.*x*", "op.*.i32.*x*", "op.*.i8.*x*", "op.*.u8.*x*", "op.*.f16.*x*"})
     for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, kOpsOfType))
       items.push_back(std::move(item));
   bool has_any = false;

@@ -8,7 +8,8 @@ namespace etb::host::validate {
 namespace {
 
 constexpr size_t kRetiredCount = 4096;  // about a megabyte of handles
-constexpr size_t kWatchedCount = 256;   // slots twice, from the 4096 of fault_watch.cpp; the rest are for live objects
+constexpr size_t kWatchedCount =
+    256;  // slots twice, from the 4096 of fault_watch.cpp; the rest are for live objects
 
 }  // namespace
 
