@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "plugins/gpu/plan/codes.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
@@ -116,11 +117,18 @@ TEST(GpuBarriers, SeparateAReaderFromTheNextWriterOfItsMemory) {
   EXPECT_THAT(plan->needs_barrier, ElementsAre(false, true, true, true));
 }
 
+GpuValue value_of(const Shape& shape) {
+  GpuValue value;
+  value.role = ValueRole::kConstant;
+  value.shape = shape;
+  return value;
+}
+
 TEST(GpuPacking, TransposesWeightsAndPadsRows) {
   const Shape shape = shape_of({3, 2});
   const float plain[] = {1, 2, 3, 4, 5, 6};
   const PackedConstant constant{0, Packing::kTransposed};
-  std::vector<float> packed(packed_numel(constant, shape));
+  std::vector<float> packed(packed_numel(constant, value_of(shape)));
   pack(constant, shape, reinterpret_cast<const std::byte*>(plain), packed.data());
   EXPECT_THAT(packed, ElementsAre(1, 3, 5, 0, 2, 4, 6, 0));
 }
@@ -129,7 +137,7 @@ TEST(GpuPacking, TilesFilters) {
   const Shape shape = shape_of({4, 2, 1, 1});
   const float plain[] = {1, 2, 3, 4, 5, 6, 7, 8};
   const PackedConstant constant{0, Packing::kFilters, 2};
-  std::vector<float> packed(packed_numel(constant, shape));
+  std::vector<float> packed(packed_numel(constant, value_of(shape)));
   ASSERT_EQ(packed.size(), 32u);
   pack(constant, shape, reinterpret_cast<const std::byte*>(plain), packed.data());
   EXPECT_THAT(std::vector<float>(packed.begin(), packed.begin() + 10),
@@ -145,6 +153,66 @@ TEST(GpuPacking, ConstantThatIsReadInTwoWaysIsStoredTwice) {
   const auto plan = make_execution_plan(graph);
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->constants.size(), 2u);
+}
+
+// [5, 6] becomes rows of 8 codes: of 8 bits six rows, of 4 bits three pairs of rows.
+TEST(GpuPacking, CodesOfEightBitsTakeAQuarterAndOfFourBitsAnEighth) {
+  for (const uint32_t bits : {8u, 4u}) {
+    GpuGraph graph;
+    const uint32_t input = add_input(graph, shape_of({2, 6})),
+                   weight = add_codes(graph, shape_of({5, 6}), bits, 0, bits == 4 ? 3 : 0);
+    graph.outputs.push_back(add_linear(graph, input, weight));
+    const auto plan = make_execution_plan(graph);
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_EQ(plan->constants.size(), 2u);
+    EXPECT_EQ(plan->memory.locations[weight].nbytes, bits == 8 ? 48u : 32u);  // multiples of 16
+    const uint32_t factors = plan->graph.value(weight).factors;
+    EXPECT_EQ(plan->memory.locations[factors].nbytes, bits == 8 ? 64u : 128u);
+    EXPECT_EQ(plan->dispatches[0].binding_count, 5u);
+  }
+}
+
+TEST(GpuPacking, CodesAreDecodedForOtherReaders) {
+  GpuGraph graph;
+  const uint32_t input = add_input(graph, shape_of({5, 6})),
+                 weight = add_codes(graph, shape_of({5, 6}), 8, 0);
+  graph.outputs.push_back(add_binary(graph, BinaryFunction::kMul, input, weight));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->constants.size(), 1u);
+  EXPECT_EQ(plan->memory.locations[weight].nbytes, 128u);
+  EXPECT_EQ(plan->graph.value(weight).factors, kNoValue);
+}
+
+TEST(GpuPacking, CodesAreDecodedAlongTheirAxisAndGroups) {
+  const int8_t codes[] = {1, 2, 3, 4, -5, -6, -7, -8};
+  GpuValue value = value_of(shape_of({2, 4}));
+  value.codes = {4, 0, 2, 0, 0};
+  std::vector<float> numbers(8);
+  const float scales[] = {1, 10, 100, 1000}, zeros[] = {0, 1, 2, 3};
+  decode({value, scales, zeros, std::as_bytes(std::span(codes))}, numbers);
+  EXPECT_THAT(numbers, ElementsAre(1, 2, 20, 30, -700, -800, -10000, -11000));
+  value.codes = {8, 1, 0, 0, kNoValue};
+  decode({value, scales, {}, std::as_bytes(std::span(codes))}, numbers);
+  EXPECT_THAT(numbers, ElementsAre(1, 20, 300, 4000, -5, -60, -700, -8000));
+}
+
+// Nothing but the program's data can break this.
+TEST(GpuPacking, CodesBeyondTheirBitsAreRejected) {
+  const int8_t codes[] = {7, -8, 8, 0};
+  GpuValue value = value_of(shape_of({1, 4}));
+  value.codes = {4, 0, 0, 0, kNoValue};
+  value.key = "w";
+  const PackedConstant constant{0, Packing::kTransposedCodes};
+  std::vector<uint32_t> words(code_word_count(constant, value));
+  const CodedConstant from{value, {}, {}, std::as_bytes(std::span(codes))};
+  const Status packed = pack_codes(constant, from, words);
+  ASSERT_FALSE(packed);
+  EXPECT_EQ(packed.error().message, "named data 'w': code 8, expected -8 to 7");
+  value.codes.bits = 8;
+  words.resize(code_word_count(constant, value));
+  EXPECT_TRUE(pack_codes(constant, from, words));
+  EXPECT_THAT(words, ElementsAre(135u, 120u, 136u, 128u));
 }
 
 TEST(GpuShapes, FollowTheInputsWithinTheBounds) {

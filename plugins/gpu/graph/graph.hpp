@@ -59,6 +59,15 @@ enum class HostNumbers : uint8_t {
   kBools,
 };
 
+// Codes of a constant, one byte each in the program: number = (code - zero point) * scale.
+struct Codes {
+  uint32_t bits = 0;   // 8, or 4 for codes from -8 to 7; 0: the constant has floats
+  uint32_t axis = 0;   // dimension whose elements have scales of their own
+  uint32_t group = 0;  // elements of a row [., group] with one scale; 0: the whole row
+  // Values of floats: one number for all, or one for each element of the axis and group. kNoValue: zero points of 0.
+  uint32_t scales = kNoValue, zero_points = kNoValue;
+};
+
 struct GpuValue {
   ValueRole role = ValueRole::kResult;
   DataType type = DataType::kFloat32;
@@ -68,6 +77,9 @@ struct GpuValue {
   // Numbers of inputs and results. Payloads of our own have kSame, kBools, and kIntegers of results.
   HostNumbers host = HostNumbers::kSame;
   bool is_step = false;  // a result that no node of the model has
+  Codes codes = {};      // kConstant
+  // Value with the scales and zero points of codes that the device has. Only in plans.
+  uint32_t factors = kNoValue;
 };
 
 enum class Operator : uint16_t {

@@ -93,8 +93,18 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kMatmulWideEdge:
     case Kernel::kMatmulNarrow:
     case Kernel::kMatmulNarrowEdge:
+    case Kernel::kMatmul8Wide:
+    case Kernel::kMatmul8WideEdge:
+    case Kernel::kMatmul8Narrow:
+    case Kernel::kMatmul8NarrowEdge:
+    case Kernel::kMatmul4Wide:
+    case Kernel::kMatmul4WideEdge:
+    case Kernel::kMatmul4Narrow:
+    case Kernel::kMatmul4NarrowEdge:
     case Kernel::kConvolution:
+    case Kernel::kConvolution8:
     case Kernel::kDepthwiseConvolution:
+    case Kernel::kDepthwise8:
     case Kernel::kTileMatmul:
     case Kernel::kTileMatmulEdge:
     case Kernel::kTileConvolution:

@@ -18,6 +18,14 @@ float divided(float x, float count) {
   return abs(quotient) < INFINITY ? quotient + rest / count : quotient;
 }
 
+// Four codes of eight bits of a word, or of four bits of its lower half. They are stored without a sign (plan/codes.hpp).
+vec4 codes8(uint word) {
+  return VEC4(float(word & 255u), float(word >> 8 & 255u), float(word >> 16 & 255u), float(word >> 24)) - 128.0;
+}
+vec4 codes4(uint word) {
+  return VEC4(float(word & 15u), float(word >> 4 & 15u), float(word >> 8 & 15u), float(word >> 12 & 15u)) - 8.0;
+}
+
 // Lavapipe of Mesa 22.3 ends all loops of an invocation after 65,535 turns together, without a word. So loops over elements
 // handle four in each turn, and plan/dispatch.hpp counts the turns.
 // `n` counts by constants, or drivers would not unroll.

@@ -284,8 +284,16 @@ void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node
   const auto add = [&](std::span<const Kernel> added) {
     for (const Kernel kernel : added) kernels[index_of(kernel)] = true;
   };
-  if (node.op == Operator::kMatmul) add(product_kernels(family));
-  if (node.op == Operator::kConvolution) {
+  const bool has_codes = node.inputs.size() > 1 && graph.value(node.inputs[1]).factors != kNoValue;
+  if (node.op == Operator::kMatmul && has_codes) {
+    const GpuValue& weight = graph.value(node.inputs[1]);
+    const uint32_t columns = weight.shape.sizes[node.ints[field::kTransposedB] != 0 ? 0 : 1];
+    const CodedProductKernels coded = coded_product_kernels(weight.codes.bits, columns);
+    add(std::array{coded.wide, coded.narrow});
+  } else if (node.op == Operator::kMatmul) {
+    add(product_kernels(family));
+  }
+  if (node.op == Operator::kConvolution && !has_codes) {
     const ConvolutionKind kind = convolution_kind(node, graph.value(node.inputs[1]).shape);
     if (kind == ConvolutionKind::kProduct) add(product_kernels(family));
     if (kind == ConvolutionKind::kGeneral) add(convolution_kernels(family));

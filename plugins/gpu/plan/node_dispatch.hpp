@@ -72,6 +72,12 @@ void dispatch_group_convolution(const NodeDispatch& context);
 // products.cpp: the arguments of a convolution, which all families share.
 void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise);
 
+// products.cpp: the kernels of a product with codes, by the number of rows.
+struct CodedProductKernels {
+  Kernel wide, narrow;
+};
+CodedProductKernels coded_product_kernels(uint32_t bits, uint32_t columns);
+
 // products.cpp: which kernel family a convolution takes, by its weight and attributes alone.
 enum class ConvolutionKind { kGeneral, kDepthwise, kProduct };
 ConvolutionKind convolution_kind(const GpuNode& node, const Shape& weight);

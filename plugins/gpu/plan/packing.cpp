@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "plugins/gpu/plan/codes.hpp"
 #include "plugins/gpu/plan/node_dispatch.hpp"
 
 namespace etb::gpu {
@@ -18,6 +19,7 @@ uint64_t round_up(uint64_t number, uint64_t to) { return (number + to - 1) / to 
 // The packing of input `index` of a node.
 Packing packing_of(const GpuGraph& graph, const GpuNode& node, size_t index) {
   if (index != 1) return Packing::kPlain;
+  if (const Packing codes = code_packing_of(graph, node); codes != Packing::kPlain) return codes;
   if (node.op == Operator::kMatmul && node.ints[field::kTransposedB] != 0) return Packing::kTransposed;
   if (node.op == Operator::kConvolution &&
       convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kGeneral)
@@ -51,6 +53,25 @@ void pack_filters(const Shape& shape, uint32_t groups, const std::byte* from, fl
   }
 }
 
+bool is_of_codes(Packing packing) {
+  return packing >= Packing::kTransposedCodes && packing <= Packing::kPlainCodes;
+}
+
+// Gives packed codes a value for their scales and zero points.
+void add_factors(GpuGraph& graph, std::vector<PackedConstant>& constants) {
+  const auto codes = static_cast<uint32_t>(constants.size() - 1);
+  const PackedConstant& packed = constants.back();
+  const auto factors = static_cast<uint32_t>(graph.values.size());
+  GpuValue& value = graph.values[packed.value];
+  value.factors = factors;
+  GpuValue made;
+  made.role = ValueRole::kInline;
+  made.shape.rank = 1;
+  made.shape.sizes[0] = static_cast<uint32_t>(factor_count(packed, value));
+  graph.values.push_back(std::move(made));
+  constants.push_back({factors, Packing::kFactors, 1, codes});
+}
+
 }  // namespace
 
 std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
@@ -69,17 +90,19 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
       const ValueRole role = graph.value(source).role;
       if (role != ValueRole::kConstant && role != ValueRole::kInline) continue;
       const Packing packing = packing_of(graph, node, i);
-      const uint32_t groups =
-          packing == Packing::kFilters ? static_cast<uint32_t>(node.ints[field::kGroups]) : 1;
+      const bool has_groups = packing == Packing::kFilters || packing == Packing::kFilterCodes;
+      const uint32_t groups = has_groups ? static_cast<uint32_t>(node.ints[field::kGroups]) : 1;
       auto [found, is_new] = values.try_emplace({source, packing, groups}, source);
       if (is_new) {
         if (is_taken[source]) {
           found->second = static_cast<uint32_t>(graph.values.size());
           graph.values.push_back(GpuValue(graph.values[source]));
+          graph.values.back().factors = kNoValue;
         } else {
           is_taken[source] = true;
         }
         constants.push_back({found->second, packing, groups});
+        if (is_of_codes(packing)) add_factors(graph, constants);
       }
       node.inputs[i] = found->second;
     }
@@ -87,10 +110,17 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
   return constants;
 }
 
-uint64_t packed_numel(const PackedConstant& constant, const Shape& shape) {
+uint64_t packed_numel(const PackedConstant& constant, const GpuValue& value) {
+  const Shape& shape = value.shape;
   switch (constant.packing) {
     case Packing::kPlain:
+    case Packing::kFactors:
       return shape.numel();
+    case Packing::kTransposedCodes:
+    case Packing::kMatrixCodes:
+    case Packing::kFilterCodes:
+    case Packing::kPlainCodes:
+      return code_word_count(constant, value);
     case Packing::kTransposed:
       return round_up(shape.sizes[0], 4) * shape.sizes[1];
     case Packing::kFilters:
@@ -109,6 +139,8 @@ void pack(const PackedConstant& constant, const Shape& shape, const std::byte* f
       return;
     case Packing::kFilters:
       pack_filters(shape, constant.groups, from, to);
+      return;
+    default:  // run/constants.cpp calls pack_codes() and pack_factors()
       return;
   }
 }
