@@ -165,6 +165,70 @@ TEST(GpuCodes, OneScaleOfAMatrixProduct) {
   EXPECT_EQ(plan->dispatches[0].kernel, Kernel::kMatmul8Narrow);
 }
 
+struct AffineCase {
+  std::vector<int64_t> block, scales;
+  int64_t low, high;
+  bool has_large_code;
+};
+
+// Weight-only quantisation of torchao: a linear layer [3, 8].
+graph::ImageBytes linear_of_blocks(const AffineCase& from) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT32, {2, 8});
+  std::vector<int8_t> codes(24);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int8_t>(static_cast<int>(i % 16) - 8);
+  if (from.has_large_code) codes[20] = 8;
+  size_t count = 1;
+  for (const int64_t size : from.scales) count *= static_cast<size_t>(size);
+  const uint32_t input = model.constant(ETB_DTYPE_INT8, {3, 8}, codes),
+                 scales = model.constant(ETB_DTYPE_FLOAT32, from.scales, std::vector<float>(count, 0.5f)),
+                 zeros = model.constant(ETB_DTYPE_INT8, from.scales, std::vector<int8_t>(count, 0));
+  const uint32_t weight =
+      model.node("torchao.dequantize_affine.default",
+                 {value_arg(input, "input"), graph::ints_arg(from.block, "block_size"),
+                  value_arg(scales, "scale"), value_arg(zeros, "zero_point"),
+                  graph::int_arg(from.low, "quant_min"), graph::int_arg(from.high, "quant_max")},
+                 {3, 8});
+  return model.finish(
+      model.node("aten.linear.default", {value_arg(x, "input"), value_arg(weight, "weight")}, {2, 3}));
+}
+
+TEST(GpuCodes, BlocksAreGroupsOfARowAnAxisOrAll) {
+  struct Expected {
+    AffineCase from;
+    uint32_t bits, group;
+  };
+  const Expected all[] = {{{{1, 4}, {3, 2}, -8, 7, false}, 4, 4},     {{{1, 4}, {3, 2}, -8, 7, true}, 8, 4},
+                          {{{1, 4}, {3, 2}, -128, 127, false}, 8, 4}, {{{1, 8}, {3, 1}, -8, 7, false}, 4, 0},
+                          {{{1, 1}, {3, 8}, -8, 7, false}, 4, 1},     {{{3, 8}, {1}, -8, 7, false}, 4, 0}};
+  for (const Expected& each : all) {
+    SCOPED_TRACE(std::to_string(&each - all));
+    const auto image = linear_of_blocks(each.from);
+    EXPECT_THAT(claims(image), testing::Each(""));
+    const GpuGraph graph = compiled(image);
+    const Codes& codes = weight_of(graph).codes;
+    EXPECT_EQ(codes.bits, each.bits);
+    EXPECT_EQ(codes.group, each.group);
+    EXPECT_EQ(codes.zero_points, kNoValue);
+    const auto plan = make_execution_plan(graph);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->dispatches[0].kernel,
+              each.bits == 4 ? Kernel::kMatmul4NarrowEdge : Kernel::kMatmul8NarrowEdge);
+  }
+}
+
+TEST(GpuCodes, OtherBlocksAreRejected) {
+  for (const auto& [block, reason] :
+       {std::pair{std::vector<int64_t>{3, 4}, "block_size, expected parts of single rows"},
+        {{1, 3}, "groups of 3, expected a divisor"},
+        {{8}, "block_size, expected a number for each dimension"},
+        {{1, 2}, "scale: 6 numbers, expected 12"}}) {
+    const auto answers = claims(linear_of_blocks({block, {3, 2}, -8, 7, false}));
+    EXPECT_THAT(answers[0], HasSubstr(reason));
+    EXPECT_THAT(answers[1], HasSubstr("expected a constant"));
+  }
+}
+
 // The compiler may leave a dequantisation without its readers in a region.
 TEST(GpuCodes, ADequantisationAloneIsACopy) {
   Model model;
