@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests claims and payloads of graphs with codes.
+// Tests claims and payloads of graphs with codes and with float16.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -241,6 +241,38 @@ TEST(GpuCodes, ADequantisationAloneIsACopy) {
   ASSERT_EQ(graph.nodes.size(), 1u);
   EXPECT_EQ(graph.nodes[0].op, Operator::kReshape);
   EXPECT_EQ(graph.value(graph.nodes[0].inputs[0]).codes.axis, 1u);
+}
+
+// y = x + w in float16, then a conversion to float32.
+TEST(GpuHalves, AreFloatsInsideOfARegion) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT16, {4});
+  const uint32_t w = model.constant<uint16_t>(ETB_DTYPE_FLOAT16, {4}, {0x3c00, 0x4000, 0, 0x8000});
+  const uint32_t sum =
+      model.node("aten.add.Tensor", {value_arg(x, "self"), value_arg(w, "other")}, {4}, ETB_DTYPE_FLOAT16);
+  const auto image =
+      model.finish(model.node("dim_order_ops._to_dim_order_copy.default", {value_arg(sum, "self")}, {4}));
+  EXPECT_THAT(claims(image), testing::Each(""));
+  const GpuGraph graph = compiled(image);
+  EXPECT_EQ(graph.value(graph.inputs[0]).host, HostNumbers::kHalves);
+  ASSERT_EQ(graph.nodes.size(), 2u);
+  EXPECT_EQ(graph.value(graph.nodes[0].inputs[1]).host, HostNumbers::kHalves);
+  EXPECT_EQ(graph.value(graph.nodes[0].output).host, HostNumbers::kHalves);
+  EXPECT_EQ(graph.nodes[1].ints[field::kFunction], static_cast<int32_t>(UnaryFunction::kRoundHalf));
+  EXPECT_EQ(graph.value(graph.outputs[0]).host, HostNumbers::kSame);
+  for (const GpuValue& value : graph.values) EXPECT_EQ(value.type, DataType::kFloat32);
+}
+
+// An input has no more digits than float16: only the host's conversion is left.
+TEST(GpuHalves, AConversionOfAnInputIsACopy) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT16, {4});
+  const GpuGraph graph = compiled(
+      model.finish(model.node("dim_order_ops._to_dim_order_copy.default", {value_arg(x, "self")}, {4})));
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  EXPECT_EQ(graph.nodes[0].op, Operator::kReshape);
+  EXPECT_EQ(graph.value(graph.inputs[0]).host, HostNumbers::kHalves);
+  EXPECT_EQ(graph.value(graph.outputs[0]).host, HostNumbers::kSame);
 }
 
 }  // namespace

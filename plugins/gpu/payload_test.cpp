@@ -95,6 +95,23 @@ TEST(GpuPayload, CodesNeedTheThirdVersion) {
   EXPECT_FALSE(read_payload(bytes)) << "codes in version 2";
 }
 
+TEST(GpuPayload, HalvesNeedTheThirdVersion) {
+  GpuGraph graph = layer_graph();
+  for (GpuValue& value : graph.values) value.host = HostNumbers::kHalves;
+  EXPECT_EQ(payload_version(graph), 3u);
+  std::vector<std::byte> bytes = write_payload(graph);
+  const auto read = read_payload(bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  for (const GpuValue& value : read->values) EXPECT_EQ(value.host, HostNumbers::kHalves);
+  bytes[4] = std::byte{2};
+  EXPECT_FALSE(read_payload(bytes)) << "halves in version 2";
+  graph.values[graph.inputs[0]].type = DataType::kInt32;
+  EXPECT_THAT(reason_of(graph), HasSubstr("numbers 2 of a value"));
+  GpuGraph codes = coded_graph(shape_of({3, 8}), 8, 0);
+  codes.values[2].host = HostNumbers::kHalves;
+  EXPECT_THAT(reason_of(codes), HasSubstr("codes of a value"));
+}
+
 TEST(GpuPayload, CodesHaveAScaleForEachElementOfTheAxisOrOne) {
   const GpuGraph graph = coded_graph(shape_of({3, 8}), 8, 0);
   EXPECT_EQ(reason_of(graph), "");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "plugins/gpu/plan/codes.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
@@ -63,6 +64,39 @@ TEST(GpuConstants, LargeOnesComeFromTheFile) {
   ASSERT_TRUE(write_constants(*plan, NamedData(&raw), written.data()));
   EXPECT_EQ(numbers[0], 1);
   std::fclose(weights.file);
+}
+
+// Packed and plain constants of float16 are float32 on the device.
+TEST(GpuConstants, HalvesBecomeFloats) {
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({1, 2})), w = add_constant(graph, shape_of({3, 2}), "w"),
+                 bias = add_constant(graph, shape_of({3}), "w");
+  for (const uint32_t id : {w, bias}) graph.values[id].host = HostNumbers::kHalves;
+  graph.outputs.push_back(add_binary(graph, BinaryFunction::kAdd, add_linear(graph, x, w), bias));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  uint16_t halves[] = {0x3c00, 0x4000, 0x8001, 0x7c00, 0xbc00, 0x0000};  // 1, 2, -2^-24, infinity, -1, 0
+  etb_bytes bytes = {halves, sizeof(halves)};
+  const etb_named_data raw = {ETB_INIT_SIZE(etb_named_data), 0, &bytes,
+                              [](void* ctx, const char*, etb_payload_view* out, etb_error*) -> etb_status {
+                                out->data = static_cast<etb_bytes*>(ctx)->data;
+                                out->nbytes = static_cast<etb_bytes*>(ctx)->nbytes;
+                                return ETB_OK;
+                              }};
+  std::vector<std::byte> written(plan->memory.constant_bytes);
+  const auto floats_of = [&](uint32_t id, size_t count) {
+    std::vector<float> out(count);
+    std::memcpy(out.data(), written.data() + plan->memory.locations[id].offset, count * sizeof(float));
+    return out;
+  };
+  ASSERT_TRUE(write_constants(*plan, NamedData(&raw), written.data()));
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(floats_of(w, 8), ElementsAre(1, -0x1p-24f, -1, 0, 2, kInfinity, 0, 0));
+  EXPECT_THAT(floats_of(bias, 3), ElementsAre(1, 2, -0x1p-24f));
+  bytes.nbytes -= 1;
+  const Status cut = write_constants(*plan, NamedData(&raw), written.data());
+  ASSERT_FALSE(cut);
+  EXPECT_THAT(cut.error().message, HasSubstr("of 11 bytes, expected 12"));
 }
 
 TEST(GpuMemoryPlan, ChainNeedsTwoBlocks) {

@@ -63,7 +63,8 @@ GraphFacts::GraphFacts(const Graph& graph)
 namespace {
 
 bool is_wanted(uint32_t dtype, Entered wanted) {
-  const bool is_float = dtype == ETB_DTYPE_FLOAT32, is_bool = dtype == ETB_DTYPE_BOOL,
+  const bool is_float = dtype == ETB_DTYPE_FLOAT32 || dtype == ETB_DTYPE_FLOAT16,
+             is_bool = dtype == ETB_DTYPE_BOOL,
              is_index = dtype == ETB_DTYPE_INT64 || dtype == ETB_DTYPE_INT32;
   switch (wanted) {
     case Entered::kFloats:
@@ -99,6 +100,19 @@ Status enter_bools(const LoweringState& state, uint32_t value, GpuValue& made) {
 
 }  // namespace
 
+HostNumbers host_numbers_of(uint32_t dtype) {
+  switch (dtype) {
+    case ETB_DTYPE_FLOAT16:
+      return HostNumbers::kHalves;
+    case ETB_DTYPE_BOOL:
+      return HostNumbers::kBools;
+    case ETB_DTYPE_INT64:
+      return HostNumbers::kIntegers;
+    default:
+      return HostNumbers::kSame;
+  }
+}
+
 Result<uint32_t> enter(LoweringState& state, uint32_t value, Entered wanted) {
   const Value entered = state.image.value(value);
   if (!entered.is_tensor()) return reject("dtype", quoted(entered) + ": no tensor");
@@ -112,7 +126,8 @@ Result<uint32_t> enter(LoweringState& state, uint32_t value, Entered wanted) {
   made.role = find_constant(state.image, value) ? ValueRole::kConstant : ValueRole::kInput;
   const bool is_constant = made.role == ValueRole::kConstant;
   if (dtype == ETB_DTYPE_BOOL && is_constant) ETB_TRY(enter_bools(state, value, made));
-  if (dtype == ETB_DTYPE_BOOL && !is_constant) made.host = HostNumbers::kBools;
+  if ((dtype == ETB_DTYPE_BOOL && !is_constant) || dtype == ETB_DTYPE_FLOAT16)
+    made.host = host_numbers_of(dtype);
   const auto id = static_cast<uint32_t>(state.graph.values.size());
   if (made.role == ValueRole::kInput) state.graph.inputs.push_back(id);
   if (made.role == ValueRole::kConstant) {
@@ -318,8 +333,7 @@ void LoweringContext::define(uint32_t index, uint32_t id) {
   const uint32_t dtype = spec(result(index)).dtype;
   if (value.role == ValueRole::kResult) {
     value.is_step = false;
-    if (dtype == ETB_DTYPE_BOOL) value.host = HostNumbers::kBools;
-    if (dtype == ETB_DTYPE_INT64) value.host = HostNumbers::kIntegers;
+    value.host = host_numbers_of(dtype);
   }
   state_.ids[result(index)] = id;
   ++state_.id_uses[id];

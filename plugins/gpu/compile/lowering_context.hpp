@@ -30,7 +30,10 @@ struct LoweringState {
   std::map<uint32_t, uint32_t> constants = {};  // by value of the payload: constant input of the image
 };
 
-// Dtypes of values that an op takes.
+// Numbers of a value of this dtype in the host's memory. float16 and bool are floats on the device; so is int64 as a result.
+HostNumbers host_numbers_of(uint32_t dtype);
+
+// Dtypes of values that an op takes. Floats: float32 or float16.
 enum class Entered : uint8_t { kFloats, kBools, kFloatsOrBools, kIndices, kAny };
 
 class LoweringContext {

@@ -48,7 +48,7 @@ enum class ValueRole : uint8_t {
   kResult = 3,    // computed by a node
 };
 
-// Elements of an input or output in the host's memory. Numbers other than those of the value's type are floats on the device.
+// Elements of an input, output or constant in the host's memory. Numbers other than those of the value's type are floats on the device.
 enum class HostNumbers : uint8_t {
   kSame,      // of the value's type
   kFloats,    // float32, float16 or float64
@@ -74,7 +74,7 @@ struct GpuValue {
   Shape shape = {};                // upper bound of an input; sizes of a constant; unused for a result
   std::string key = {};            // kConstant
   std::vector<float> floats = {};  // kInline
-  // Numbers of inputs and results. Payloads of our own have kSame, kBools, and kIntegers of results.
+  // Numbers of inputs, results and constants. Payloads of our own have kSame, kHalves, kBools, and kIntegers of results.
   HostNumbers host = HostNumbers::kSame;
   bool is_step = false;  // a result that no node of the model has
   Codes codes = {};      // kConstant

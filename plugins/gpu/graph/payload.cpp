@@ -90,6 +90,11 @@ Result<Shape> read_shape(ByteReader& reader) {
 // Checks the numbers that a value has in the host's memory.
 Status take_host_numbers(uint32_t host, uint32_t version, GpuValue& value) {
   if (host == static_cast<uint32_t>(HostNumbers::kSame)) return {};
+  if (host == static_cast<uint32_t>(HostNumbers::kHalves) && version >= 3 &&
+      value.type == DataType::kFloat32 && value.role != ValueRole::kInline) {
+    value.host = HostNumbers::kHalves;
+    return {};
+  }
   const bool may_be_bools = version >= 2 && value.type == DataType::kFloat32 &&
                             (value.role == ValueRole::kInput || value.role == ValueRole::kResult);
   const bool is_position =
@@ -102,7 +107,8 @@ Status take_host_numbers(uint32_t host, uint32_t version, GpuValue& value) {
 
 // Checks what does not depend on other values: verify_codes() does the rest.
 Result<Codes> read_codes(ByteReader& reader, const GpuValue& value, uint32_t version) {
-  if (version < 3 || value.role != ValueRole::kConstant || value.type != DataType::kFloat32)
+  if (version < 3 || value.role != ValueRole::kConstant || value.type != DataType::kFloat32 ||
+      value.host != HostNumbers::kSame)
     return invalid("codes of a value, expected those of a constant of floats");
   if (!reader.fits(1, kCodesNbytes)) return invalid("codes past the end");
   Codes codes;
@@ -261,8 +267,9 @@ std::string event_name(const GpuNode& node) {
 }
 
 uint32_t payload_version(const GpuGraph& graph) {
-  const bool is_third = std::any_of(graph.values.begin(), graph.values.end(),
-                                    [](const GpuValue& value) { return value.codes.bits != 0; });
+  const bool is_third = std::any_of(graph.values.begin(), graph.values.end(), [](const GpuValue& value) {
+    return value.codes.bits != 0 || value.host == HostNumbers::kHalves;
+  });
   if (is_third) return 3;
   const bool is_second = std::any_of(graph.values.begin(), graph.values.end(), [](const GpuValue& value) {
     return value.host != HostNumbers::kSame || value.is_step;

@@ -13,7 +13,7 @@
 namespace etb::gpu {
 
 inline constexpr uint32_t kPayloadMagic = 0x47425445;  // "ETBG"
-// The newest version. Version 2 has no codes, and version 1 neither bools nor steps.
+// The newest version. Version 2 has neither codes nor float16, and version 1 neither bools nor steps.
 inline constexpr uint32_t kPayloadVersion = 3;
 
 // The oldest version that can hold the graph.

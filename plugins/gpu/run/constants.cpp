@@ -8,15 +8,22 @@
 #include <string>
 
 #include "plugins/gpu/plan/codes.hpp"
+#include "plugins/gpu/run/host_numbers.hpp"
 
 namespace etb::gpu {
 
 namespace {
 
+// Bytes of an element in the program.
+uint32_t stored_nbytes(const GpuValue& value) {
+  if (value.codes.bits != 0) return 1;
+  return value.host == HostNumbers::kHalves ? 2 : nbytes_of(value.type);
+}
+
 // Returns the bytes of a constant in the program: at least as many as its sizes say.
 Result<Payload> named_bytes(const GpuValue& value, const NamedData& data) {
   ETB_ASSIGN(Payload bytes, data.get(value.key.c_str()));
-  const uint64_t expected = value.shape.numel() * (value.codes.bits != 0 ? 1 : nbytes_of(value.type));
+  const uint64_t expected = value.shape.numel() * stored_nbytes(value);
   if (bytes.bytes().size() < expected)
     return make_error(Code::INVALID_DATA, "named data '" + value.key + "' of " +
                                               std::to_string(bytes.bytes().size()) + " bytes, expected " +
@@ -34,7 +41,7 @@ Result<std::vector<float>> numbers_of(const GpuGraph& graph, uint32_t id, const 
   if (value.codes.bits != 0) return decoded_numbers(graph, value, data);
   std::vector<float> numbers(value.shape.numel());
   ETB_ASSIGN(const Payload bytes, named_bytes(value, data));
-  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.bytes().data(), numbers.size() * sizeof(float));
+  read_numbers(bytes.bytes().data(), expected_dtype(value), numbers);
   return numbers;
 }
 
@@ -130,7 +137,7 @@ Status write_constants(const ExecutionPlan& plan, const NamedData& data, std::by
       continue;
     }
     ETB_ASSIGN(std::vector<float> changed, folded_numbers(plan, constant.value, data));
-    if (value.codes.bits != 0) {
+    if (value.codes.bits != 0 || value.host == HostNumbers::kHalves) {
       ETB_ASSIGN(changed, numbers_of(plan.graph, constant.value, data));
     }
     if (!changed.empty()) {

@@ -48,8 +48,9 @@ Result<uint32_t> codes_of(const LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("input"));
   if (!context.is_constant(value))
     return reject("quant", "input: known only at run time, expected a constant");
-  if (context.spec(context.result()).dtype != ETB_DTYPE_FLOAT32)
-    return reject("dtype", "result, expected float32");
+  const uint32_t made = context.spec(context.result()).dtype;
+  if (made != ETB_DTYPE_FLOAT32 && made != ETB_DTYPE_FLOAT16)
+    return reject("dtype", "result, expected float32 or float16");
   return value;
 }
 
