@@ -66,8 +66,8 @@ TEST(GpuConstants, LargeOnesComeFromTheFile) {
   std::fclose(weights.file);
 }
 
-// Packed and plain constants of float16 are float32 on the device.
-TEST(GpuConstants, HalvesBecomeFloats) {
+// Those of products stay float16, and others are float32 on the device.
+TEST(GpuConstants, HalvesStayOrBecomeFloats) {
   GpuGraph graph;
   const uint32_t x = add_input(graph, shape_of({1, 2})), w = add_constant(graph, shape_of({3, 2}), "w"),
                  bias = add_constant(graph, shape_of({3}), "w");
@@ -90,8 +90,11 @@ TEST(GpuConstants, HalvesBecomeFloats) {
     return out;
   };
   ASSERT_TRUE(write_constants(*plan, NamedData(&raw), written.data()));
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(floats_of(w, 8), ElementsAre(1, -0x1p-24f, -1, 0, 2, kInfinity, 0, 0));
+  // Rows of 4 numbers, two in a word: 1, -2^-24, -1, 0; 2, infinity, 0, 0.
+  EXPECT_EQ(plan->memory.locations[w].nbytes, 16u);
+  uint32_t words[4];
+  std::memcpy(words, written.data() + plan->memory.locations[w].offset, sizeof(words));
+  EXPECT_THAT(words, ElementsAre(0x80013c00u, 0xbc00u, 0x7c004000u, 0u));
   EXPECT_THAT(floats_of(bias, 3), ElementsAre(1, 2, -0x1p-24f));
   bytes.nbytes -= 1;
   const Status cut = write_constants(*plan, NamedData(&raw), written.data());

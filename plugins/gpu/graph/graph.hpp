@@ -78,8 +78,9 @@ struct GpuValue {
   HostNumbers host = HostNumbers::kSame;
   bool is_step = false;  // a result that no node of the model has
   Codes codes = {};      // kConstant
-  // Value with the scales and zero points of codes that the device has. Only in plans.
-  uint32_t factors = kNoValue;
+  // Only in plans:
+  uint32_t factors = kNoValue;  // value with the scales and zero points of codes that the device has
+  bool has_halves = false;      // the device has float16
 };
 
 enum class Operator : uint16_t {

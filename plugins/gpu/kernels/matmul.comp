@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // y = limited(alpha * a * b + beta * bias). Each invocation computes ROWS rows of VECTORS times four columns in registers:
 // no shared memory and no barrier, which cost CPU drivers ten to thirty times the product. The rows of a are the same for
-// a whole workgroup. WHOLE=1: columns are a multiple of four. BITS=8 or 4: b has codes, and `factors` a row of scales and a
-// row of zero points for each group of the depth. A word has four columns of a row, or of two rows of 4 bits.
+// a whole workgroup. WHOLE=1: columns are a multiple of four. BITS=16: b has numbers of float16, two in a word. BITS=8 or 4:
+// b has codes, and `factors` a row of scales and a row of zero points for each group of the depth. A word has four columns of
+// a row, or of two rows of 4 bits.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
@@ -12,24 +13,28 @@
 #else
 #define COLUMNS float
 #endif
+#define CODED (BITS == 4 || BITS == 8)
+#if BITS == 16
+#define PACKED_ROW HALF_ROW
+#elif BITS == 8
+#define PACKED_ROW CODE8_ROW
+#else
+#define PACKED_ROW CODE4_ROW
+#endif
 BEGIN_PUSH
   uint rows, columns, depth;
   uint a_batch, b_batch, y_batch;  // elements from one matrix of a batch to the next
   uint b_row;                      // elements from one row of b to the next
   uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;
-#if BITS
+#if CODED
   uint group;  // of the depth
 #endif
 END_PUSH
 
-#if BITS == 4
-#define CODES(at, k) codes4(b[at + (k) / 2 * stride] >> ((k) % 2 * 16))
-#else
-#define CODES(at, k) codes8(b[at + (k) * stride])
-#endif
-
-#if BITS
+#if BITS == 16
+KERNEL4(READS, float, a, READS, uint, b, READS, float, bias, WRITES, COLUMNS, y) {
+#elif BITS
 KERNEL5(READS, float, a, READS, uint, b, READS, vec4, factors, READS, float, bias, WRITES, COLUMNS, y) {
 #else
 KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS, y) {
@@ -56,11 +61,11 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
   vec4 sum[ROWS][VECTORS];
   UNROLL for (uint i = 0; i < ROWS; ++i)
     UNROLL for (uint j = 0; j < VECTORS; ++j) sum[i][j] = VEC4(0);
-#if BITS
+#if CODED
   for (uint first = 0, row_of_factors = 0; first < push.depth; first += push.group, row_of_factors += 2 * stride)
 #endif
   {
-#if BITS
+#if CODED
   vec4 steps[VECTORS], zero[VECTORS];
   UNROLL for (uint j = 0; j < VECTORS; ++j) {
     steps[j] = factors[row_of_factors + b_at[j]];
@@ -72,8 +77,10 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
 #endif
     vec4 factor[VECTORS];
     UNROLL for (uint j = 0; j < VECTORS; ++j) {
-#if BITS
-      factor[j] = (CODES(b_at[j], k) - zero[j]) * steps[j];
+#if BITS == 16
+      factor[j] = PACKED_ROW(b, b_at[j], k, stride);
+#elif BITS
+      factor[j] = (PACKED_ROW(b, b_at[j], k, stride) - zero[j]) * steps[j];
 #elif WHOLE
       factor[j] = b[b_at[j] + k * (push.b_row / 4)];
 #else

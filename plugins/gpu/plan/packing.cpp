@@ -20,6 +20,9 @@ uint64_t round_up(uint64_t number, uint64_t to) { return (number + to - 1) / to 
 Packing packing_of(const GpuGraph& graph, const GpuNode& node, size_t index) {
   if (index != 1) return Packing::kPlain;
   if (const Packing codes = code_packing_of(graph, node); codes != Packing::kPlain) return codes;
+  if (const GpuValue& value = graph.value(node.inputs[1]);
+      node.op == Operator::kMatmul && value.host == HostNumbers::kHalves && value.shape.rank == 2)
+    return node.ints[field::kTransposedB] != 0 ? Packing::kTransposedHalves : Packing::kMatrixHalves;
   if (node.op == Operator::kMatmul && node.ints[field::kTransposedB] != 0) return Packing::kTransposed;
   if (node.op == Operator::kConvolution &&
       convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kGeneral)
@@ -55,6 +58,10 @@ void pack_filters(const Shape& shape, uint32_t groups, const std::byte* from, fl
 
 bool is_of_codes(Packing packing) {
   return packing >= Packing::kTransposedCodes && packing <= Packing::kPlainCodes;
+}
+
+bool is_of_halves(Packing packing) {
+  return packing == Packing::kTransposedHalves || packing == Packing::kMatrixHalves;
 }
 
 // Gives packed codes a value for their scales and zero points.
@@ -103,6 +110,7 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
         }
         constants.push_back({found->second, packing, groups});
         if (is_of_codes(packing)) add_factors(graph, constants);
+        graph.values[found->second].has_halves = is_of_halves(packing);
       }
       node.inputs[i] = found->second;
     }
@@ -123,6 +131,10 @@ uint64_t packed_numel(const PackedConstant& constant, const GpuValue& value) {
       return code_word_count(constant, value);
     case Packing::kTransposed:
       return round_up(shape.sizes[0], 4) * shape.sizes[1];
+    case Packing::kTransposedHalves:
+      return round_up(shape.sizes[0], 4) / 2 * shape.sizes[1];
+    case Packing::kMatrixHalves:
+      return round_up(shape.sizes[1], 4) / 2 * shape.sizes[0];
     case Packing::kFilters:
       return round_up(shape.sizes[0] / constant.groups, kTile) * constant.groups * shape.product(1, 4);
   }
@@ -142,6 +154,21 @@ void pack(const PackedConstant& constant, const Shape& shape, const std::byte* f
       return;
     default:  // run/constants.cpp calls pack_codes() and pack_factors()
       return;
+  }
+}
+
+void pack_halves(const PackedConstant& constant, const Shape& shape, const std::byte* from, uint32_t* to) {
+  const bool is_transposed = constant.packing == Packing::kTransposedHalves;
+  const uint64_t columns = shape.sizes[is_transposed ? 0 : 1], depth = shape.sizes[is_transposed ? 1 : 0];
+  const uint64_t words = round_up(columns, 4) / 2;
+  std::fill(to, to + depth * words, 0u);
+  for (uint64_t k = 0; k < depth; ++k) {
+    for (uint64_t n = 0; n < columns; ++n) {
+      uint16_t half = 0;
+      std::memcpy(&half, from + (is_transposed ? n * depth + k : k * columns + n) * sizeof(half),
+                  sizeof(half));
+      to[k * words + n / 2] |= uint32_t{half} << (n % 2 * 16);
+    }
   }
 }
 

@@ -19,6 +19,9 @@ enum class Packing : uint8_t {
   kFilterCodes,      // as kFilters
   kPlainCodes,       // in the program's order
   kFactors,          // scales and zero points of packed codes
+  // Numbers of float16, two in a word, rows padded to a multiple of 4 numbers:
+  kTransposedHalves,  // [N, K] becomes [K, N]
+  kMatrixHalves,      // [K, N]
 };
 
 // How one value is packed. A constant that two nodes read in different ways is two values.
@@ -34,7 +37,10 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph);
 
 // Number of elements after packing: floats, or words of codes.
 uint64_t packed_numel(const PackedConstant& constant, const GpuValue& value);
-// Writes packed_numel() floats; not of codes. `from` may have any alignment.
+// Writes packed_numel() floats; not of codes and halves. `from` may have any alignment.
 void pack(const PackedConstant& constant, const Shape& shape, const std::byte* from, float* to);
+
+// Likewise of halves: writes packed_numel() words.
+void pack_halves(const PackedConstant& constant, const Shape& shape, const std::byte* from, uint32_t* to);
 
 }  // namespace etb::gpu

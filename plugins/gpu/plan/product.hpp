@@ -15,7 +15,8 @@ struct Product {
   uint32_t b_row = 0;
   uint32_t bias_row = 0, bias_column = 0;
   float alpha = 1, beta = 1, low = 0, high = 0;
-  uint32_t bits = 0, group = 0;  // of the codes of b; 0: floats
+  uint32_t bits = 0;   // of the elements of b: 16, or 8 or 4 for codes; 0: floats
+  uint32_t group = 0;  // of codes
 };
 
 struct ProductOperands {
@@ -29,8 +30,8 @@ void bind_product(Dispatch& dispatch, const Product& product, const ProductOpera
 // Adds the dispatch of a product by a kernel of kRegisters.
 void dispatch_register_product(const NodeDispatch& context, const Product& product,
                                const ProductOperands& operands);
-// Likewise for a b of codes.
-void dispatch_coded_product(const NodeDispatch& context, const Product& product,
-                            const ProductOperands& operands);
+// Likewise for a b of float16 or of codes.
+void dispatch_packed_product(const NodeDispatch& context, const Product& product,
+                             const ProductOperands& operands);
 
 }  // namespace etb::gpu

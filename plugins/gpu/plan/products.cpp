@@ -9,7 +9,8 @@ namespace etb::gpu {
 namespace {
 
 void add_product(const NodeDispatch& context, const Product& product, const ProductOperands& operands) {
-  if (operands.factors != kNoValue) return dispatch_coded_product(context, product, operands);
+  if (product.bits != 0 && context.family != KernelFamily::kGroups)
+    return dispatch_packed_product(context, product, operands);
   switch (context.family) {
     case KernelFamily::kRegisters:
       return dispatch_register_product(context, product, operands);
@@ -56,20 +57,22 @@ void dispatch_register_product(const NodeDispatch& context, const Product& produ
                     product.batch};
 }
 
-void dispatch_coded_product(const NodeDispatch& context, const Product& product,
-                            const ProductOperands& operands) {
-  const CodedProductKernels kernels = coded_product_kernels(product.bits, product.columns);
+void dispatch_packed_product(const NodeDispatch& context, const Product& product,
+                             const ProductOperands& operands) {
+  const PackedProductKernels kernels = packed_product_kernels(product.bits, product.columns);
   const bool is_wide = product.rows > 4 && product.columns > 32;
   Dispatch& dispatch = context.add_empty(is_wide ? kernels.wide : kernels.narrow);
   bind_product(dispatch, product, operands);
-  dispatch.add(product.group);
-  dispatch.turns = product.depth + divide_up(product.depth, product.group);
+  if (product.group != 0) dispatch.add(product.group);
+  dispatch.turns = product.depth + (product.group != 0 ? divide_up(product.depth, product.group) : 0);
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
                     product.batch};
 }
 
-CodedProductKernels coded_product_kernels(uint32_t bits, uint32_t columns) {
+PackedProductKernels packed_product_kernels(uint32_t bits, uint32_t columns) {
   const bool is_whole = columns % 4 == 0;
+  if (bits == 16 && is_whole) return {Kernel::kMatmul16Wide, Kernel::kMatmul16Narrow};
+  if (bits == 16) return {Kernel::kMatmul16WideEdge, Kernel::kMatmul16NarrowEdge};
   if (bits == 4 && is_whole) return {Kernel::kMatmul4Wide, Kernel::kMatmul4Narrow};
   if (bits == 4) return {Kernel::kMatmul4WideEdge, Kernel::kMatmul4NarrowEdge};
   if (is_whole) return {Kernel::kMatmul8Wide, Kernel::kMatmul8Narrow};
@@ -117,7 +120,9 @@ void dispatch_matmul(const NodeDispatch& context) {
   product.y_batch = product.rows * product.columns;
   // Packed rows are padded (packing.hpp).
   const GpuValue& factor = context.graph.value(inputs[1]);
-  const bool is_packed = context.number(field::kTransposedB) != 0 || factor.factors != kNoValue;
+  const bool is_packed =
+      context.number(field::kTransposedB) != 0 || factor.factors != kNoValue || factor.has_halves;
+  if (factor.has_halves) product.bits = 16;
   if (factor.factors != kNoValue) {
     product.bits = factor.codes.bits;
     product.group = std::max(factor.codes.group != 0 ? factor.codes.group : product.depth, 1u);

@@ -136,6 +136,11 @@ Status write_constants(const ExecutionPlan& plan, const NamedData& data, std::by
       ETB_TRY(write_coded(plan, constant, data, at));
       continue;
     }
+    if (value.has_halves) {
+      ETB_ASSIGN(const Payload bytes, named_bytes(value, data));
+      pack_halves(constant, value.shape, bytes.bytes().data(), reinterpret_cast<uint32_t*>(at));
+      continue;
+    }
     ETB_ASSIGN(std::vector<float> changed, folded_numbers(plan, constant.value, data));
     if (value.codes.bits != 0 || value.host == HostNumbers::kHalves) {
       ETB_ASSIGN(changed, numbers_of(plan.graph, constant.value, data));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products and convolutions with weights of codes, on the machine's device, compared with sums in float64.
+// Products and convolutions with weights of codes and of float16, on the machine's device, compared with sums in float64.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,12 +13,16 @@
 namespace etb::gpu {
 namespace {
 
-// The numbers of a constant that add_codes() made.
+// The numbers of a constant of float16, or of one that add_codes() made.
 std::vector<float> decoded(const GpuGraph& graph, uint32_t id) {
   const GpuValue& value = graph.value(id);
-  const std::vector<int8_t> codes = random_codes(value.shape.numel(), value.codes.bits == 4 ? 8 : 128);
+  std::vector<float> numbers(value.shape.numel());
+  if (value.host == HostNumbers::kHalves) {
+    read_numbers(random_halves(numbers.size()).data(), ETB_DTYPE_FLOAT16, numbers);
+    return numbers;
+  }
+  const std::vector<int8_t> codes = random_codes(numbers.size(), value.codes.bits == 4 ? 8 : 128);
   const std::vector<float> scales = random_floats(graph.value(value.codes.scales).shape.numel());
-  std::vector<float> numbers(codes.size());
   decode({value, scales, value.codes.zero_points == kNoValue ? std::vector<float>() : scales,
           std::as_bytes(std::span(codes))},
          numbers);
@@ -51,8 +55,10 @@ GpuGraph product_graph(const ProductSizes& sizes, uint32_t bits, bool is_transpo
   const uint32_t a = add_input(graph, shape_of({sizes.rows, sizes.depth}));
   const Shape shape =
       is_transposed ? shape_of({sizes.columns, sizes.depth}) : shape_of({sizes.depth, sizes.columns});
-  const uint32_t b = add_codes(graph, shape, bits, is_transposed ? 0 : 1, is_transposed ? sizes.group : 0,
-                               sizes.depth % 2 == 0);
+  const uint32_t b = bits == 16 ? add_constant(graph, shape, "0/" + std::to_string(shape.numel()))
+                                : add_codes(graph, shape, bits, is_transposed ? 0 : 1,
+                                            is_transposed ? sizes.group : 0, sizes.depth % 2 == 0);
+  if (bits == 16) graph.values[b].host = HostNumbers::kHalves;
   const uint32_t bias = add_constant(graph, shape_of({sizes.columns}), std::to_string(sizes.columns));
   graph.outputs.push_back(add_node(graph, Operator::kMatmul, {a, b, bias}, {is_transposed ? 1 : 0},
                                    {1, 1, -kInfinity, kInfinity}));
@@ -78,26 +84,43 @@ std::vector<Sum> expected_product(const GpuGraph& graph, const ProductSizes& siz
   return sums;
 }
 
+void test_product(const ProductSizes& sizes, uint32_t bits, bool is_transposed, const char* kernels) {
+  const GpuGraph graph = product_graph(sizes, bits, is_transposed);
+  FloatRun run(graph, shape_of({sizes.rows, sizes.columns}), kernels);
+  if (!run.run()) GTEST_SKIP() << run.error();
+  expect_sums(run.output(), expected_product(graph, sizes, is_transposed), sizes.depth);
+}
+
 void test_products(uint32_t bits) {
-  const ProductSizes all[] = {{17, 64, 40, 32}, {1, 7, 5, 7},   {5, 33, 36, 11},  {9, 96, 67, 3},
-                              {3, 12, 3, 1},    {20, 40, 1, 8}, {2, 130, 131, 65}};
+  const ProductSizes all[] = {{17, 64, 40, 32},  {1, 7, 5, 7},      {5, 33, 36, 11},
+                              {9, 96, 67, 3},    {3, 12, 3, 1},     {20, 40, 1, 8},
+                              {2, 130, 131, 65}, {260, 20, 530, 10}};  // tiles of 64 rows
   for (const ProductSizes& sizes : all) {
     for (const bool is_transposed : {true, false}) {
-      SCOPED_TRACE("sizes " + std::to_string(&sizes - all) + (is_transposed ? " transposed" : ""));
-      for (const bool has_groups : {false, true}) {
-        ProductSizes tested = sizes;
-        if (!has_groups) tested.group = 0;
-        const GpuGraph graph = product_graph(tested, bits, is_transposed);
-        FloatRun run(graph, shape_of({tested.rows, tested.columns}), "auto");
-        if (!run.run()) GTEST_SKIP() << run.error();
-        expect_sums(run.output(), expected_product(graph, tested, is_transposed), tested.depth);
+      for (const char* const kernels : {"auto", "groups"}) {
+        SCOPED_TRACE("sizes " + std::to_string(&sizes - all) + (is_transposed ? " transposed " : " ") +
+                     kernels);
+        test_product(sizes, bits, is_transposed, kernels);
+        if (bits == 16) continue;
+        ProductSizes whole = sizes;
+        whole.group = 0;
+        test_product(whole, bits, is_transposed, kernels);
       }
     }
   }
 }
 
+TEST(WeightsOfHalves, Products) { test_products(16); }
 TEST(WeightsOfCodes, ProductsOfEightBits) { test_products(8); }
 TEST(WeightsOfCodes, ProductsOfFourBits) { test_products(4); }
+
+TEST(WeightsOfHalves, TakeHalfOfTheMemory) {
+  constexpr uint32_t kSize = 64;
+  const GpuGraph graph = product_graph({4, kSize, kSize, 0}, 16, true);
+  FloatRun run(graph, shape_of({4, kSize}), "auto");
+  if (!run.is_ready()) GTEST_SKIP() << run.error();
+  EXPECT_EQ(run.resident_bytes(), kSize * kSize * 2 + kSize * sizeof(float));
+}
 
 TEST(WeightsOfCodes, TakeAQuarterOfTheMemory) {
   constexpr uint32_t kSize = 256;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/run/host_numbers.hpp"
 #include "plugins/gpu/testing/tested_plugin.hpp"
 
 namespace etb::gpu {
@@ -35,10 +36,17 @@ inline std::vector<int8_t> random_codes(size_t count, int limit) {
   return made;
 }
 
+// Bytes of float16.
+inline std::vector<std::byte> random_halves(size_t count) {
+  std::vector<std::byte> made(count * 2);
+  write_numbers(random_floats(count), ETB_DTYPE_FLOAT16, made.data());
+  return made;
+}
+
 class FloatRun {
  public:
   // `kernels`: value of that option of the delegate. `graph`: static sizes, one output. A constant's key is its number of
-  // elements; that of codes has their limit before it: "8/120".
+  // elements; that of codes has their limit before it: "8/120", and that of float16 a 0: "0/120".
   FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels) {
     if (table_->init(&kHost, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
     for (const uint32_t id : graph.inputs)
@@ -143,7 +151,9 @@ class FloatRun {
     };
     const std::string text(key);
     if (const size_t slash = text.find('/'); data.empty() && slash != std::string::npos) {
-      fill(random_codes(std::stoul(text.substr(slash + 1)), std::stoi(text)));
+      const int limit = std::stoi(text);
+      const size_t count = std::stoul(text.substr(slash + 1));
+      limit == 0 ? fill(random_halves(count)) : fill(random_codes(count, limit));
     } else if (data.empty()) {
       fill(random_floats(std::stoul(text)));
     }
