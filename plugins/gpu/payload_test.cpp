@@ -45,11 +45,11 @@ TEST(GpuPayload, IsRejectedAtEveryLengthButItsOwn) {
 
 TEST(GpuPayload, OfAnotherVersionIsIncompatible) {
   std::vector<std::byte> bytes = write_payload(layer_graph());
-  bytes[4] = std::byte{3};
+  bytes[4] = std::byte{4};
   const auto read = read_payload(bytes);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::INCOMPATIBLE);
-  EXPECT_THAT(read.error().message, HasSubstr("version 3, plugin reads 1 to 2"));
+  EXPECT_THAT(read.error().message, HasSubstr("version 4, plugin reads 1 to 3"));
 }
 
 // Plugins of the first release read payloads without bools.
@@ -68,6 +68,76 @@ TEST(GpuPayload, OnlyNumbersOfTheHostNeedTheSecondVersion) {
   EXPECT_FALSE(read_payload(bytes)) << "bools in version 1";
   graph.values[graph.inputs[0]].host = HostNumbers::kIntegers;
   EXPECT_THAT(reason_of(graph), HasSubstr("numbers 3 of a value"));
+}
+
+GpuGraph coded_graph(const Shape& shape, uint32_t bits, uint32_t group) {
+  GpuGraph graph;
+  const uint32_t input = add_input(graph, shape_of({2, shape.sizes[1]}));
+  graph.outputs.push_back(add_linear(graph, input, add_codes(graph, shape, bits, 0, group)));
+  return graph;
+}
+
+TEST(GpuPayload, CodesNeedTheThirdVersion) {
+  const GpuGraph graph = coded_graph(shape_of({3, 8}), 4, 4);
+  EXPECT_EQ(payload_version(graph), 3u);
+  std::vector<std::byte> bytes = write_payload(graph);
+  const auto read = read_payload(bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  const Codes &found = read->value(2).codes, &written = graph.value(2).codes;
+  EXPECT_EQ(found.bits, written.bits);
+  EXPECT_EQ(found.axis, written.axis);
+  EXPECT_EQ(found.group, written.group);
+  EXPECT_EQ(found.scales, written.scales);
+  EXPECT_EQ(found.zero_points, written.zero_points);
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_FALSE(read_payload(std::span(bytes).first(length))) << length;
+  bytes[4] = std::byte{2};
+  EXPECT_FALSE(read_payload(bytes)) << "codes in version 2";
+}
+
+TEST(GpuPayload, HalvesNeedTheThirdVersion) {
+  GpuGraph graph = layer_graph();
+  for (GpuValue& value : graph.values) value.host = HostNumbers::kHalves;
+  EXPECT_EQ(payload_version(graph), 3u);
+  std::vector<std::byte> bytes = write_payload(graph);
+  const auto read = read_payload(bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  for (const GpuValue& value : read->values) EXPECT_EQ(value.host, HostNumbers::kHalves);
+  bytes[4] = std::byte{2};
+  EXPECT_FALSE(read_payload(bytes)) << "halves in version 2";
+  graph.values[graph.inputs[0]].type = DataType::kInt32;
+  EXPECT_THAT(reason_of(graph), HasSubstr("numbers 2 of a value"));
+  GpuGraph codes = coded_graph(shape_of({3, 8}), 8, 0);
+  codes.values[2].host = HostNumbers::kHalves;
+  EXPECT_THAT(reason_of(codes), HasSubstr("codes of a value"));
+}
+
+TEST(GpuPayload, CodesHaveAScaleForEachElementOfTheAxisOrOne) {
+  const GpuGraph graph = coded_graph(shape_of({3, 8}), 8, 0);
+  EXPECT_EQ(reason_of(graph), "");
+  const auto reason_with = [&](auto change) {
+    GpuGraph changed = graph;
+    change(changed);
+    return reason_of(changed);
+  };
+  EXPECT_EQ(reason_with([](GpuGraph& g) { g.values[1].shape = {}; }), "") << "one for all";
+  EXPECT_THAT(reason_with([](GpuGraph& g) { g.values[1].shape = shape_of({4}); }),
+              HasSubstr("4 scales, expected 3"));
+  EXPECT_THAT(reason_with([](GpuGraph& g) { g.values[2].codes.axis = 1; }),
+              HasSubstr("3 scales, expected 8"));
+  EXPECT_THAT(reason_with([](GpuGraph& g) { g.values[2].codes.axis = 2; }), HasSubstr("rank is 2"));
+  EXPECT_THAT(reason_with([](GpuGraph& g) { g.values[2].codes.group = 3; }), HasSubstr("groups of 3"));
+  EXPECT_THAT(reason_with([](GpuGraph& g) { g.values[2].codes.group = 4; }),
+              HasSubstr("3 scales, expected 6"));
+  EXPECT_THAT(reason_with([](GpuGraph& g) { g.values[2].codes.bits = 2; }), HasSubstr("codes of 2 bits"));
+  for (const uint32_t scales : {0u, 2u, 3u, 1000u})  // an input, itself, a result, nothing
+    EXPECT_THAT(reason_with([&](GpuGraph& g) { g.values[2].codes.scales = scales; }),
+                HasSubstr("expected a constant of floats"))
+        << scales;
+  EXPECT_THAT(reason_with([](GpuGraph& g) { g.values[2].codes.zero_points = 0; }),
+              HasSubstr("expected a constant of floats"));
+  EXPECT_THAT(reason_with([](GpuGraph& g) { g.values[0].codes = g.values[2].codes; }),
+              HasSubstr("codes of a value that is no constant"));
 }
 
 TEST(GpuPayload, CountsThatDoNotFitAllocateNothing) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstring>
 
+#include "plugins/gpu/plan/codes.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
@@ -64,6 +66,42 @@ TEST(GpuConstants, LargeOnesComeFromTheFile) {
   std::fclose(weights.file);
 }
 
+// Those of products stay float16, and others are float32 on the device.
+TEST(GpuConstants, HalvesStayOrBecomeFloats) {
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({1, 2})), w = add_constant(graph, shape_of({3, 2}), "w"),
+                 bias = add_constant(graph, shape_of({3}), "w");
+  for (const uint32_t id : {w, bias}) graph.values[id].host = HostNumbers::kHalves;
+  graph.outputs.push_back(add_binary(graph, BinaryFunction::kAdd, add_linear(graph, x, w), bias));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  uint16_t halves[] = {0x3c00, 0x4000, 0x8001, 0x7c00, 0xbc00, 0x0000};  // 1, 2, -2^-24, infinity, -1, 0
+  etb_bytes bytes = {halves, sizeof(halves)};
+  const etb_named_data raw = {ETB_INIT_SIZE(etb_named_data), 0, &bytes,
+                              [](void* ctx, const char*, etb_payload_view* out, etb_error*) -> etb_status {
+                                out->data = static_cast<etb_bytes*>(ctx)->data;
+                                out->nbytes = static_cast<etb_bytes*>(ctx)->nbytes;
+                                return ETB_OK;
+                              }};
+  std::vector<std::byte> written(plan->memory.constant_bytes);
+  const auto floats_of = [&](uint32_t id, size_t count) {
+    std::vector<float> out(count);
+    std::memcpy(out.data(), written.data() + plan->memory.locations[id].offset, count * sizeof(float));
+    return out;
+  };
+  ASSERT_TRUE(write_constants(*plan, NamedData(&raw), written.data()));
+  // Rows of 4 numbers, two in a word: 1, -2^-24, -1, 0; 2, infinity, 0, 0.
+  EXPECT_EQ(plan->memory.locations[w].nbytes, 16u);
+  uint32_t words[4];
+  std::memcpy(words, written.data() + plan->memory.locations[w].offset, sizeof(words));
+  EXPECT_THAT(words, ElementsAre(0x80013c00u, 0xbc00u, 0x7c004000u, 0u));
+  EXPECT_THAT(floats_of(bias, 3), ElementsAre(1, 2, -0x1p-24f));
+  bytes.nbytes -= 1;
+  const Status cut = write_constants(*plan, NamedData(&raw), written.data());
+  ASSERT_FALSE(cut);
+  EXPECT_THAT(cut.error().message, HasSubstr("of 11 bytes, expected 12"));
+}
+
 TEST(GpuMemoryPlan, ChainNeedsTwoBlocks) {
   const auto plan = make_execution_plan(chain(10));
   ASSERT_TRUE(plan) << plan.error().message;
@@ -116,11 +154,18 @@ TEST(GpuBarriers, SeparateAReaderFromTheNextWriterOfItsMemory) {
   EXPECT_THAT(plan->needs_barrier, ElementsAre(false, true, true, true));
 }
 
+GpuValue value_of(const Shape& shape) {
+  GpuValue value;
+  value.role = ValueRole::kConstant;
+  value.shape = shape;
+  return value;
+}
+
 TEST(GpuPacking, TransposesWeightsAndPadsRows) {
   const Shape shape = shape_of({3, 2});
   const float plain[] = {1, 2, 3, 4, 5, 6};
   const PackedConstant constant{0, Packing::kTransposed};
-  std::vector<float> packed(packed_numel(constant, shape));
+  std::vector<float> packed(packed_numel(constant, value_of(shape)));
   pack(constant, shape, reinterpret_cast<const std::byte*>(plain), packed.data());
   EXPECT_THAT(packed, ElementsAre(1, 3, 5, 0, 2, 4, 6, 0));
 }
@@ -129,7 +174,7 @@ TEST(GpuPacking, TilesFilters) {
   const Shape shape = shape_of({4, 2, 1, 1});
   const float plain[] = {1, 2, 3, 4, 5, 6, 7, 8};
   const PackedConstant constant{0, Packing::kFilters, 2};
-  std::vector<float> packed(packed_numel(constant, shape));
+  std::vector<float> packed(packed_numel(constant, value_of(shape)));
   ASSERT_EQ(packed.size(), 32u);
   pack(constant, shape, reinterpret_cast<const std::byte*>(plain), packed.data());
   EXPECT_THAT(std::vector<float>(packed.begin(), packed.begin() + 10),
@@ -145,6 +190,66 @@ TEST(GpuPacking, ConstantThatIsReadInTwoWaysIsStoredTwice) {
   const auto plan = make_execution_plan(graph);
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->constants.size(), 2u);
+}
+
+// [5, 6] becomes rows of 8 codes: of 8 bits six rows, of 4 bits three pairs of rows.
+TEST(GpuPacking, CodesOfEightBitsTakeAQuarterAndOfFourBitsAnEighth) {
+  for (const uint32_t bits : {8u, 4u}) {
+    GpuGraph graph;
+    const uint32_t input = add_input(graph, shape_of({2, 6})),
+                   weight = add_codes(graph, shape_of({5, 6}), bits, 0, bits == 4 ? 3 : 0);
+    graph.outputs.push_back(add_linear(graph, input, weight));
+    const auto plan = make_execution_plan(graph);
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_EQ(plan->constants.size(), 2u);
+    EXPECT_EQ(plan->memory.locations[weight].nbytes, bits == 8 ? 48u : 32u);  // multiples of 16
+    const uint32_t factors = plan->graph.value(weight).factors;
+    EXPECT_EQ(plan->memory.locations[factors].nbytes, bits == 8 ? 64u : 128u);
+    EXPECT_EQ(plan->dispatches[0].binding_count, 5u);
+  }
+}
+
+TEST(GpuPacking, CodesAreDecodedForOtherReaders) {
+  GpuGraph graph;
+  const uint32_t input = add_input(graph, shape_of({5, 6})),
+                 weight = add_codes(graph, shape_of({5, 6}), 8, 0);
+  graph.outputs.push_back(add_binary(graph, BinaryFunction::kMul, input, weight));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->constants.size(), 1u);
+  EXPECT_EQ(plan->memory.locations[weight].nbytes, 128u);
+  EXPECT_EQ(plan->graph.value(weight).factors, kNoValue);
+}
+
+TEST(GpuPacking, CodesAreDecodedAlongTheirAxisAndGroups) {
+  const int8_t codes[] = {1, 2, 3, 4, -5, -6, -7, -8};
+  GpuValue value = value_of(shape_of({2, 4}));
+  value.codes = {4, 0, 2, 0, 0};
+  std::vector<float> numbers(8);
+  const float scales[] = {1, 10, 100, 1000}, zeros[] = {0, 1, 2, 3};
+  decode({value, scales, zeros, std::as_bytes(std::span(codes))}, numbers);
+  EXPECT_THAT(numbers, ElementsAre(1, 2, 20, 30, -700, -800, -10000, -11000));
+  value.codes = {8, 1, 0, 0, kNoValue};
+  decode({value, scales, {}, std::as_bytes(std::span(codes))}, numbers);
+  EXPECT_THAT(numbers, ElementsAre(1, 20, 300, 4000, -5, -60, -700, -8000));
+}
+
+// Nothing but the program's data can break this.
+TEST(GpuPacking, CodesBeyondTheirBitsAreRejected) {
+  const int8_t codes[] = {7, -8, 8, 0};
+  GpuValue value = value_of(shape_of({1, 4}));
+  value.codes = {4, 0, 0, 0, kNoValue};
+  value.key = "w";
+  const PackedConstant constant{0, Packing::kTransposedCodes};
+  std::vector<uint32_t> words(code_word_count(constant, value));
+  const CodedConstant from{value, {}, {}, std::as_bytes(std::span(codes))};
+  const Status packed = pack_codes(constant, from, words);
+  ASSERT_FALSE(packed);
+  EXPECT_EQ(packed.error().message, "named data 'w': code 8, expected -8 to 7");
+  value.codes.bits = 8;
+  words.resize(code_word_count(constant, value));
+  EXPECT_TRUE(pack_codes(constant, from, words));
+  EXPECT_THAT(words, ElementsAre(135u, 120u, 136u, 128u));
 }
 
 TEST(GpuShapes, FollowTheInputsWithinTheBounds) {

@@ -98,8 +98,7 @@ Status GraphLowering::add_outputs() {
     } else {
       is_output[id] = true;
     }
-    if (value.spec().dtype == ETB_DTYPE_BOOL) state_.graph.values[id].host = HostNumbers::kBools;
-    if (value.spec().dtype == ETB_DTYPE_INT64) state_.graph.values[id].host = HostNumbers::kIntegers;
+    state_.graph.values[id].host = host_numbers_of(value.spec().dtype);
     state_.graph.outputs.push_back(id);
   }
   return {};

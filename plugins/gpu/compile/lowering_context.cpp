@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "etb/cpp/bytes.hpp"
+#include "plugins/gpu/compile/op.hpp"
+#include "plugins/gpu/run/host_numbers.hpp"
 
 namespace etb::gpu {
 
@@ -47,9 +49,11 @@ float read_as(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-GraphFacts::GraphFacts(const Graph& graph) : use_counts(graph.value_count(), 0) {
+GraphFacts::GraphFacts(const Graph& graph)
+    : use_counts(graph.value_count(), 0), producers(graph.value_count(), graph::kNone) {
   for (uint32_t i = 0; i < graph.node_count(); ++i) {
     const Node node = graph.node(i);
+    for (const Value& result : node.results()) producers[result.id()] = i;
     if (node.gives_numbers()) continue;  // sizes, which the payload's rules compute
     for (const Value& operand : node.operands()) ++use_counts[operand.id()];
   }
@@ -59,7 +63,8 @@ GraphFacts::GraphFacts(const Graph& graph) : use_counts(graph.value_count(), 0) 
 namespace {
 
 bool is_wanted(uint32_t dtype, Entered wanted) {
-  const bool is_float = dtype == ETB_DTYPE_FLOAT32, is_bool = dtype == ETB_DTYPE_BOOL,
+  const bool is_float = dtype == ETB_DTYPE_FLOAT32 || dtype == ETB_DTYPE_FLOAT16,
+             is_bool = dtype == ETB_DTYPE_BOOL,
              is_index = dtype == ETB_DTYPE_INT64 || dtype == ETB_DTYPE_INT32;
   switch (wanted) {
     case Entered::kFloats:
@@ -95,6 +100,19 @@ Status enter_bools(const LoweringState& state, uint32_t value, GpuValue& made) {
 
 }  // namespace
 
+HostNumbers host_numbers_of(uint32_t dtype) {
+  switch (dtype) {
+    case ETB_DTYPE_FLOAT16:
+      return HostNumbers::kHalves;
+    case ETB_DTYPE_BOOL:
+      return HostNumbers::kBools;
+    case ETB_DTYPE_INT64:
+      return HostNumbers::kIntegers;
+    default:
+      return HostNumbers::kSame;
+  }
+}
+
 Result<uint32_t> enter(LoweringState& state, uint32_t value, Entered wanted) {
   const Value entered = state.image.value(value);
   if (!entered.is_tensor()) return reject("dtype", quoted(entered) + ": no tensor");
@@ -108,7 +126,8 @@ Result<uint32_t> enter(LoweringState& state, uint32_t value, Entered wanted) {
   made.role = find_constant(state.image, value) ? ValueRole::kConstant : ValueRole::kInput;
   const bool is_constant = made.role == ValueRole::kConstant;
   if (dtype == ETB_DTYPE_BOOL && is_constant) ETB_TRY(enter_bools(state, value, made));
-  if (dtype == ETB_DTYPE_BOOL && !is_constant) made.host = HostNumbers::kBools;
+  if ((dtype == ETB_DTYPE_BOOL && !is_constant) || dtype == ETB_DTYPE_FLOAT16)
+    made.host = host_numbers_of(dtype);
   const auto id = static_cast<uint32_t>(state.graph.values.size());
   if (made.role == ValueRole::kInput) state.graph.inputs.push_back(id);
   if (made.role == ValueRole::kConstant) {
@@ -142,7 +161,20 @@ bool LoweringContext::is_constant(uint32_t value) const {
   return find_constant(state_.image, value).has_value();
 }
 
+void LoweringContext::lower_decoder(uint32_t value) {
+  const uint32_t producer = state_.facts.producers[value];
+  if (state_.region != nullptr || producer == graph::kNone || state_.ids.count(value) != 0) return;
+  const Node node = state_.image.node(producer);
+  const Op* op = find_op(node.op_name());
+  if (op == nullptr || !op->is_decoder) return;
+  LoweringContext context(state_, node);
+  // A node that is rejected is computed elsewhere, and its result is an input.
+  if (detail::check_row(node, *detail::find_row(op_rows(), node.op_name())).is_claimed)
+    (void)op->lower(context);
+}
+
 Result<uint32_t> LoweringContext::find_or_enter(uint32_t value, Entered wanted) {
+  lower_decoder(value);
   const auto found = state_.ids.find(value);
   if (found == state_.ids.end()) return enter(state_, value, wanted);
   const Value known = state_.image.value(value);
@@ -184,25 +216,50 @@ Result<uint32_t> LoweringContext::index_operand(uint32_t value) {
 
 Result<uint32_t> LoweringContext::constant(const char* name) {
   ETB_ASSIGN(const uint32_t value, args_.tensor(name));
-  if (!is_constant(value))
+  ETB_ASSIGN(const uint32_t id, operand(value));
+  const ValueRole role = state_.graph.value(id).role;
+  if (role != ValueRole::kConstant && role != ValueRole::kInline)
     return reject("constant", std::string(name) + ": known only at run time, expected a constant");
-  return operand(value);
+  return id;
 }
 
 Result<uint32_t> LoweringContext::constant_as(const char* name, const Shape& shape) {
-  ETB_ASSIGN(const uint32_t value, args_.tensor(name));
-  if (!is_constant(value))
-    return reject("constant", std::string(name) + ": known only at run time, expected a constant");
-  if (!is_wanted(spec(value).dtype, Entered::kFloats))
-    return reject("dtype", std::string(name) + ": no floats");
-  GpuValue made;
-  made.role = ValueRole::kConstant;
+  ETB_ASSIGN(const uint32_t id, constant(name));
+  GpuValue made = state_.graph.value(id);
   made.shape = shape;
-  made.key = "unnamed";  // the region names it by its content
   state_.graph.values.push_back(std::move(made));
   const auto as = static_cast<uint32_t>(state_.graph.values.size() - 1);
-  state_.constants[as] = value;
+  if (const auto named = state_.constants.find(id); named != state_.constants.end())
+    state_.constants[as] = named->second;
   return as;
+}
+
+Result<std::vector<float>> LoweringContext::read_floats(uint32_t value) const {
+  if (!is_constant(value))
+    return reject("constant", quoted(state_.image.value(value)) + ": expected a constant");
+  ETB_ASSIGN(const Shape shape, bounds(value));
+  std::vector<float> numbers(shape.numel(), 0.0f);
+  if (state_.region == nullptr) return numbers;
+  std::optional<Payload> owner;
+  ETB_ASSIGN(const std::span<const std::byte> bytes, constant_bytes(state_, value, owner));
+  const auto dtype = static_cast<etb_dtype>(spec(value).dtype);
+  if (bytes.size() < numbers.size() * dtype_bits(dtype) / 8)
+    return make_error(Code::INVALID_DATA, "a constant without all its elements");
+  read_numbers(bytes.data(), dtype, numbers);
+  return numbers;
+}
+
+Status LoweringContext::define_codes(uint32_t value, const Codes& codes) {
+  GpuValue made;
+  ETB_ASSIGN(made.shape, bounds(value));
+  made.role = ValueRole::kConstant;
+  made.key = "unnamed";  // the region names it by its content
+  made.codes = codes;
+  const auto id = static_cast<uint32_t>(state_.graph.values.size());
+  state_.graph.values.push_back(std::move(made));
+  state_.constants[id] = value;
+  define(0, id);
+  return {};
 }
 
 // Numbers that the exporter made tensors have other dtypes than the tensors beside them.
@@ -276,8 +333,7 @@ void LoweringContext::define(uint32_t index, uint32_t id) {
   const uint32_t dtype = spec(result(index)).dtype;
   if (value.role == ValueRole::kResult) {
     value.is_step = false;
-    if (dtype == ETB_DTYPE_BOOL) value.host = HostNumbers::kBools;
-    if (dtype == ETB_DTYPE_INT64) value.host = HostNumbers::kIntegers;
+    value.host = host_numbers_of(dtype);
   }
   state_.ids[result(index)] = id;
   ++state_.id_uses[id];

@@ -16,6 +16,7 @@ namespace etb::gpu {
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   std::vector<uint32_t> use_counts;  // by value: reads by nodes and the graph's outputs
+  std::vector<uint32_t> producers;   // by value: index of the node, graph::kNone for none
 };
 
 // Everything that is lowered of a graph so far.
@@ -29,7 +30,10 @@ struct LoweringState {
   std::map<uint32_t, uint32_t> constants = {};  // by value of the payload: constant input of the image
 };
 
-// Dtypes of values that an op takes.
+// Numbers of a value of this dtype in the host's memory. float16 and bool are floats on the device; so is int64 as a result.
+HostNumbers host_numbers_of(uint32_t dtype);
+
+// Dtypes of values that an op takes. Floats: float32 or float16.
 enum class Entered : uint8_t { kFloats, kBools, kFloatsOrBools, kIndices, kAny };
 
 class LoweringContext {
@@ -65,6 +69,10 @@ class LoweringContext {
   // Returns a tensor or a number as a value of the payload. Constants of one element may have any dtype.
   [[nodiscard]] Result<uint32_t> operand_or_number(const char* name);
   uint32_t add_floats(std::vector<float> floats, bool is_scalar = false);
+  // Reads all numbers of a constant of any dtype of numbers; zeros for a claim.
+  [[nodiscard]] Result<std::vector<float>> read_floats(uint32_t value) const;
+  // Makes the result a constant with these codes: those of constant `value` of the image.
+  [[nodiscard]] Status define_codes(uint32_t value, const Codes& codes);
 
   // Adds a node whose result is result `index` of this node.
   [[nodiscard]] Status add_result_node(GpuNode node, uint32_t index = 0,
@@ -80,6 +88,8 @@ class LoweringContext {
   [[nodiscard]] Status check_only_first_result_is_read(const char* what) const;
 
  private:
+  // Lowers the node that decodes the codes of a constant, for the claim of a node that reads them: a region has both.
+  void lower_decoder(uint32_t value);
   [[nodiscard]] Result<float> read_number(uint32_t value) const;
   [[nodiscard]] Result<uint32_t> find_or_enter(uint32_t value, Entered wanted);
 

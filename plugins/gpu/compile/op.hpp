@@ -11,7 +11,9 @@
 namespace etb::gpu {
 
 inline constexpr etb_dtype kBoolOnly[] = {ETB_DTYPE_BOOL};
-inline constexpr etb_dtype kFloatOrBool[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_BOOL};
+inline constexpr etb_dtype kFloats[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16};
+inline constexpr etb_dtype kFloatOrBool[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_BOOL};
+inline constexpr etb_dtype kInt8Only[] = {ETB_DTYPE_INT8};
 
 struct Op {
   const char* name;
@@ -20,7 +22,8 @@ struct Op {
   uint32_t max_rank = kMaxRank;
   const char* constraint = "";  // for the docs: demands of `lower` beyond the row, in sentences
   bool is_preserved = false;    // asks the compiler not to decompose it
-  std::span<const etb_dtype> dtypes = kFloat32Only;  // that the first operand may have
+  std::span<const etb_dtype> dtypes = kFloats;  // that the first operand may have
+  bool is_decoder = false;                      // the result is a constant
 };
 
 // The rows of one file of ops/, named after the file: `extern const OpList pool_ops = kRows;`.

@@ -48,7 +48,7 @@ enum class ValueRole : uint8_t {
   kResult = 3,    // computed by a node
 };
 
-// Elements of an input or output in the host's memory. Numbers other than those of the value's type are floats on the device.
+// Elements of an input, output or constant in the host's memory. Numbers other than those of the value's type are floats on the device.
 enum class HostNumbers : uint8_t {
   kSame,      // of the value's type
   kFloats,    // float32, float16 or float64
@@ -59,15 +59,28 @@ enum class HostNumbers : uint8_t {
   kBools,
 };
 
+// Codes of a constant, one byte each in the program: number = (code - zero point) * scale.
+struct Codes {
+  uint32_t bits = 0;   // 8, or 4 for codes from -8 to 7; 0: the constant has floats
+  uint32_t axis = 0;   // dimension whose elements have scales of their own
+  uint32_t group = 0;  // elements of a row [., group] with one scale; 0: the whole row
+  // Values of floats: one number for all, or one for each element of the axis and group. kNoValue: zero points of 0.
+  uint32_t scales = kNoValue, zero_points = kNoValue;
+};
+
 struct GpuValue {
   ValueRole role = ValueRole::kResult;
   DataType type = DataType::kFloat32;
   Shape shape = {};                // upper bound of an input; sizes of a constant; unused for a result
   std::string key = {};            // kConstant
   std::vector<float> floats = {};  // kInline
-  // Numbers of inputs and results. Payloads of our own have kSame, kBools, and kIntegers of results.
+  // Numbers of inputs, results and constants. Payloads of our own have kSame, kHalves, kBools, and kIntegers of results.
   HostNumbers host = HostNumbers::kSame;
   bool is_step = false;  // a result that no node of the model has
+  Codes codes = {};      // kConstant
+  // Only in plans:
+  uint32_t factors = kNoValue;  // value with the scales and zero points of codes that the device has
+  bool has_halves = false;      // the device has float16
 };
 
 enum class Operator : uint16_t {

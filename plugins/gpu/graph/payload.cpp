@@ -45,11 +45,20 @@ Result<uint32_t> read_count(ByteReader& reader, uint32_t item_nbytes, const char
 
 // The type of a value is in the lower half of a byte, and that of its numbers in the host's memory in the upper half.
 constexpr uint32_t kHostShift = 4;
-constexpr uint32_t kStepBit = 1u << 4;  // set in the byte of a role: the value is a step
+// Bits of the byte of a role.
+constexpr uint32_t kStepBit = 1u << 4;   // the value is a step
+constexpr uint32_t kCodesBit = 1u << 5;  // the constant has codes
+constexpr uint32_t kCodesNbytes = 14;
+
+void write_codes(ByteWriter& writer, const Codes& codes) {
+  writer.write(static_cast<uint8_t>(codes.bits)).write(static_cast<uint8_t>(codes.axis));
+  writer.write(codes.group).write(codes.scales).write(codes.zero_points);
+}
 
 void write_value(ByteWriter& writer, const GpuValue& value) {
   const auto type = static_cast<uint32_t>(value.type), host = static_cast<uint32_t>(value.host);
-  const uint32_t role = static_cast<uint32_t>(value.role) | (value.is_step ? kStepBit : 0);
+  const uint32_t role = static_cast<uint32_t>(value.role) | (value.is_step ? kStepBit : 0) |
+                        (value.codes.bits != 0 ? kCodesBit : 0);
   writer.write(static_cast<uint8_t>(role)).write(static_cast<uint8_t>(type | host << kHostShift));
   if (value.role == ValueRole::kResult) return;
   writer.write(static_cast<uint8_t>(value.shape.rank));
@@ -57,6 +66,7 @@ void write_value(ByteWriter& writer, const GpuValue& value) {
   if (value.role == ValueRole::kConstant) {
     writer.write(static_cast<uint32_t>(value.key.size()));
     writer.write_bytes(std::as_bytes(std::span(value.key)));
+    if (value.codes.bits != 0) write_codes(writer, value.codes);
   } else if (value.role == ValueRole::kInline) {
     for (const float number : value.floats) writer.write(number);
   }
@@ -80,6 +90,11 @@ Result<Shape> read_shape(ByteReader& reader) {
 // Checks the numbers that a value has in the host's memory.
 Status take_host_numbers(uint32_t host, uint32_t version, GpuValue& value) {
   if (host == static_cast<uint32_t>(HostNumbers::kSame)) return {};
+  if (host == static_cast<uint32_t>(HostNumbers::kHalves) && version >= 3 &&
+      value.type == DataType::kFloat32 && value.role != ValueRole::kInline) {
+    value.host = HostNumbers::kHalves;
+    return {};
+  }
   const bool may_be_bools = version >= 2 && value.type == DataType::kFloat32 &&
                             (value.role == ValueRole::kInput || value.role == ValueRole::kResult);
   const bool is_position =
@@ -90,10 +105,37 @@ Status take_host_numbers(uint32_t host, uint32_t version, GpuValue& value) {
   return {};
 }
 
+// Checks what does not depend on other values: verify_codes() does the rest.
+Result<Codes> read_codes(ByteReader& reader, const GpuValue& value, uint32_t version) {
+  if (version < 3 || value.role != ValueRole::kConstant || value.type != DataType::kFloat32 ||
+      value.host != HostNumbers::kSame)
+    return invalid("codes of a value, expected those of a constant of floats");
+  if (!reader.fits(1, kCodesNbytes)) return invalid("codes past the end");
+  Codes codes;
+  codes.bits = reader.read<uint8_t>();
+  codes.axis = reader.read<uint8_t>();
+  codes.group = reader.read<uint32_t>();
+  codes.scales = reader.read<uint32_t>();
+  codes.zero_points = reader.read<uint32_t>();
+  if (codes.bits != 8 && codes.bits != 4)
+    return invalid("codes of " + std::to_string(codes.bits) + " bits, expected 4 or 8");
+  return codes;
+}
+
+Status read_key(ByteReader& reader, GpuValue& value) {
+  const auto nbytes = reader.read<uint32_t>();
+  if (nbytes == 0 || nbytes > kMaxKeyNbytes) return invalid("a key of " + std::to_string(nbytes) + " bytes");
+  const auto key = reader.read_bytes(nbytes);
+  value.key.assign(reinterpret_cast<const char*>(key.data()), key.size());
+  if (value.key.find('\0') != std::string::npos) return invalid("a key with a zero byte");
+  return {};
+}
+
 Result<GpuValue> read_value(ByteReader& reader, uint32_t version) {
   GpuValue value;
   const auto role_byte = reader.read<uint8_t>(), both = reader.read<uint8_t>();
-  const uint32_t role = role_byte & ~kStepBit;
+  const uint32_t role = role_byte & ~(kStepBit | kCodesBit);
+  const bool has_codes = (role_byte & kCodesBit) != 0;
   const uint32_t type = both & ((1u << kHostShift) - 1);
   if (role > static_cast<uint8_t>(ValueRole::kResult))
     return invalid("role " + std::to_string(role) + " of a value");
@@ -105,15 +147,14 @@ Result<GpuValue> read_value(ByteReader& reader, uint32_t version) {
     return invalid("a step that is no result");
   value.type = static_cast<DataType>(type);
   ETB_TRY(take_host_numbers(both >> kHostShift, version, value));
+  if (has_codes && value.role != ValueRole::kConstant) return invalid("codes of a value that is no constant");
   if (value.role == ValueRole::kResult) return value;
   ETB_ASSIGN(value.shape, read_shape(reader));
   if (value.role == ValueRole::kConstant) {
-    const auto nbytes = reader.read<uint32_t>();
-    if (nbytes == 0 || nbytes > kMaxKeyNbytes)
-      return invalid("a key of " + std::to_string(nbytes) + " bytes");
-    const auto key = reader.read_bytes(nbytes);
-    value.key.assign(reinterpret_cast<const char*>(key.data()), key.size());
-    if (value.key.find('\0') != std::string::npos) return invalid("a key with a zero byte");
+    ETB_TRY(read_key(reader, value));
+    if (has_codes) {
+      ETB_ASSIGN(value.codes, read_codes(reader, value, version));
+    }
   } else if (value.role == ValueRole::kInline) {
     if (value.type != DataType::kFloat32) return invalid("inline numbers, expected floats");
     if (!reader.fits(value.shape.numel(), sizeof(float))) return invalid("inline floats past the end");
@@ -172,6 +213,38 @@ Status verify_order(const GpuGraph& graph) {
   return {};
 }
 
+// Checks the scales or zero points of a constant of codes.
+Status verify_factors(const GpuGraph& graph, const GpuValue& value, uint32_t id) {
+  const bool is_known = id < graph.values.size();
+  const GpuValue* factors = is_known ? &graph.value(id) : nullptr;
+  if (factors == nullptr || factors->type != DataType::kFloat32 || factors->codes.bits != 0 ||
+      (factors->role != ValueRole::kConstant && factors->role != ValueRole::kInline))
+    return invalid("scales " + std::to_string(id) + ", expected a constant of floats");
+  const Codes& codes = value.codes;
+  const uint64_t expected =
+      uint64_t{value.shape.sizes[codes.axis]} * (codes.group == 0 ? 1 : value.shape.sizes[1] / codes.group);
+  const uint64_t count = factors->shape.numel();
+  if (count != expected && (count != 1 || codes.group != 0))
+    return invalid(std::to_string(count) + " scales, expected " + std::to_string(expected));
+  return {};
+}
+
+Status verify_codes(const GpuGraph& graph) {
+  for (const GpuValue& value : graph.values) {
+    const Codes& codes = value.codes;
+    if (codes.bits == 0) continue;
+    if (codes.axis >= value.shape.rank)
+      return invalid("codes of dimension " + std::to_string(codes.axis) + ", rank is " +
+                     std::to_string(value.shape.rank));
+    if (codes.group != 0 &&
+        (value.shape.rank != 2 || codes.axis != 0 || value.shape.sizes[1] % codes.group != 0))
+      return invalid("groups of " + std::to_string(codes.group) + " codes, expected parts of a row");
+    ETB_TRY(verify_factors(graph, value, codes.scales));
+    if (codes.zero_points != kNoValue) ETB_TRY(verify_factors(graph, value, codes.zero_points));
+  }
+  return {};
+}
+
 Status verify_outputs(const GpuGraph& graph) {
   std::vector<bool> is_output(graph.values.size(), false);
   for (const uint32_t output : graph.outputs) {
@@ -194,6 +267,10 @@ std::string event_name(const GpuNode& node) {
 }
 
 uint32_t payload_version(const GpuGraph& graph) {
+  const bool is_third = std::any_of(graph.values.begin(), graph.values.end(), [](const GpuValue& value) {
+    return value.codes.bits != 0 || value.host == HostNumbers::kHalves;
+  });
+  if (is_third) return 3;
   const bool is_second = std::any_of(graph.values.begin(), graph.values.end(), [](const GpuValue& value) {
     return value.host != HostNumbers::kSame || value.is_step;
   });
@@ -235,6 +312,7 @@ Result<GpuGraph> read_payload(std::span<const std::byte> bytes) {
   for (uint32_t i = 0; i < outputs; ++i) graph.outputs.push_back(reader.read<uint32_t>());
   if (const Status whole = reader.finish(); !whole) return invalid(whole.error().message);
   ETB_TRY(verify_order(graph));
+  ETB_TRY(verify_codes(graph));
   ETB_TRY(verify_outputs(graph));
   return graph;
 }

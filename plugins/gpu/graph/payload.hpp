@@ -13,15 +13,16 @@
 namespace etb::gpu {
 
 inline constexpr uint32_t kPayloadMagic = 0x47425445;  // "ETBG"
-inline constexpr uint32_t kPayloadVersion = 2;         // the newest. Version 1 has neither bools nor steps
+// The newest version. Version 2 has neither codes nor float16, and version 1 neither bools nor steps.
+inline constexpr uint32_t kPayloadVersion = 3;
 
 // The oldest version that can hold the graph.
 uint32_t payload_version(const GpuGraph& graph);
 std::vector<std::byte> write_payload(const GpuGraph& graph);
 
 // Reads any bytes. Returns a graph only if every rule holds: known operators with the right number of inputs, integers and
-// floats; nodes read values that exist before them; each result has one node; outputs are results, each once. Sizes are
-// checked where they are computed (graph/shapes.hpp).
+// floats; nodes read values that exist before them; each result has one node; outputs are results, each once; codes have
+// scales in the right number. Sizes are checked where they are computed (graph/shapes.hpp).
 [[nodiscard]] Result<GpuGraph> read_payload(std::span<const std::byte> bytes);
 
 }  // namespace etb::gpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-dimensional convolution. Each invocation computes eight channels of four neighbouring pixels. Filters are packed as
-// [groups][channels / 8][inputs * height * width][8], so eight factors are two loads that a whole workgroup shares.
+// [groups][channels / 8][inputs * height * width][8], so eight factors are two loads that a whole workgroup shares. BITS=8:
+// filters are codes, four in a word, and `factors` has the scales of all channels, then their zero points.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
@@ -15,7 +16,11 @@ BEGIN_PUSH
   float low, high;
 END_PUSH
 
+#if BITS
+KERNEL5(READS, float, x, READS, uint, filters, READS, vec4, factors, READS, float, bias, WRITES, float, y) {
+#else
 KERNEL4(READS, float, x, READS, vec4, filters, READS, float, bias, WRITES, float, y) {
+#endif
   uint tiles = (push.out_width + 3) / 4;
   uint tile = GLOBAL_X;
   if (tile >= tiles * push.out_height) return;
@@ -26,6 +31,11 @@ KERNEL4(READS, float, x, READS, vec4, filters, READS, float, bias, WRITES, float
   vec4 sum[8];
   UNROLL for (uint i = 0; i < 8; ++i) sum[i] = VEC4(0);
   uint filter_at = GROUP_Y * push.inputs * push.kernel_height * push.kernel_width * 2;
+#if BITS
+  vec4 first_step = factors[GROUP_Y * 2], second_step = factors[GROUP_Y * 2 + 1];
+  uint zeros = (push.groups * blocks + GROUP_Y) * 2;
+  vec4 first_zero = factors[zeros], second_zero = factors[zeros + 1];
+#endif
   int left = int(out_x * push.stride_width) - push.padding_width;
   int top = int(out_y * push.stride_height) - push.padding_height;
   ivec4 columns = IVEC4(0, 1, 2, 3) * int(push.stride_width);
@@ -36,7 +46,12 @@ KERNEL4(READS, float, x, READS, vec4, filters, READS, float, bias, WRITES, float
       bool has_row = row >= 0 && row < int(push.height);
       uint line = plane + uint(clamp(row, 0, int(push.height) - 1)) * push.width;
       for (uint kx = 0; kx < push.kernel_width; ++kx) {
+#if BITS
+        vec4 first = (codes8(filters[filter_at]) - first_zero) * first_step;
+        vec4 second = (codes8(filters[filter_at + 1]) - second_zero) * second_step;
+#else
         vec4 first = filters[filter_at], second = filters[filter_at + 1];
+#endif
         filter_at += 2;
         ivec4 column = left + int(kx * push.dilation_width) + columns;
         uvec4 at = line + clamped(column, push.width);

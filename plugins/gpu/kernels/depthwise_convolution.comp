@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution with one filter for each channel. Each invocation computes four neighbouring pixels of a channel.
+// Convolution with one filter for each channel. Each invocation computes four neighbouring pixels of a channel. BITS=8:
+// filters are codes, four in a word, and `factors` has the scales of all channels, then their zero points.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
@@ -14,7 +15,11 @@ BEGIN_PUSH
   float low, high;
 END_PUSH
 
+#if BITS
+KERNEL5(READS, float, x, READS, uint, filters, READS, float, factors, READS, float, bias, WRITES, float, y) {
+#else
 KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, float, y) {
+#endif
   uint tiles = (push.out_width + 3) / 4;
   uint tile = GLOBAL_X;
   if (tile >= tiles * push.out_height) return;
@@ -30,7 +35,13 @@ KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, floa
     bool has_row = row >= 0 && row < int(push.height);
     uint line = plane + uint(clamp(row, 0, int(push.height) - 1)) * push.width;
     for (uint kx = 0; kx < push.kernel_width; ++kx) {
+#if BITS
+      float code = float(filters[filter_at / 4] >> (filter_at % 4 * 8) & 255u) - 128.0;
+      float factor = (code - factors[(push.channels + 3) / 4 * 4 + channel]) * factors[channel];
+      ++filter_at;
+#else
       float factor = filters[filter_at++];
+#endif
       ivec4 column = left + int(kx * push.dilation_width) + IVEC4(0, 1, 2, 3) * int(push.stride_width);
       uvec4 at = line + clamped(column, push.width);
       sum += factor * zero_outside(VEC4(x[at.x], x[at.y], x[at.z], x[at.w]), column, push.width, has_row);

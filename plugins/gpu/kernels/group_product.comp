@@ -2,7 +2,7 @@
 // Products and convolutions for GPUs. A workgroup computes a tile of 8 * ROWS rows and 32 columns: it loads 16 steps of the depth
 // into shared memory, and each invocation computes ROWS rows of four columns. SLICES > 1: each 64 invocations have a part of
 // the depth of their own, so that products of few tiles keep a GPU busy; their sums are added at the end.
-// CONVOLUTION=0: y = limited(alpha * a * b + beta * bias); WHOLE=1: columns are a multiple of four.
+// CONVOLUTION=0: y = limited(alpha * a * b + beta * bias); WHOLE=1: columns are a multiple of four; BITS: as in matmul.comp.
 // CONVOLUTION=1: rows are channels, packed as in convolution.comp, columns are pixels, and the depth is the window.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -20,6 +20,14 @@
 #else
 #define COLUMNS float
 #endif
+#define CODED (BITS == 4 || BITS == 8)
+#if BITS == 16
+#define PACKED_ROW HALF_ROW
+#elif BITS == 8
+#define PACKED_ROW CODE8_ROW
+#else
+#define PACKED_ROW CODE4_ROW
+#endif
 BEGIN_PUSH
 #if CONVOLUTION
   uint groups, inputs, channels;  // inputs and channels of one group
@@ -35,6 +43,9 @@ BEGIN_PUSH
   uint b_row;                      // elements from one row of b to the next
   uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;
+#if CODED
+  uint group;  // of the depth
+#endif
 #endif
 END_PUSH
 
@@ -42,6 +53,10 @@ SHARED_OUTSIDE(vec4, part, SLICES * (A_NUMEL + B_NUMEL))
 
 #if CONVOLUTION
 KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, float, y) {
+#elif BITS == 16
+KERNEL4(READS, float, a, READS, uint, b, READS, float, bias, WRITES, COLUMNS, y) {
+#elif BITS
+KERNEL5(READS, float, a, READS, uint, b, READS, vec4, factors, READS, float, bias, WRITES, COLUMNS, y) {
 #else
 KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS, y) {
 #endif
@@ -108,6 +123,13 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
           if (line >= 0 && line < int(push.height) && column >= 0 && column < int(push.width))
             ELEMENT(numbers, n) = x[plane + uint(line) * push.width + uint(column)];
         }
+#elif BITS
+        uint stride = push.b_row / 4, at = load_column / 4;
+        numbers = PACKED_ROW(b, at, k, stride);
+#if CODED
+        uint row_of_factors = k / max(push.group, 1u) * 2 * stride + at;
+        numbers = (numbers - factors[row_of_factors + stride]) * factors[row_of_factors];
+#endif
 #elif WHOLE
         numbers = b[(batch * push.b_batch + k * push.b_row + load_column) / 4];
 #else

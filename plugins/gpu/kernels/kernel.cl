@@ -49,6 +49,8 @@ typedef float4 vec4;
   __kernel void KERNEL_NAME(BUFFERS3(a0, t0, n0, a1, t1, n1, a2, t2, n2), const Push push)
 #define KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3) \
   __kernel void KERNEL_NAME(BUFFERS4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3), const Push push)
+#define KERNEL5(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3, a4, t4, n4)                                      \
+  __kernel void KERNEL_NAME(BUFFERS2(a0, t0, n0, a1, t1, n1), BUFFERS3(a2, t2, n2, a3, t3, n3, a4, t4, n4), const Push push)
 #define KERNEL6(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3, a4, t4, n4, a5, t5, n5)                          \
   __kernel void KERNEL_NAME(BUFFERS4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3),                            \
                             BUFFERS2(a4, t4, n4, a5, t5, n5), const Push push)

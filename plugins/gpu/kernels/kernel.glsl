@@ -42,6 +42,8 @@ layout(local_size_x_id = 0) in;
 #define KERNEL3(a0, t0, n0, a1, t1, n1, a2, t2, n2) BUFFER(2, a2, t2, n2) KERNEL2(a0, t0, n0, a1, t1, n1)
 #define KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3) \
   BUFFER(3, a3, t3, n3) KERNEL3(a0, t0, n0, a1, t1, n1, a2, t2, n2)
+#define KERNEL5(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3, a4, t4, n4) \
+  BUFFER(4, a4, t4, n4) KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3)
 #define KERNEL6(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3, a4, t4, n4, a5, t5, n5) \
   BUFFER(5, a5, t5, n5) BUFFER(4, a4, t4, n4) KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3)
 

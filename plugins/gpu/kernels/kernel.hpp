@@ -74,10 +74,19 @@ constexpr uint32_t fixed_group_of(Kernel kernel) {
     case Kernel::kGroupMatmulEdge:
     case Kernel::kGroupMatmulNarrow:
     case Kernel::kGroupMatmulNarrowEdge:
+    case Kernel::kGroupMatmul16:
+    case Kernel::kGroupMatmul16Narrow:
+    case Kernel::kGroupMatmul8:
+    case Kernel::kGroupMatmul8Narrow:
+    case Kernel::kGroupMatmul4:
+    case Kernel::kGroupMatmul4Narrow:
     case Kernel::kGroupConvolution:
       return 64;
     case Kernel::kGroupMatmulSlices:
     case Kernel::kGroupMatmulSlicesEdge:
+    case Kernel::kGroupMatmul16Slices:
+    case Kernel::kGroupMatmul8Slices:
+    case Kernel::kGroupMatmul4Slices:
     case Kernel::kGroupConvolutionSlices:
       return kLargestGroup;
     default:
@@ -93,8 +102,22 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kMatmulWideEdge:
     case Kernel::kMatmulNarrow:
     case Kernel::kMatmulNarrowEdge:
+    case Kernel::kMatmul8Wide:
+    case Kernel::kMatmul8WideEdge:
+    case Kernel::kMatmul8Narrow:
+    case Kernel::kMatmul8NarrowEdge:
+    case Kernel::kMatmul4Wide:
+    case Kernel::kMatmul4WideEdge:
+    case Kernel::kMatmul4Narrow:
+    case Kernel::kMatmul4NarrowEdge:
+    case Kernel::kMatmul16Wide:
+    case Kernel::kMatmul16WideEdge:
+    case Kernel::kMatmul16Narrow:
+    case Kernel::kMatmul16NarrowEdge:
     case Kernel::kConvolution:
+    case Kernel::kConvolution8:
     case Kernel::kDepthwiseConvolution:
+    case Kernel::kDepthwise8:
     case Kernel::kTileMatmul:
     case Kernel::kTileMatmulEdge:
     case Kernel::kTileConvolution:
@@ -113,6 +136,15 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kGroupMatmulNarrowEdge:
     case Kernel::kGroupMatmulSlices:
     case Kernel::kGroupMatmulSlicesEdge:
+    case Kernel::kGroupMatmul16:
+    case Kernel::kGroupMatmul16Narrow:
+    case Kernel::kGroupMatmul16Slices:
+    case Kernel::kGroupMatmul8:
+    case Kernel::kGroupMatmul8Narrow:
+    case Kernel::kGroupMatmul8Slices:
+    case Kernel::kGroupMatmul4:
+    case Kernel::kGroupMatmul4Narrow:
+    case Kernel::kGroupMatmul4Slices:
     case Kernel::kGroupConvolution:
     case Kernel::kGroupConvolutionSlices:
       return false;

@@ -18,6 +18,31 @@ float divided(float x, float count) {
   return abs(quotient) < INFINITY ? quotient + rest / count : quotient;
 }
 
+// Four codes of eight bits of a word, or of four bits of its lower half. They are stored without a sign (plan/codes.hpp).
+vec4 codes8(uint word) {
+  return VEC4(float(word & 255u), float(word >> 8 & 255u), float(word >> 16 & 255u), float(word >> 24)) - 128.0;
+}
+vec4 codes4(uint word) {
+  return VEC4(float(word & 15u), float(word >> 4 & 15u), float(word >> 8 & 15u), float(word >> 12 & 15u)) - 8.0;
+}
+
+// The number of float16 in the lower half of a word. By its bits: unpackHalf2x16 may read subnormal numbers as 0, and not every
+// compiler of OpenCL C has vload_half.
+float half_number(uint word) {
+  uint exponent = word & 0x7c00u;
+  uint bits = ((word & 0x7fffu) << 13) + (exponent == 0x7c00u ? 0x70000000u : 0x38000000u);
+  float number = exponent == 0u ? float(word & 1023u) * 5.9604644775390625e-8 : uintBitsToFloat(bits);
+  return (word & 0x8000u) != 0u ? -number : number;
+}
+vec4 halves4(uint first, uint second) {
+  return VEC4(half_number(first), half_number(first >> 16), half_number(second), half_number(second >> 16));
+}
+
+// Four columns of row k of packed numbers. `at`: their index among the fours of a row; `stride`: fours of a row.
+#define HALF_ROW(b, at, k, stride) halves4(b[((at) + (k) * (stride)) * 2], b[((at) + (k) * (stride)) * 2 + 1])
+#define CODE8_ROW(b, at, k, stride) codes8(b[(at) + (k) * (stride)])
+#define CODE4_ROW(b, at, k, stride) codes4(b[(at) + (k) / 2 * (stride)] >> ((k) % 2 * 16))
+
 // Lavapipe of Mesa 22.3 ends all loops of an invocation after 65,535 turns together, without a word. So loops over elements
 // handle four in each turn, and plan/dispatch.hpp counts the turns.
 // `n` counts by constants, or drivers would not unroll.

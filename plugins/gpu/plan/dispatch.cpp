@@ -284,8 +284,20 @@ void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node
   const auto add = [&](std::span<const Kernel> added) {
     for (const Kernel kernel : added) kernels[index_of(kernel)] = true;
   };
-  if (node.op == Operator::kMatmul) add(product_kernels(family));
-  if (node.op == Operator::kConvolution) {
+  const bool has_codes = node.inputs.size() > 1 && graph.value(node.inputs[1]).factors != kNoValue;
+  const bool is_packed = has_codes || (node.inputs.size() > 1 && graph.value(node.inputs[1]).has_halves);
+  if (node.op == Operator::kMatmul && is_packed) {
+    const GpuValue& weight = graph.value(node.inputs[1]);
+    const uint32_t columns = weight.shape.sizes[node.ints[field::kTransposedB] != 0 ? 0 : 1];
+    const PackedProductKernels packed =
+        packed_product_kernels(weight.has_halves ? 16 : weight.codes.bits, columns);
+    const GroupKernels groups = group_product_kernels(weight.has_halves ? 16 : weight.codes.bits, false);
+    if (family == KernelFamily::kGroups) add(std::array{groups.large, groups.narrow, groups.sliced});
+    if (family != KernelFamily::kGroups) add(std::array{packed.wide, packed.narrow});
+  } else if (node.op == Operator::kMatmul) {
+    add(product_kernels(family));
+  }
+  if (node.op == Operator::kConvolution && !has_codes) {
     const ConvolutionKind kind = convolution_kind(node, graph.value(node.inputs[1]).shape);
     if (kind == ConvolutionKind::kProduct) add(product_kernels(family));
     if (kind == ConvolutionKind::kGeneral) add(convolution_kernels(family));

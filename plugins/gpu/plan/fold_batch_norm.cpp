@@ -50,7 +50,7 @@ class Folder {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const bool is_unlimited =
         found.floats[field::kLow] == -kInfinity && found.floats[field::kHigh] == kInfinity;
-    return is_unlimited && is_constant(found.inputs[1]) &&
+    return is_unlimited && is_constant(found.inputs[1]) && graph_.value(found.inputs[1]).codes.bits == 0 &&
                    (found.inputs.size() < 3 || is_constant(found.inputs[2]))
                ? &found
                : nullptr;

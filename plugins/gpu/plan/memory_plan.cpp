@@ -87,7 +87,7 @@ Result<MemoryPlan> plan_memory(const GpuGraph& graph, std::span<const Shape> sha
   }
   for (const PackedConstant& constant : constants) {
     const GpuValue& value = graph.value(constant.value);
-    const uint64_t nbytes = padded(packed_numel(constant, value.shape) * nbytes_of(value.type));
+    const uint64_t nbytes = padded(packed_numel(constant, value) * nbytes_of(value.type));
     plan.locations[constant.value] = {Memory::kConstants, plan.constant_bytes, nbytes};
     plan.constant_bytes = round_up(plan.constant_bytes + nbytes, alignment);
   }

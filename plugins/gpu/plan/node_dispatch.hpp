@@ -64,6 +64,12 @@ void dispatch_vector_product(const NodeDispatch& context, const Product& product
 bool has_vector_convolution(const NodeDispatch& context, bool is_depthwise);
 void dispatch_vector_convolution(const NodeDispatch& context, bool is_depthwise);
 
+// groups.cpp: the kernels of a product by its size. is_whole: columns are a multiple of four, and b has floats.
+struct GroupKernels {
+  Kernel large, narrow, sliced;
+};
+GroupKernels group_product_kernels(uint32_t bits, bool is_whole);
+
 // groups.cpp: the family kGroups of the two; depthwise convolutions have no kernel of their own.
 void dispatch_group_product(const NodeDispatch& context, const Product& product,
                             const ProductOperands& operands);
@@ -71,6 +77,12 @@ void dispatch_group_convolution(const NodeDispatch& context);
 
 // products.cpp: the arguments of a convolution, which all families share.
 void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise);
+
+// products.cpp: the kernels of a product with float16 or codes, by the number of rows.
+struct PackedProductKernels {
+  Kernel wide, narrow;
+};
+PackedProductKernels packed_product_kernels(uint32_t bits, uint32_t columns);
 
 // products.cpp: which kernel family a convolution takes, by its weight and attributes alone.
 enum class ConvolutionKind { kGeneral, kDepthwise, kProduct };

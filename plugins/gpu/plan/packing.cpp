@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "plugins/gpu/plan/codes.hpp"
 #include "plugins/gpu/plan/node_dispatch.hpp"
 
 namespace etb::gpu {
@@ -18,6 +19,10 @@ uint64_t round_up(uint64_t number, uint64_t to) { return (number + to - 1) / to 
 // The packing of input `index` of a node.
 Packing packing_of(const GpuGraph& graph, const GpuNode& node, size_t index) {
   if (index != 1) return Packing::kPlain;
+  if (const Packing codes = code_packing_of(graph, node); codes != Packing::kPlain) return codes;
+  if (const GpuValue& value = graph.value(node.inputs[1]);
+      node.op == Operator::kMatmul && value.host == HostNumbers::kHalves && value.shape.rank == 2)
+    return node.ints[field::kTransposedB] != 0 ? Packing::kTransposedHalves : Packing::kMatrixHalves;
   if (node.op == Operator::kMatmul && node.ints[field::kTransposedB] != 0) return Packing::kTransposed;
   if (node.op == Operator::kConvolution &&
       convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kGeneral)
@@ -51,6 +56,29 @@ void pack_filters(const Shape& shape, uint32_t groups, const std::byte* from, fl
   }
 }
 
+bool is_of_codes(Packing packing) {
+  return packing >= Packing::kTransposedCodes && packing <= Packing::kPlainCodes;
+}
+
+bool is_of_halves(Packing packing) {
+  return packing == Packing::kTransposedHalves || packing == Packing::kMatrixHalves;
+}
+
+// Gives packed codes a value for their scales and zero points.
+void add_factors(GpuGraph& graph, std::vector<PackedConstant>& constants) {
+  const auto codes = static_cast<uint32_t>(constants.size() - 1);
+  const PackedConstant& packed = constants.back();
+  const auto factors = static_cast<uint32_t>(graph.values.size());
+  GpuValue& value = graph.values[packed.value];
+  value.factors = factors;
+  GpuValue made;
+  made.role = ValueRole::kInline;
+  made.shape.rank = 1;
+  made.shape.sizes[0] = static_cast<uint32_t>(factor_count(packed, value));
+  graph.values.push_back(std::move(made));
+  constants.push_back({factors, Packing::kFactors, 1, codes});
+}
+
 }  // namespace
 
 std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
@@ -69,17 +97,20 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
       const ValueRole role = graph.value(source).role;
       if (role != ValueRole::kConstant && role != ValueRole::kInline) continue;
       const Packing packing = packing_of(graph, node, i);
-      const uint32_t groups =
-          packing == Packing::kFilters ? static_cast<uint32_t>(node.ints[field::kGroups]) : 1;
+      const bool has_groups = packing == Packing::kFilters || packing == Packing::kFilterCodes;
+      const uint32_t groups = has_groups ? static_cast<uint32_t>(node.ints[field::kGroups]) : 1;
       auto [found, is_new] = values.try_emplace({source, packing, groups}, source);
       if (is_new) {
         if (is_taken[source]) {
           found->second = static_cast<uint32_t>(graph.values.size());
           graph.values.push_back(GpuValue(graph.values[source]));
+          graph.values.back().factors = kNoValue;
         } else {
           is_taken[source] = true;
         }
         constants.push_back({found->second, packing, groups});
+        if (is_of_codes(packing)) add_factors(graph, constants);
+        graph.values[found->second].has_halves = is_of_halves(packing);
       }
       node.inputs[i] = found->second;
     }
@@ -87,12 +118,23 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
   return constants;
 }
 
-uint64_t packed_numel(const PackedConstant& constant, const Shape& shape) {
+uint64_t packed_numel(const PackedConstant& constant, const GpuValue& value) {
+  const Shape& shape = value.shape;
   switch (constant.packing) {
     case Packing::kPlain:
+    case Packing::kFactors:
       return shape.numel();
+    case Packing::kTransposedCodes:
+    case Packing::kMatrixCodes:
+    case Packing::kFilterCodes:
+    case Packing::kPlainCodes:
+      return code_word_count(constant, value);
     case Packing::kTransposed:
       return round_up(shape.sizes[0], 4) * shape.sizes[1];
+    case Packing::kTransposedHalves:
+      return round_up(shape.sizes[0], 4) / 2 * shape.sizes[1];
+    case Packing::kMatrixHalves:
+      return round_up(shape.sizes[1], 4) / 2 * shape.sizes[0];
     case Packing::kFilters:
       return round_up(shape.sizes[0] / constant.groups, kTile) * constant.groups * shape.product(1, 4);
   }
@@ -110,6 +152,23 @@ void pack(const PackedConstant& constant, const Shape& shape, const std::byte* f
     case Packing::kFilters:
       pack_filters(shape, constant.groups, from, to);
       return;
+    default:  // run/constants.cpp calls pack_codes() and pack_factors()
+      return;
+  }
+}
+
+void pack_halves(const PackedConstant& constant, const Shape& shape, const std::byte* from, uint32_t* to) {
+  const bool is_transposed = constant.packing == Packing::kTransposedHalves;
+  const uint64_t columns = shape.sizes[is_transposed ? 0 : 1], depth = shape.sizes[is_transposed ? 1 : 0];
+  const uint64_t words = round_up(columns, 4) / 2;
+  std::fill(to, to + depth * words, 0u);
+  for (uint64_t k = 0; k < depth; ++k) {
+    for (uint64_t n = 0; n < columns; ++n) {
+      uint16_t half = 0;
+      std::memcpy(&half, from + (is_transposed ? n * depth + k : k * columns + n) * sizeof(half),
+                  sizeof(half));
+      to[k * words + n / 2] |= uint32_t{half} << (n % 2 * 16);
+    }
   }
 }
 

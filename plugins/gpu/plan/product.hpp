@@ -15,10 +15,13 @@ struct Product {
   uint32_t b_row = 0;
   uint32_t bias_row = 0, bias_column = 0;
   float alpha = 1, beta = 1, low = 0, high = 0;
+  uint32_t bits = 0;   // of the elements of b: 16, or 8 or 4 for codes; 0: floats
+  uint32_t group = 0;  // of codes
 };
 
 struct ProductOperands {
   uint32_t a, b, bias, y;
+  uint32_t factors = kNoValue;  // of codes
 };
 
 // Binds the operands and adds the arguments.
@@ -27,5 +30,8 @@ void bind_product(Dispatch& dispatch, const Product& product, const ProductOpera
 // Adds the dispatch of a product by a kernel of kRegisters.
 void dispatch_register_product(const NodeDispatch& context, const Product& product,
                                const ProductOperands& operands);
+// Likewise for a b of float16 or of codes.
+void dispatch_packed_product(const NodeDispatch& context, const Product& product,
+                             const ProductOperands& operands);
 
 }  // namespace etb::gpu

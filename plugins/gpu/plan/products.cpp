@@ -9,6 +9,8 @@ namespace etb::gpu {
 namespace {
 
 void add_product(const NodeDispatch& context, const Product& product, const ProductOperands& operands) {
+  if (product.bits != 0 && context.family != KernelFamily::kGroups)
+    return dispatch_packed_product(context, product, operands);
   switch (context.family) {
     case KernelFamily::kRegisters:
       return dispatch_register_product(context, product, operands);
@@ -55,10 +57,33 @@ void dispatch_register_product(const NodeDispatch& context, const Product& produ
                     product.batch};
 }
 
+void dispatch_packed_product(const NodeDispatch& context, const Product& product,
+                             const ProductOperands& operands) {
+  const PackedProductKernels kernels = packed_product_kernels(product.bits, product.columns);
+  const bool is_wide = product.rows > 4 && product.columns > 32;
+  Dispatch& dispatch = context.add_empty(is_wide ? kernels.wide : kernels.narrow);
+  bind_product(dispatch, product, operands);
+  if (product.group != 0) dispatch.add(product.group);
+  dispatch.turns = product.depth + (product.group != 0 ? divide_up(product.depth, product.group) : 0);
+  dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
+                    product.batch};
+}
+
+PackedProductKernels packed_product_kernels(uint32_t bits, uint32_t columns) {
+  const bool is_whole = columns % 4 == 0;
+  if (bits == 16 && is_whole) return {Kernel::kMatmul16Wide, Kernel::kMatmul16Narrow};
+  if (bits == 16) return {Kernel::kMatmul16WideEdge, Kernel::kMatmul16NarrowEdge};
+  if (bits == 4 && is_whole) return {Kernel::kMatmul4Wide, Kernel::kMatmul4Narrow};
+  if (bits == 4) return {Kernel::kMatmul4WideEdge, Kernel::kMatmul4NarrowEdge};
+  if (is_whole) return {Kernel::kMatmul8Wide, Kernel::kMatmul8Narrow};
+  return {Kernel::kMatmul8WideEdge, Kernel::kMatmul8NarrowEdge};
+}
+
 void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands) {
   const bool has_bias = operands.bias != kNoValue;
   dispatch.bind(operands.a);
   dispatch.bind(operands.b);
+  if (operands.factors != kNoValue) dispatch.bind(operands.factors);
   dispatch.bind(has_bias ? operands.bias : operands.a);
   dispatch.bind(operands.y);
   for (const uint32_t word :
@@ -94,7 +119,14 @@ void dispatch_matmul(const NodeDispatch& context) {
   product.b_batch = product.depth * product.columns;
   product.y_batch = product.rows * product.columns;
   // Packed rows are padded (packing.hpp).
-  const bool is_packed = context.number(field::kTransposedB) != 0;
+  const GpuValue& factor = context.graph.value(inputs[1]);
+  const bool is_packed =
+      context.number(field::kTransposedB) != 0 || factor.factors != kNoValue || factor.has_halves;
+  if (factor.has_halves) product.bits = 16;
+  if (factor.factors != kNoValue) {
+    product.bits = factor.codes.bits;
+    product.group = std::max(factor.codes.group != 0 ? factor.codes.group : product.depth, 1u);
+  }
   product.b_row = is_packed ? divide_up(product.columns, 4) * 4 : product.columns;
   if (!is_batched) product.b_batch = 0;
   const auto& floats = context.node.floats;
@@ -109,7 +141,7 @@ void dispatch_matmul(const NodeDispatch& context) {
     product.bias_column = shape.rank > 0 && shape.sizes[shape.rank - 1] != 1 ? 1 : 0;
     product.bias_row = shape.rank > 1 && shape.sizes[0] != 1 ? shape.sizes[1] : 0;
   }
-  add_product(context, product, {inputs[0], inputs[1], bias, context.node.output});
+  add_product(context, product, {inputs[0], inputs[1], bias, context.node.output, factor.factors});
 }
 
 void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise) {
@@ -120,6 +152,8 @@ void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_d
   const uint32_t channels = out.sizes[1] / groups;
   dispatch.bind(inputs[0]);
   dispatch.bind(inputs[1]);
+  if (const uint32_t factors = context.graph.value(inputs[1]).factors; factors != kNoValue)
+    dispatch.bind(factors);
   dispatch.bind(has_bias ? inputs[2] : inputs[0]);
   dispatch.bind(context.node.output);
   if (is_depthwise) {
@@ -139,16 +173,11 @@ void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_d
   dispatch.add_float(context.node.floats[field::kHigh]);
 }
 
-void dispatch_convolution(const NodeDispatch& context) {
+namespace {
+
+void dispatch_register_convolution(const NodeDispatch& context, bool is_depthwise, Kernel kernel) {
   const Shape &weight = context.input(1), &out = context.result();
-  const ConvolutionKind kind = convolution_kind(context.node, weight);
-  if (kind == ConvolutionKind::kProduct) return dispatch_pointwise(context);
-  const bool is_depthwise = kind == ConvolutionKind::kDepthwise;
-  if (context.family == KernelFamily::kTiles) return dispatch_tile_convolution(context, is_depthwise);
-  if (context.family == KernelFamily::kVectors && has_vector_convolution(context, is_depthwise))
-    return dispatch_vector_convolution(context, is_depthwise);
-  if (context.family == KernelFamily::kGroups && !is_depthwise) return dispatch_group_convolution(context);
-  Dispatch& dispatch = context.add_empty(is_depthwise ? Kernel::kDepthwiseConvolution : Kernel::kConvolution);
+  Dispatch& dispatch = context.add_empty(kernel);
   bind_convolution(context, dispatch, is_depthwise);
   const auto groups = static_cast<uint32_t>(context.number(field::kGroups));
   const uint32_t channels = out.sizes[1] / groups;
@@ -156,6 +185,24 @@ void dispatch_convolution(const NodeDispatch& context) {
   dispatch.turns = lines * (weight.sizes[3] + 1) + weight.sizes[1];
   dispatch.items = {divide_up(out.sizes[3], 4) * out.sizes[2],
                     is_depthwise ? groups : groups * divide_up(channels, 8), out.sizes[0]};
+}
+
+}  // namespace
+
+void dispatch_convolution(const NodeDispatch& context) {
+  const Shape& weight = context.input(1);
+  const ConvolutionKind kind = convolution_kind(context.node, weight);
+  const bool is_depthwise = kind == ConvolutionKind::kDepthwise;
+  if (context.graph.value(context.node.inputs[1]).factors != kNoValue)
+    return dispatch_register_convolution(context, is_depthwise,
+                                         is_depthwise ? Kernel::kDepthwise8 : Kernel::kConvolution8);
+  if (kind == ConvolutionKind::kProduct) return dispatch_pointwise(context);
+  if (context.family == KernelFamily::kTiles) return dispatch_tile_convolution(context, is_depthwise);
+  if (context.family == KernelFamily::kVectors && has_vector_convolution(context, is_depthwise))
+    return dispatch_vector_convolution(context, is_depthwise);
+  if (context.family == KernelFamily::kGroups && !is_depthwise) return dispatch_group_convolution(context);
+  dispatch_register_convolution(context, is_depthwise,
+                                is_depthwise ? Kernel::kDepthwiseConvolution : Kernel::kConvolution);
 }
 
 }  // namespace etb::gpu

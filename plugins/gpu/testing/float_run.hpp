@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs graphs of floats on the machine's device through the plugin's table, for a test and for the benchmark. Constants and
-// inputs are pseudo-random numbers from -1 to 1.
+// inputs are pseudo-random numbers from -1 to 1, codes pseudo-random bytes.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/run/host_numbers.hpp"
 #include "plugins/gpu/testing/tested_plugin.hpp"
 
 namespace etb::gpu {
@@ -23,10 +25,28 @@ inline std::vector<float> random_floats(size_t count) {
   return made;
 }
 
+// Codes from -limit to limit - 1.
+inline std::vector<int8_t> random_codes(size_t count, int limit) {
+  std::vector<int8_t> made(count);
+  uint32_t state = 54321;
+  for (int8_t& each : made) {
+    state = state * 1664525u + 1013904223u;
+    each = static_cast<int8_t>(static_cast<int>(state >> 24) * limit / 128 - limit);
+  }
+  return made;
+}
+
+// Bytes of float16.
+inline std::vector<std::byte> random_halves(size_t count) {
+  std::vector<std::byte> made(count * 2);
+  write_numbers(random_floats(count), ETB_DTYPE_FLOAT16, made.data());
+  return made;
+}
+
 class FloatRun {
  public:
   // `kernels`: value of that option of the delegate. `graph`: static sizes, one output. A constant's key is its number of
-  // elements.
+  // elements; that of codes has their limit before it: "8/120", and that of float16 a 0: "0/120".
   FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels) {
     if (table_->init(&kHost, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
     for (const uint32_t id : graph.inputs)
@@ -104,6 +124,12 @@ class FloatRun {
   etb_status cancel() { return table_->delegate->cancel(context_, &error_); }
   etb_status destroy_context() { return table_->delegate->context_destroy(context_, &error_); }
   void clear_output() { tensors_.back().data.assign(tensors_.back().data.size(), -1.0f); }
+  // Bytes of constants on the device.
+  uint64_t resident_bytes() {
+    etb_delegate_info info{};
+    info.struct_size = ETB_INIT_SIZE(etb_delegate_info);
+    return table_->delegate->query(delegate_, &info, &error_) == ETB_OK ? info.resident_bytes : 0;
+  }
   const std::vector<float>& output() const { return tensors_.back().data; }
   const char* error() const { return error_.text; }
 
@@ -112,16 +138,27 @@ class FloatRun {
     std::vector<int64_t> sizes;
     std::vector<float> data;
   };
-  using Constants = std::map<std::string, std::vector<float>>;
+  using Constants = std::map<std::string, std::vector<std::byte>>;
 
   void add_tensor(const Shape& shape, std::vector<float> data) {
     tensors_.push_back({{shape.sizes.begin(), shape.sizes.begin() + shape.rank}, std::move(data)});
   }
   static etb_status ETB_CALL get_constant(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
-    std::vector<float>& data = (*static_cast<Constants*>(ctx))[key];
-    if (data.empty()) data = random_floats(std::stoul(key));
+    std::vector<std::byte>& data = (*static_cast<Constants*>(ctx))[key];
+    const auto fill = [&](const auto& numbers) {
+      const auto bytes = std::as_bytes(std::span(numbers));
+      data.assign(bytes.begin(), bytes.end());
+    };
+    const std::string text(key);
+    if (const size_t slash = text.find('/'); data.empty() && slash != std::string::npos) {
+      const int limit = std::stoi(text);
+      const size_t count = std::stoul(text.substr(slash + 1));
+      limit == 0 ? fill(random_halves(count)) : fill(random_codes(count, limit));
+    } else if (data.empty()) {
+      fill(random_floats(std::stoul(text)));
+    }
     out->data = data.data();
-    out->nbytes = data.size() * sizeof(float);
+    out->nbytes = data.size();
     return ETB_OK;
   }
   static const void* ETB_CALL find_service(const etb_host*, const char*) { return nullptr; }

@@ -32,6 +32,17 @@ inline uint32_t add_constant(GpuGraph& graph, const Shape& shape, std::string ke
   return static_cast<uint32_t>(graph.values.size() - 1);
 }
 
+// A constant of codes with pseudo-random scales and zero points (float_run.hpp), one for each element of the axis.
+inline uint32_t add_codes(GpuGraph& graph, const Shape& shape, uint32_t bits, uint32_t axis,
+                          uint32_t group = 0, bool has_zero_points = true) {
+  const uint32_t count = shape.sizes[axis] * (group == 0 ? 1 : shape.sizes[1] / group);
+  const uint32_t scales = add_constant(graph, shape_of({count}), std::to_string(count));
+  const char* const limit = bits == 4 ? "8/" : "128/";
+  const uint32_t made = add_constant(graph, shape, limit + std::to_string(shape.numel()));
+  graph.values[made].codes = {bits, axis, group, scales, has_zero_points ? scales : kNoValue};
+  return made;
+}
+
 inline uint32_t add_node(GpuGraph& graph, Operator op, std::vector<uint32_t> inputs,
                          std::vector<int32_t> ints, std::vector<float> floats = {}) {
   const auto output = static_cast<uint32_t>(graph.values.size());

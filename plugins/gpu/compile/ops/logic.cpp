@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons, logic, choices by a condition, and conversions between floats and bools. Bools are 0 and 1 on the device.
+// Comparisons, logic, choices by a condition, and conversions between float32, float16 and bool. Bools are 0 and 1 on the device.
 #include <limits>
 
 #include "plugins/gpu/compile/element_nodes.hpp"
@@ -164,16 +164,20 @@ Status lower_conversion(LoweringContext& context) {
   ETB_ASSIGN(const uint32_t value, context.args().tensor("self"));
   ETB_ASSIGN(const uint32_t self, context.moved_operand(value));
   const uint32_t from = context.spec(value).dtype, to = context.spec(context.result()).dtype;
-  if (from == ETB_DTYPE_FLOAT32 && to == ETB_DTYPE_BOOL) {
+  const bool is_float = to == ETB_DTYPE_FLOAT32 || to == ETB_DTYPE_FLOAT16;
+  if (from != ETB_DTYPE_BOOL && to == ETB_DTYPE_BOOL)
     return context.add_result_node(truth_node(context, self));
-  }
-  if (from == ETB_DTYPE_BOOL && to == ETB_DTYPE_FLOAT32) {  // a view: the numbers are floats on the device
+  if (from == ETB_DTYPE_BOOL && is_float) {  // a view: the numbers are floats on the device
     GpuNode view{Operator::kReshape, {self}};
     for (uint32_t d = 0; d < context.spec(value).rank; ++d)
       view.ints.push_back(kCopiedSize - static_cast<int32_t>(d));
     return context.add_result_node(std::move(view));
   }
-  if (from != to)
+  // float16 inside of a region has more digits, which a conversion ends.
+  const bool is_exact = from == ETB_DTYPE_FLOAT16 && context.graph().value(self).role != ValueRole::kResult;
+  if (from != to && is_float && !is_exact)
+    return context.add_result_node(unary_node(UnaryFunction::kRoundHalf, self));
+  if (from != to && !is_float)
     return reject("dtype", std::string("a conversion to ") + dtype_text(static_cast<etb_dtype>(to)));
   context.define(0, self);
   return {};
@@ -204,12 +208,12 @@ constexpr Op kRows[] = {
     {.name = "aten.bitwise_xor.Tensor", .lower = lower_exclusive_or, .dtypes = kBoolOnly},
     {.name = "aten.where.self",
      .lower = lower_where,
-     .constraint = "The condition is bool; self and other are float32 or bool.",
+     .constraint = "The condition is bool; self and other are floats or bools.",
      .dtypes = kBoolOnly},
     {.name = "aten.full_like.default", .lower = lower_full_like, .dtypes = kFloatOrBool},
     {.name = "dim_order_ops._to_dim_order_copy.default",
      .lower = lower_conversion,
-     .constraint = "The result is row-major float32 or bool.",
+     .constraint = "The result is row-major float32, float16 or bool.",
      .dtypes = kFloatOrBool},
 };
 

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests claims and payloads of graphs with codes and with float16.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "api/format/graph_builder.hpp"
+#include "plugins/gpu/compile/op.hpp"
+#include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/plan/execution_plan.hpp"
+
+namespace etb::gpu {
+namespace {
+
+using graph::value_arg;
+using testing::HasSubstr;
+
+// A method with one result. Constants have their bytes in the image.
+class Model {
+ public:
+  uint32_t input(etb_dtype dtype, const std::vector<int64_t>& sizes) {
+    return graph_.add_input(graph::tensor(name(), builder_.add_spec({dtype, sizes})));
+  }
+  template <class T>
+  uint32_t constant(etb_dtype dtype, const std::vector<int64_t>& sizes, const std::vector<T>& numbers) {
+    const std::string key = name();
+    const uint32_t of = builder_.add_spec({dtype, sizes});
+    const auto* first = reinterpret_cast<const uint8_t*>(numbers.data());
+    std::vector<uint8_t> bytes(first, first + numbers.size() * sizeof(T));
+    const uint32_t made = builder_.add_constant({.key = key, .spec = of, .data = std::move(bytes)});
+    return graph_.add_input(graph::tensor(key, of), ETB_GRAPH_INPUT_PARAMETER, key, made);
+  }
+  uint32_t node(const std::string& op, std::vector<graph::ArgumentDesc> args,
+                const std::vector<int64_t>& sizes, etb_dtype dtype = ETB_DTYPE_FLOAT32) {
+    return graph_.add_node({.op = op,
+                            .args = std::move(args),
+                            .outputs = {graph::tensor(name(), builder_.add_spec({dtype, sizes}))}});
+  }
+  graph::ImageBytes finish(uint32_t result) {
+    graph_.add_output(result);
+    auto made = builder_.finish();
+    EXPECT_TRUE(made) << made.error().message;
+    return made ? *std::move(made) : graph::ImageBytes();
+  }
+
+ private:
+  std::string name() { return "v" + std::to_string(++count_); }
+
+  graph::Builder builder_{"forward"};
+  graph::GraphBuilder& graph_ = builder_.add_graph("forward");
+  uint32_t count_ = 0;
+};
+
+// By node: "" for a claim, else reason and text.
+std::vector<std::string> claims(const graph::ImageBytes& image) {
+  const auto view = graph::View::open(image.to_c());
+  std::map<uint32_t, std::string> answers;
+  const etb_partition_sink raw = {
+      ETB_INIT_SIZE(etb_partition_sink), 0, &answers,
+      [](void* ctx, const etb_claim* claim) -> etb_status {
+        EXPECT_EQ(claim->group, 0u) << "regions copy only nodes without a group";
+        (*static_cast<std::map<uint32_t, std::string>*>(ctx))[claim->node_ids[0]] = "";
+        return ETB_OK;
+      },
+      [](void* ctx, const etb_reject* reject) -> etb_status {
+        (*static_cast<std::map<uint32_t, std::string>*>(ctx))[reject->node_ids[0]] =
+            std::string(reject->reason) + ": " + reject->text;
+        return ETB_OK;
+      }};
+  EXPECT_TRUE(claim_nodes(view->graph(0), PartitionSink(raw)));
+  std::vector<std::string> out;
+  for (const auto& [node, answer] : answers) out.push_back(answer);
+  return out;
+}
+
+Result<Artifact> compile(const graph::ImageBytes& image) {
+  const auto view = graph::View::open(image.to_c());
+  etb_compile_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_compile_args);
+  args.graph_count = 1;
+  const Graph graph = view->graph(0);
+  return compile_region(Region(graph, CompileSpecs(), CompileRequest(), args));
+}
+
+GpuGraph compiled(const graph::ImageBytes& image) {
+  const auto artifact = compile(image);
+  EXPECT_TRUE(artifact) << artifact.error().message;
+  if (!artifact) return {};
+  const auto read = read_payload(artifact->payload);
+  EXPECT_TRUE(read) << read.error().message;
+  EXPECT_EQ(artifact->format_version, payload_version(*read));
+  return read ? *read : GpuGraph();
+}
+
+// The value that the second input of node `index` is.
+const GpuValue& weight_of(const GpuGraph& graph, size_t index = 0) {
+  return graph.value(graph.nodes.at(index).inputs.at(1));
+}
+
+const std::vector<int8_t> kCodes = {1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, 100};  // [3, 4]
+std::vector<graph::ArgumentDesc> channel_args(uint32_t codes, uint32_t scales, uint32_t zeros, int64_t axis) {
+  return {value_arg(codes, "input"),    value_arg(scales, "scales"),       value_arg(zeros, "zero_points"),
+          graph::int_arg(axis, "axis"), graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max")};
+}
+constexpr const char* kPerChannel = "quantized_decomposed.dequantize_per_channel.default";
+constexpr const char* kPerTensor = "quantized_decomposed.dequantize_per_tensor.default";
+
+// linear(x, dequantised codes), with these zero points.
+graph::ImageBytes linear_of_codes(const std::vector<int64_t>& zero_points, bool is_constant = true) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT32, {2, 4});
+  const uint32_t codes =
+      is_constant ? model.constant(ETB_DTYPE_INT8, {3, 4}, kCodes) : model.input(ETB_DTYPE_INT8, {3, 4});
+  const uint32_t scales = model.constant<float>(ETB_DTYPE_FLOAT32, {3}, {0.5f, 0.25f, 2.0f});
+  const uint32_t zeros = model.constant(ETB_DTYPE_INT64, {3}, zero_points);
+  const uint32_t weight = model.node(kPerChannel, channel_args(codes, scales, zeros, 0), {3, 4});
+  return model.finish(
+      model.node("aten.linear.default", {value_arg(x, "input"), value_arg(weight, "weight")}, {2, 3}));
+}
+
+TEST(GpuCodes, AWeightStaysCodes) {
+  const auto image = linear_of_codes({0, 0, 0});
+  EXPECT_THAT(claims(image), testing::Each(""));
+  const GpuGraph graph = compiled(image);
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  const GpuValue& weight = weight_of(graph);
+  EXPECT_EQ(weight.codes.bits, 8u);
+  EXPECT_EQ(weight.codes.axis, 0u);
+  EXPECT_EQ(graph.value(weight.codes.scales).role, ValueRole::kConstant);
+  EXPECT_EQ(weight.codes.zero_points, kNoValue) << "zero points of 0 are left out";
+}
+
+TEST(GpuCodes, ZeroPointsOtherThanZeroAreStored) {
+  const GpuGraph graph = compiled(linear_of_codes({0, -3, 5}));
+  const GpuValue& weight = weight_of(graph);
+  ASSERT_NE(weight.codes.zero_points, kNoValue);
+  EXPECT_THAT(graph.value(weight.codes.zero_points).floats, testing::ElementsAre(0, -3, 5));
+}
+
+TEST(GpuCodes, ThoseOfRunTimeAreRejected) {
+  const auto answers = claims(linear_of_codes({0, 0, 0}, false));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_THAT(answers[0], HasSubstr("quant: input: known only at run time"));
+  EXPECT_THAT(answers[1], HasSubstr("weight: known only at run time, expected a constant"));
+}
+
+TEST(GpuCodes, OneScaleOfAMatrixProduct) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT32, {2, 3});
+  const uint32_t weight = model.node(
+      kPerTensor,
+      {value_arg(model.constant(ETB_DTYPE_INT8, {3, 4}, kCodes), "input"), graph::float_arg(0.5, "scale"),
+       graph::int_arg(7, "zero_point"), graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max")},
+      {3, 4});
+  const auto image =
+      model.finish(model.node("aten.mm.default", {value_arg(x, "self"), value_arg(weight, "mat2")}, {2, 4}));
+  EXPECT_THAT(claims(image), testing::Each(""));
+  const GpuGraph graph = compiled(image);
+  const Codes& codes = weight_of(graph).codes;
+  EXPECT_THAT(graph.value(codes.scales).floats, testing::ElementsAre(0.5f));
+  EXPECT_THAT(graph.value(codes.zero_points).floats, testing::ElementsAre(7));
+  const auto plan = make_execution_plan(graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->dispatches[0].kernel, Kernel::kMatmul8Narrow);
+}
+
+struct AffineCase {
+  std::vector<int64_t> block, scales;
+  int64_t low, high;
+  bool has_large_code;
+};
+
+// Weight-only quantisation of torchao: a linear layer [3, 8].
+graph::ImageBytes linear_of_blocks(const AffineCase& from) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT32, {2, 8});
+  std::vector<int8_t> codes(24);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int8_t>(static_cast<int>(i % 16) - 8);
+  if (from.has_large_code) codes[20] = 8;
+  size_t count = 1;
+  for (const int64_t size : from.scales) count *= static_cast<size_t>(size);
+  const uint32_t input = model.constant(ETB_DTYPE_INT8, {3, 8}, codes),
+                 scales = model.constant(ETB_DTYPE_FLOAT32, from.scales, std::vector<float>(count, 0.5f)),
+                 zeros = model.constant(ETB_DTYPE_INT8, from.scales, std::vector<int8_t>(count, 0));
+  const uint32_t weight =
+      model.node("torchao.dequantize_affine.default",
+                 {value_arg(input, "input"), graph::ints_arg(from.block, "block_size"),
+                  value_arg(scales, "scale"), value_arg(zeros, "zero_point"),
+                  graph::int_arg(from.low, "quant_min"), graph::int_arg(from.high, "quant_max")},
+                 {3, 8});
+  return model.finish(
+      model.node("aten.linear.default", {value_arg(x, "input"), value_arg(weight, "weight")}, {2, 3}));
+}
+
+TEST(GpuCodes, BlocksAreGroupsOfARowAnAxisOrAll) {
+  struct Expected {
+    AffineCase from;
+    uint32_t bits, group;
+  };
+  const Expected all[] = {{{{1, 4}, {3, 2}, -8, 7, false}, 4, 4},     {{{1, 4}, {3, 2}, -8, 7, true}, 8, 4},
+                          {{{1, 4}, {3, 2}, -128, 127, false}, 8, 4}, {{{1, 8}, {3, 1}, -8, 7, false}, 4, 0},
+                          {{{1, 1}, {3, 8}, -8, 7, false}, 4, 1},     {{{3, 8}, {1}, -8, 7, false}, 4, 0}};
+  for (const Expected& each : all) {
+    SCOPED_TRACE(std::to_string(&each - all));
+    const auto image = linear_of_blocks(each.from);
+    EXPECT_THAT(claims(image), testing::Each(""));
+    const GpuGraph graph = compiled(image);
+    const Codes& codes = weight_of(graph).codes;
+    EXPECT_EQ(codes.bits, each.bits);
+    EXPECT_EQ(codes.group, each.group);
+    EXPECT_EQ(codes.zero_points, kNoValue);
+    const auto plan = make_execution_plan(graph);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->dispatches[0].kernel,
+              each.bits == 4 ? Kernel::kMatmul4NarrowEdge : Kernel::kMatmul8NarrowEdge);
+  }
+}
+
+TEST(GpuCodes, OtherBlocksAreRejected) {
+  for (const auto& [block, reason] :
+       {std::pair{std::vector<int64_t>{3, 4}, "block_size, expected parts of single rows"},
+        {{1, 3}, "groups of 3, expected a divisor"},
+        {{8}, "block_size, expected a number for each dimension"},
+        {{1, 2}, "scale: 6 numbers, expected 12"}}) {
+    const auto answers = claims(linear_of_blocks({block, {3, 2}, -8, 7, false}));
+    EXPECT_THAT(answers[0], HasSubstr(reason));
+    EXPECT_THAT(answers[1], HasSubstr("expected a constant"));
+  }
+}
+
+// The compiler may leave a dequantisation without its readers in a region.
+TEST(GpuCodes, ADequantisationAloneIsACopy) {
+  Model model;
+  const uint32_t scales = model.constant<float>(ETB_DTYPE_FLOAT32, {4}, {1, 2, 3, 4});
+  const uint32_t zeros = model.constant<int64_t>(ETB_DTYPE_INT64, {4}, {0, 0, 0, 0});
+  const auto image = model.finish(model.node(
+      kPerChannel, channel_args(model.constant(ETB_DTYPE_INT8, {3, 4}, kCodes), scales, zeros, -1), {3, 4}));
+  EXPECT_THAT(claims(image), testing::Each(""));
+  const GpuGraph graph = compiled(image);
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  EXPECT_EQ(graph.nodes[0].op, Operator::kReshape);
+  EXPECT_EQ(graph.value(graph.nodes[0].inputs[0]).codes.axis, 1u);
+}
+
+// y = x + w in float16, then a conversion to float32.
+TEST(GpuHalves, AreFloatsInsideOfARegion) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT16, {4});
+  const uint32_t w = model.constant<uint16_t>(ETB_DTYPE_FLOAT16, {4}, {0x3c00, 0x4000, 0, 0x8000});
+  const uint32_t sum =
+      model.node("aten.add.Tensor", {value_arg(x, "self"), value_arg(w, "other")}, {4}, ETB_DTYPE_FLOAT16);
+  const auto image =
+      model.finish(model.node("dim_order_ops._to_dim_order_copy.default", {value_arg(sum, "self")}, {4}));
+  EXPECT_THAT(claims(image), testing::Each(""));
+  const GpuGraph graph = compiled(image);
+  EXPECT_EQ(graph.value(graph.inputs[0]).host, HostNumbers::kHalves);
+  ASSERT_EQ(graph.nodes.size(), 2u);
+  EXPECT_EQ(graph.value(graph.nodes[0].inputs[1]).host, HostNumbers::kHalves);
+  EXPECT_EQ(graph.value(graph.nodes[0].output).host, HostNumbers::kHalves);
+  EXPECT_EQ(graph.nodes[1].ints[field::kFunction], static_cast<int32_t>(UnaryFunction::kRoundHalf));
+  EXPECT_EQ(graph.value(graph.outputs[0]).host, HostNumbers::kSame);
+  for (const GpuValue& value : graph.values) EXPECT_EQ(value.type, DataType::kFloat32);
+}
+
+// An input has no more digits than float16: only the host's conversion is left.
+TEST(GpuHalves, AConversionOfAnInputIsACopy) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT16, {4});
+  const GpuGraph graph = compiled(
+      model.finish(model.node("dim_order_ops._to_dim_order_copy.default", {value_arg(x, "self")}, {4})));
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  EXPECT_EQ(graph.nodes[0].op, Operator::kReshape);
+  EXPECT_EQ(graph.value(graph.inputs[0]).host, HostNumbers::kHalves);
+  EXPECT_EQ(graph.value(graph.outputs[0]).host, HostNumbers::kSame);
+}
+
+}  // namespace
+}  // namespace etb::gpu
