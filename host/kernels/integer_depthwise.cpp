@@ -188,9 +188,7 @@ class Depthwise {
     });
   }
 
-  etb_status clear() {
-    return clear_bytes(context_, sums_, static_cast<uint64_t>(line_) * sizeof(uint32_t));
-  }
+  etb_status clear() { return clear_bytes(context_, sums_, static_cast<uint64_t>(line_) * sizeof(uint32_t)); }
 
   KernelContext& context_;
   const ConvolutionGeometry& shape_;

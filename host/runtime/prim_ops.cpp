@@ -365,7 +365,7 @@ etb_status copy_index(KernelContext& context, CopyIndexArguments args) {
   return ETB_OK;
 }
 
-constexpr const char kView[] = "executorch_prim::et_view.default";
+constexpr const char* kView = "executorch_prim::et_view.default";
 #define ETB_PRIM(name, letters, function) Kernel("executorch_prim::" name, letters, function)
 constexpr Kernel kAllOps[] = {
     Kernel("aten::sym_size.int", "Tix", run_prim<size_of>),
@@ -401,6 +401,7 @@ constexpr Kernel kAllOps[] = {
 };
 #undef ETB_PRIM
 
+#if defined(ETB_SELECTED_CORE_OPS)
 constexpr size_t kKeptCount = [] {
   size_t count = 0;
   for (const Kernel& kernel : kAllOps) count += is_kept(kernel.name) ? 1 : 0;
@@ -419,6 +420,9 @@ constexpr std::array<Kernel, sizeof...(kIndices)> keep_ops(std::index_sequence<k
   return {kAllOps[kPlaces[kIndices]]...};
 }
 constexpr std::array<Kernel, kKeptCount> kPrimOps = keep_ops(std::make_index_sequence<kKeptCount>());
+#else
+constexpr const auto& kPrimOps = kAllOps;
+#endif
 
 }  // namespace
 
@@ -435,7 +439,7 @@ const Kernel* find_prim_op(std::string_view name, std::string_view overload) noe
 }
 
 bool is_prim_op(const Kernel& kernel) noexcept {
-  return &kernel >= kPrimOps.data() && &kernel < kPrimOps.data() + kPrimOps.size();
+  return &kernel >= std::data(kPrimOps) && &kernel < std::data(kPrimOps) + std::size(kPrimOps);
 }
 
 bool is_view_op([[maybe_unused]] const Kernel& kernel) noexcept {
