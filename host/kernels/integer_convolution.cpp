@@ -216,7 +216,7 @@ etb_status conv2d_out(KernelContext& context, ops::cortex_m::quantized_conv2d_ou
                         SizesText(input.sizes()).text, SizesText(weight.sizes()).text);
   }
   ConvolutionGeometry shape = {};
-  ETB_CHECK(read_geometry(context, ConvolutionArguments(args), weight.size(0), shape));
+  ETB_CHECK(read_geometry(context, CodeConvolutionArguments(args), weight.size(0), shape));
   if (out.numel() == 0) return ETB_OK;
   IntegerProduct product = {};
   product.k = static_cast<ptrdiff_t>(group_in) * shape.kernel[0] * shape.kernel[1];

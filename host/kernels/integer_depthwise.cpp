@@ -216,7 +216,7 @@ etb_status depthwise_conv2d_out(KernelContext& context,
                         static_cast<long long>(multiplier));
   }
   ConvolutionGeometry shape = {};
-  ETB_CHECK(read_geometry(context, ConvolutionArguments(args), outputs, shape));
+  ETB_CHECK(read_geometry(context, CodeConvolutionArguments(args), outputs, shape));
   return args.out().numel() == 0 ? static_cast<etb_status>(ETB_OK) : Depthwise(context, shape, args).run();
 }
 

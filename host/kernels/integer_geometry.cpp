@@ -17,7 +17,7 @@ etb_status check_codes(KernelContext& context, const Tensor& input, const Tensor
 
 namespace {
 
-etb_status read_dim(KernelContext& context, int dim, const ConvolutionArguments& args,
+etb_status read_dim(KernelContext& context, int dim, const CodeConvolutionArguments& args,
                     ConvolutionGeometry& shape) noexcept {
   const auto index = static_cast<size_t>(dim);
   const int64_t in = args.input.size(2 + dim), kernel = args.weight.size(1 + dim);
@@ -50,7 +50,7 @@ etb_status read_dim(KernelContext& context, int dim, const ConvolutionArguments&
 
 }  // namespace
 
-etb_status read_geometry(KernelContext& context, const ConvolutionArguments& args, int64_t out_channels,
+etb_status read_geometry(KernelContext& context, const CodeConvolutionArguments& args, int64_t out_channels,
                          ConvolutionGeometry& shape) noexcept {
   shape.batch = static_cast<ptrdiff_t>(args.input.size(0));
   shape.in_channels = static_cast<ptrdiff_t>(args.input.size(1));

@@ -37,7 +37,7 @@ etb_status check_codes(KernelContext& context, const Tensor& input, const Tensor
                        const Tensor& out) noexcept;
 
 // The arguments that both ops have.
-struct ConvolutionArguments {
+struct CodeConvolutionArguments {
   const Tensor &input, &weight;
   const Tensor* bias;
   IntList stride, padding, dilation;
@@ -47,7 +47,7 @@ struct ConvolutionArguments {
   Tensor& out;
 
   template <class Arguments>
-  explicit ConvolutionArguments(const Arguments& args)
+  explicit CodeConvolutionArguments(const Arguments& args)
       : input(args.input()),
         weight(args.weight()),
         bias(args.bias()),
@@ -64,7 +64,7 @@ struct ConvolutionArguments {
 };
 
 // Checks them, counts the outputs of each dim, and resizes the output.
-etb_status read_geometry(KernelContext& context, const ConvolutionArguments& args, int64_t out_channels,
+etb_status read_geometry(KernelContext& context, const CodeConvolutionArguments& args, int64_t out_channels,
                          ConvolutionGeometry& shape) noexcept;
 
 }  // namespace etb::host
