@@ -51,6 +51,23 @@ TEST(IntegerPrograms, AnOfficialFileHasTheOfficialResult) {
   EXPECT_TRUE(operators_of(network + ".pte").contains("cortex_m::quantized_depthwise_conv2d.out"));
 }
 
+// The official implementation in Python computes the probabilities in float.
+TEST(IntegerPrograms, AnOfficialFileWithProbabilitiesIsWithinAStep) {
+  const host::ScratchDir dir;
+  const std::string network = kFixtures + "cortex_m/gated";
+  const std::vector<float> found =
+      run_program(network + ".pte", {"--input", network + ".in.0.npy"}, dir.path("out"));
+  const auto expected = read_npy(network + ".out.0.npy");
+  ASSERT_TRUE(expected);
+  ASSERT_EQ(expected->bytes.size(), found.size() * sizeof(float));
+  std::vector<float> official(found.size());
+  std::memcpy(official.data(), expected->bytes.data(), expected->bytes.size());
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], official[i], 1.001F / 256) << i;
+  const std::set<std::string> operators = operators_of(network + ".pte");
+  for (const char* name : {"quantized_max_pool2d", "quantized_mul", "softmax"})
+    EXPECT_TRUE(operators.contains(std::string("cortex_m::") + name + ".out")) << name;
+}
+
 struct Model {
   const char* name;
   std::vector<std::string> input;
@@ -81,7 +98,9 @@ const std::string kQuantize = "quantized_decomposed::quantize_per_tensor.out",
                   kLinear = "cortex_m::quantized_linear.out", kConvolution = "cortex_m::quantized_conv2d.out",
                   kDepthwise = "cortex_m::quantized_depthwise_conv2d.out",
                   kAverage = "cortex_m::quantized_avg_pool2d.out", kSum = "cortex_m::quantized_add.out",
-                  kView = "aten::view_copy.out", kClamp = "aten::clamp.out";
+                  kMaximum = "cortex_m::quantized_max_pool2d.out", kProduct = "cortex_m::quantized_mul.out",
+                  kSoftmax = "cortex_m::softmax.out", kView = "aten::view_copy.out",
+                  kClamp = "aten::clamp.out";
 
 INSTANTIATE_TEST_SUITE_P(
     Models, IntegerModels,
@@ -101,7 +120,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Model{"quantised_pairs/net_q8",
                           {"--random", "1"},
                           0.0034F,
-                          {kQuantize, kDequantize, kConvolution, kAverage, kSum, kView, kLinear}}),
+                          {kQuantize, kDequantize, kConvolution, kAverage, kSum, kView, kLinear}},
+                    Model{"cortex_m/gated",
+                          {"--input", kFixtures + "cortex_m/gated.in.0.npy"},
+                          1.0F / 256,
+                          {kQuantize, kDequantize, kConvolution, kMaximum, kProduct, kView, kLinear, kSoftmax,
+                           "dim_order_ops::_clone_dim_order.out"}}),
     [](const auto& test) { return std::filesystem::path(test.param.name).filename().string(); });
 
 }  // namespace

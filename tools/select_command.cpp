@@ -91,9 +91,7 @@ std::string to_yaml(const Selection& selection) {
   std::string out = "# Written by etbackend select; read by etb_add_runtime(... OPS).\noperators:\n";
   for (const auto& [op, dtypes] : selection.operators) out += "  " + op + ": [" + join(dtypes) + "]\n";
   out += "dtypes: [" + join(dtypes_of(selection)) + "]\n";
-  if (!selection.others.empty())
-    out +=
-        "# Operators of the core, or without a portable kernel:\nothers: [" + join(selection.others) + "]\n";
+  out += "# Operators of the core, or without a portable kernel:\nothers: [" + join(selection.others) + "]\n";
   if (!selection.delegates.empty()) out += "delegates: [" + join(selection.delegates) + "]\n";
   return out;
 }

@@ -57,7 +57,7 @@ HEADER = """\
 
 WANTED_NAMESPACES = {"aten", "cortex_m", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao", "llama"}
 # Ops of Cortex-M that have kernels here.
-WANTED_CORTEX_M = re.compile(r"(de)?quantize_per_tensor$|quantized_(add|avg_pool2d|conv2d|depthwise_conv2d|linear)$")
+WANTED_CORTEX_M = re.compile(r"(de)?quantize_per_tensor$|quantized_(add|avg_pool2d|conv2d|depthwise_conv2d|linear|max_pool2d|mul)$|softmax$")
 # Families that no exported program contains: other devices, sparse and nested tensors, and ops that only TorchScript
 # uses.
 UNWANTED = re.compile(

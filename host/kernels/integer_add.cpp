@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cortex_m::quantized_add: sums of int8 codes of two scales, in the 32 bits of CMSIS-NN: a distance from the zero point is
 // moved 20 bits to the left before it is rescaled.
+#include "host/kernels/integer_pairs.hpp"
 #include "host/kernels/integer_products.hpp"
 #include "host/kernels/kernel.hpp"
-#include "host/kernels/rows.hpp"
 #include "ops/cortex_m/quantized_add.hpp"
 
 namespace etb::host {
@@ -36,10 +36,7 @@ etb_status add_out(KernelContext& context, Arguments args) {
       !std::equal(self.sizes().begin(), self.sizes().end(), other.sizes().begin()))
     return context.fail(ETB_NOT_SUPPORTED, "%s and %s, expected equal sizes", SizesText(self.sizes()).text,
                         SizesText(other.sizes()).text);
-  for (const Tensor* tensor : {&self, &other, static_cast<const Tensor*>(&out)}) {
-    if (tensor->dtype() != Dtype::INT8)
-      return context.fail(ETB_INVALID_TYPE, "a tensor is %s, expected int8", to_text(tensor->dtype()));
-  }
+  ETB_CHECK(check_pair(context, self, other, out));
   Side left = {}, right = {};
   Rescale rescale = {};
   CodeLimits codes;
@@ -49,31 +46,10 @@ etb_status add_out(KernelContext& context, Arguments args) {
   ETB_CHECK(
       read_limits(context, args.output_zero_point(), args.activation_min(), args.activation_max(), &codes));
   ETB_CHECK(resize_output(context, out, self.sizes()));
-  const auto sum_of = [&](int64_t x, int64_t y) {
+  return PairWalk(self, other, out).run(context, [&](int64_t x, int64_t y) {
     const int64_t sum = std::clamp<int64_t>(left.distance(x) + right.distance(y), INT32_MIN, INT32_MAX);
     return codes.code(rescale.apply(static_cast<int32_t>(sum)));
-  };
-  if (self.has_layout_of(other) && self.has_layout_of(out)) {
-    return for_each_piece(context, self.numel(), [&](int64_t begin, int64_t length) {
-      const int8_t *x = self.data_as<int8_t>() + begin, *y = other.data_as<int8_t>() + begin;
-      int8_t* to = out.data_as<int8_t>() + begin;
-      for (ptrdiff_t i = 0, size = static_cast<ptrdiff_t>(length); i < size; ++i) to[i] = sum_of(x[i], y[i]);
-    });
-  }
-  const ConvertLoops& loops = *vector_table(context).conversions;
-  constexpr int64_t kChunk = 64;
-  int64_t x[kChunk], y[kChunk];
-  const RowWalk from_self(self, all_dims(self)), from_other(other, all_dims(other));
-  RowWalk to(out, all_dims(out));
-  for (int64_t begin = 0; begin < self.numel(); begin += kChunk) {
-    if (context.should_stop(kChunk)) return context.stopped();
-    const int64_t count = std::min(kChunk, self.numel() - begin);
-    from_self.load(loops, Compute::kInt64, x, begin, count);
-    from_other.load(loops, Compute::kInt64, y, begin, count);
-    for (int64_t i = 0; i < count; ++i) x[i] = sum_of(x[i], y[i]);
-    to.store(loops, Compute::kInt64, x, begin, count);
-  }
-  return ETB_OK;
+  });
 }
 
 constexpr Kernel kRows[] = {kernel_row<ops::cortex_m::quantized_add_out, add_out>()};

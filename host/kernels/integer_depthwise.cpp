@@ -33,7 +33,7 @@ class Depthwise {
 
   etb_status run() {
     const bool is_by_pixel =
-        shape_.out_channels == shape_.in_channels && shape_.in_channels > 1 && input_.stride(1) == 1;
+        shape_.out_channels == shape_.in_channels && shape_.in_channels > 1 && step_of(input_, 1) == 1;
     line_ = is_by_pixel ? shape_.out_channels : shape_.out[1];
     sums_ = context_.allocate_array<uint32_t>(line_);
     spans_ = context_.allocate_array<Span>(shape_.kernel[1]);
@@ -48,12 +48,12 @@ class Depthwise {
       starts_ = zeros;
     }
     if (!is_by_pixel) ETB_CHECK(fill_spans());
-    for (int64_t image = 0; image < shape_.batch; ++image) {
-      const int8_t* from = input_.data_as<int8_t>() + image * input_.stride(0);
-      int8_t* to = out_.data_as<int8_t>() + image * out_.stride(0);
-      const int64_t lines = is_by_pixel ? shape_.out[1] : shape_.out_channels;
-      for (int64_t y = 0; y < shape_.out[0]; ++y) {
-        for (int64_t line = 0; line < lines; ++line)
+    for (ptrdiff_t image = 0; image < shape_.batch; ++image) {
+      const int8_t* from = input_.data_as<int8_t>() + image * step_of(input_, 0);
+      int8_t* to = out_.data_as<int8_t>() + image * step_of(out_, 0);
+      const ptrdiff_t lines = is_by_pixel ? shape_.out[1] : shape_.out_channels;
+      for (ptrdiff_t y = 0; y < shape_.out[0]; ++y) {
+        for (ptrdiff_t line = 0; line < lines; ++line)
           ETB_CHECK(is_by_pixel ? run_pixel(from, to, y, line) : run_row(from, to, y, line));
       }
     }
@@ -63,53 +63,53 @@ class Depthwise {
  private:
   // Outputs of a row that read the input under one kernel column, and where in an input row the first of them reads.
   struct Span {
-    int64_t begin, count, offset;
+    ptrdiff_t begin, count, offset;
   };
 
   etb_status fill_spans() {
-    const int64_t stride = shape_.stride[1];
-    for (int64_t c = 0; c < shape_.kernel[1]; ++c) {
+    const ptrdiff_t stride = shape_.stride[1];
+    for (ptrdiff_t c = 0; c < shape_.kernel[1]; ++c) {
       if (context_.should_stop(1)) return context_.stopped();
-      const int64_t first = shape_.source(1, 0, c), left = shape_.in[1] - first;
-      const int64_t begin = first >= 0 ? 0 : (stride - 1 - first) / stride;
-      const int64_t end = left <= 0 ? 0 : std::min(line_, (left + stride - 1) / stride);
-      spans_[c] = {begin, std::max<int64_t>(end - begin, 0), (begin * stride + first) * input_.stride(3)};
+      const ptrdiff_t first = shape_.source(1, 0, c), left = shape_.in[1] - first;
+      const ptrdiff_t begin = first >= 0 ? 0 : (stride - 1 - first) / stride;
+      const ptrdiff_t end = left <= 0 ? 0 : std::min(line_, (left + stride - 1) / stride);
+      spans_[c] = {begin, std::max<ptrdiff_t>(end - begin, 0), (begin * stride + first) * step_of(input_, 3)};
     }
     return ETB_OK;
   }
 
   // sums_[begin + i] += (input[i * step] + offset) * weight
-  etb_status accumulate(int64_t begin, int64_t count, const int8_t* input, int64_t step, int32_t weight) {
-    return for_each_piece(context_, count, [&](int64_t from, int64_t length) {
-      add_products(sums_ + begin + from, static_cast<ptrdiff_t>(length), input + from * step,
-                   static_cast<ptrdiff_t>(step), shape_.input_offset, weight);
+  etb_status accumulate(ptrdiff_t begin, ptrdiff_t count, const int8_t* input, ptrdiff_t step,
+                        int32_t weight) {
+    return for_each_piece(context_, count, [&](ptrdiff_t from, ptrdiff_t length) {
+      add_products(sums_ + begin + from, length, input + from * step, step, shape_.input_offset, weight);
     });
   }
 
   // The kernel positions [begin, end) of one dim that are inside of the image for an output position.
-  void find_inside(int dim, int64_t position, int64_t* out_begin, int64_t* out_end) const {
-    const int64_t first = shape_.source(dim, position, 0), dilation = shape_.dilation[dim];
+  void find_inside(int dim, ptrdiff_t position, ptrdiff_t* out_begin, ptrdiff_t* out_end) const {
+    const ptrdiff_t first = shape_.source(dim, position, 0), dilation = shape_.dilation[dim];
     *out_begin = 0;
     *out_end = shape_.kernel[dim];
     // Most positions; the others need divisions.
     if (first >= 0 && shape_.source(dim, position, shape_.kernel[dim] - 1) < shape_.in[dim]) return;
     *out_begin = first >= 0 ? 0 : (-first + dilation - 1) / dilation;
-    const int64_t left = shape_.in[dim] - first;
+    const ptrdiff_t left = shape_.in[dim] - first;
     *out_end = left <= 0 ? 0 : std::min(shape_.kernel[dim], (left + dilation - 1) / dilation);
   }
 
   // All channels of one output pixel.
-  etb_status run_pixel(const int8_t* from, int8_t* to, int64_t y, int64_t x) {
-    int64_t top, bottom, left, right;
+  etb_status run_pixel(const int8_t* from, int8_t* to, ptrdiff_t y, ptrdiff_t x) {
+    ptrdiff_t top, bottom, left, right;
     find_inside(0, y, &top, &bottom);
     find_inside(1, x, &left, &right);
-    const int64_t row_step = shape_.dilation[0] * input_.stride(2);
+    const ptrdiff_t row_step = shape_.dilation[0] * step_of(input_, 2);
     DepthwiseWindow window = {0,
-                              static_cast<ptrdiff_t>(right - left),
-                              static_cast<ptrdiff_t>(row_step),
-                              static_cast<ptrdiff_t>(shape_.dilation[1] * input_.stride(3)),
-                              static_cast<ptrdiff_t>(shape_.kernel[1] * line_),
-                              static_cast<ptrdiff_t>(line_),
+                              right - left,
+                              row_step,
+                              shape_.dilation[1] * step_of(input_, 3),
+                              shape_.kernel[1] * line_,
+                              line_,
                               shape_.input_offset};
     if (top >= bottom || left >= right) {  // no sum
       window.columns = 0;
@@ -117,28 +117,29 @@ class Depthwise {
     }
     const int8_t* at = from;
     if (window.columns > 0)
-      at += shape_.source(0, y, top) * input_.stride(2) + shape_.source(1, x, left) * input_.stride(3);
+      at += shape_.source(0, y, top) * step_of(input_, 2) + shape_.source(1, x, left) * step_of(input_, 3);
     ETB_CHECK(add_window(window, bottom - top, at, weights_ + (top * shape_.kernel[1] + left) * line_));
-    return store(to + y * out_.stride(2) + x * out_.stride(3), out_.stride(1));
+    return store(to + y * step_of(out_, 2) + x * step_of(out_, 3), step_of(out_, 1));
   }
 
   // The sums of a pixel's channels, in parts between which the run may stop.
-  etb_status add_window(DepthwiseWindow window, int64_t rows, const int8_t* input, const int8_t* weights) {
-    const auto line = static_cast<ptrdiff_t>(line_);
-    const int64_t columns = window.columns, work = rows * columns * line_;
-    int64_t most_rows = rows, most_columns = columns;
+  etb_status add_window(DepthwiseWindow window, ptrdiff_t rows, const int8_t* input, const int8_t* weights) {
+    const auto line = line_;
+    const ptrdiff_t columns = window.columns, work = rows * columns * line_;
+    ptrdiff_t most_rows = rows, most_columns = columns;
     if (work > KernelContext::kPiece) {
       most_rows = 1;
-      most_columns = std::max<int64_t>(KernelContext::kPiece / line_, 1);
+      most_columns = std::max<ptrdiff_t>(KernelContext::kPiece / line_, 1);
     }
     const uint32_t* from = starts_;
-    int64_t r = 0;
+    ptrdiff_t r = 0;
     do {
-      window.rows = static_cast<ptrdiff_t>(std::min(most_rows, rows - r));
-      int64_t c = 0;
+      window.rows = std::min(most_rows, rows - r);
+      ptrdiff_t c = 0;
       do {
-        window.columns = static_cast<ptrdiff_t>(std::min(most_columns, columns - c));
-        if (context_.should_stop(std::min(work + 1, KernelContext::kPiece))) return context_.stopped();
+        window.columns = std::min(most_columns, columns - c);
+        if (context_.should_stop(std::min<ptrdiff_t>(work + 1, KernelContext::kPiece)))
+          return context_.stopped();
         add_window_products(window, input + r * window.input_row + c * window.input_column,
                             weights + r * window.weight_row + c * window.weight_column, line, from, sums_);
         from = sums_;
@@ -150,23 +151,22 @@ class Depthwise {
   }
 
   // Codes of all channels, from sums_.
-  etb_status store(int8_t* to, int64_t step) {
-    return for_each_piece(context_, line_, [&](int64_t begin, int64_t length) {
-      store_codes(rescales_.from(static_cast<ptrdiff_t>(begin)), shape_.limits, sums_ + begin,
-                  static_cast<ptrdiff_t>(length), to + begin * step, static_cast<ptrdiff_t>(step));
+  etb_status store(int8_t* to, ptrdiff_t step) {
+    return for_each_piece(context_, line_, [&](ptrdiff_t begin, ptrdiff_t length) {
+      store_codes(rescales_.from(begin), shape_.limits, sums_ + begin, length, to + begin * step, step);
     });
   }
 
   // One row of one output channel.
-  etb_status run_row(const int8_t* from, int8_t* to, int64_t y, int64_t channel) {
+  etb_status run_row(const int8_t* from, int8_t* to, ptrdiff_t y, ptrdiff_t channel) {
     ETB_CHECK(clear());
-    from += channel / (shape_.out_channels / shape_.in_channels) * input_.stride(1);
-    const int64_t step = shape_.stride[1] * input_.stride(3);
-    int64_t weight = channel;
-    for (int64_t r = 0; r < shape_.kernel[0]; ++r) {
-      const int64_t row = shape_.source(0, y, r);
+    from += channel / (shape_.out_channels / shape_.in_channels) * step_of(input_, 1);
+    const ptrdiff_t step = shape_.stride[1] * step_of(input_, 3);
+    ptrdiff_t weight = channel;
+    for (ptrdiff_t r = 0; r < shape_.kernel[0]; ++r) {
+      const ptrdiff_t row = shape_.source(0, y, r);
       const bool is_inside = row >= 0 && row < shape_.in[0];
-      const int8_t* input = is_inside ? from + row * input_.stride(2) : from;
+      const int8_t* input = is_inside ? from + row * step_of(input_, 2) : from;
       for (const Span *span = spans_, *end = spans_ + shape_.kernel[1]; span != end;
            ++span, weight += shape_.out_channels) {
         if (context_.should_stop(1)) return context_.stopped();
@@ -176,15 +176,15 @@ class Depthwise {
     }
     if (bias_ != nullptr) {
       const auto bias = static_cast<uint32_t>(bias_[channel]);
-      ETB_CHECK(for_each_piece(context_, line_, [&](int64_t begin, int64_t length) {
-        for (int64_t i = begin; i < begin + length; ++i) sums_[i] += bias;
+      ETB_CHECK(for_each_piece(context_, line_, [&](ptrdiff_t begin, ptrdiff_t length) {
+        for (ptrdiff_t i = begin; i < begin + length; ++i) sums_[i] += bias;
       }));
     }
-    int8_t* line = to + y * out_.stride(2) + channel * out_.stride(1);
+    int8_t* line = to + y * step_of(out_, 2) + channel * step_of(out_, 1);
     const ChannelRescales one = {rescales_.multipliers + channel, rescales_.shifts + channel, 0};
-    return for_each_piece(context_, line_, [&](int64_t begin, int64_t length) {
-      store_codes(one, shape_.limits, sums_ + begin, static_cast<ptrdiff_t>(length),
-                  line + begin * out_.stride(3), static_cast<ptrdiff_t>(out_.stride(3)));
+    return for_each_piece(context_, line_, [&](ptrdiff_t begin, ptrdiff_t length) {
+      store_codes(one, shape_.limits, sums_ + begin, length, line + begin * step_of(out_, 3),
+                  step_of(out_, 3));
     });
   }
 
@@ -200,7 +200,7 @@ class Depthwise {
   const uint32_t* starts_ = nullptr;  // where the sums of a pixel start
   uint32_t* sums_ = nullptr;
   Span* spans_ = nullptr;
-  int64_t line_ = 0;
+  ptrdiff_t line_ = 0;
 };
 
 // The weights are [1, rows, columns, outputs].
@@ -216,7 +216,7 @@ etb_status depthwise_conv2d_out(KernelContext& context,
                         static_cast<long long>(multiplier));
   }
   ConvolutionGeometry shape = {};
-  ETB_CHECK(read_geometry(context, args, outputs, shape));
+  ETB_CHECK(read_geometry(context, CodeConvolutionArguments(args), outputs, shape));
   return args.out().numel() == 0 ? static_cast<etb_status>(ETB_OK) : Depthwise(context, shape, args).run();
 }
 

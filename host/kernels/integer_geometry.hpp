@@ -2,21 +2,32 @@
 // Sizes and offsets of the convolutions of cortex_m.
 #pragma once
 
+#include <cstddef>
+
 #include "api/ops/sizes/arithmetic.hpp"
 #include "host/kernels/integer_products.hpp"
 #include "host/kernels/kernel.hpp"
 
 namespace etb::host {
 
+// Distance of neighbours in a dim, in elements. Kernels of integers count in the width of addresses, because 64 bits cost a small
+// processor twice the code: a tensor with elements is in memory.
+inline ptrdiff_t step_of(const Tensor& tensor, int dim) noexcept {
+  return static_cast<ptrdiff_t>(tensor.stride(dim));
+}
+
+// The limit of sizes, strides, paddings and dilations, so that no offset in a padded image overflows.
+inline constexpr int64_t kLargestExtent = int64_t{1} << (sizeof(ptrdiff_t) == 4 ? 28 : 30);
+
 // Arrays have an entry for rows and one for columns.
 struct ConvolutionGeometry {
-  int64_t batch, in_channels, out_channels;
-  int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
+  ptrdiff_t batch, in_channels, out_channels;
+  ptrdiff_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
   int32_t input_offset;
   CodeLimits limits;
 
   // The input index under output `position` and kernel position `tap`; outside of [0, in) for padding.
-  int64_t source(int dim, int64_t position, int64_t tap) const noexcept {
+  ptrdiff_t source(int dim, ptrdiff_t position, ptrdiff_t tap) const noexcept {
     return position * stride[dim] - padding[dim] + tap * dilation[dim];
   }
 };
@@ -25,31 +36,35 @@ struct ConvolutionGeometry {
 etb_status check_codes(KernelContext& context, const Tensor& input, const Tensor& weight,
                        const Tensor& out) noexcept;
 
-// Reads stride, padding and dilation of a dim, of which `out` has the sizes, and counts the outputs.
-etb_status read_dim(KernelContext& context, int dim, const IntList& stride, const IntList& padding,
-                    const IntList& dilation, ConvolutionGeometry& out) noexcept;
+// The arguments that both ops have.
+struct CodeConvolutionArguments {
+  const Tensor &input, &weight;
+  const Tensor* bias;
+  IntList stride, padding, dilation;
+  int64_t input_offset, output_offset;
+  const Tensor &multipliers, &shifts;
+  int64_t activation_min, activation_max;
+  Tensor& out;
 
-// Reads the arguments that both ops have, and resizes the output.
-template <class Arguments>
-etb_status read_geometry(KernelContext& context, const Arguments& args, int64_t out_channels,
-                         ConvolutionGeometry& shape) {
-  const Tensor &input = args.input(), &weight = args.weight();
-  shape.batch = input.size(0);
-  shape.in_channels = input.size(1);
-  shape.out_channels = out_channels;
-  const IntList stride = args.stride(), padding = args.padding(), dilation = args.dilation();
-  for (int dim = 0; dim < 2; ++dim) {
-    shape.in[dim] = input.size(2 + dim);
-    shape.kernel[dim] = weight.size(1 + dim);
-    ETB_CHECK(read_dim(context, dim, stride, padding, dilation, shape));
-  }
-  ETB_CHECK(read_input_offset(context, args.input_offset(), &shape.input_offset));
-  ETB_CHECK(read_limits(context, args.output_offset(), args.activation_min(), args.activation_max(),
-                        &shape.limits));
-  ETB_CHECK(check_rescales(context, args.requantize_multipliers(), args.requantize_shifts(), out_channels));
-  ETB_CHECK(check_bias(context, args.bias(), out_channels));
-  const int64_t sizes[4] = {shape.batch, out_channels, shape.out[0], shape.out[1]};
-  return resize_output(context, args.out(), sizes);
-}
+  template <class Arguments>
+  explicit CodeConvolutionArguments(const Arguments& args)
+      : input(args.input()),
+        weight(args.weight()),
+        bias(args.bias()),
+        stride(args.stride()),
+        padding(args.padding()),
+        dilation(args.dilation()),
+        input_offset(args.input_offset()),
+        output_offset(args.output_offset()),
+        multipliers(args.requantize_multipliers()),
+        shifts(args.requantize_shifts()),
+        activation_min(args.activation_min()),
+        activation_max(args.activation_max()),
+        out(args.out()) {}
+};
+
+// Checks them, counts the outputs of each dim, and resizes the output.
+etb_status read_geometry(KernelContext& context, const CodeConvolutionArguments& args, int64_t out_channels,
+                         ConvolutionGeometry& shape) noexcept;
 
 }  // namespace etb::host

@@ -70,8 +70,8 @@ etb_status linear_out(KernelContext& context, Arguments args) {
   Tensor& out = args.out();
   ETB_CHECK(check(context, input, weights, out));
   IntegerProduct product = {};
-  product.k = weights.size(1);
-  product.channel_count = weights.size(0);
+  product.k = static_cast<ptrdiff_t>(weights.size(1));
+  product.channel_count = static_cast<ptrdiff_t>(weights.size(0));
   product.weights = weights.data_as<int8_t>();
   ETB_CHECK(read_sums(context, args, product));
   ETB_CHECK(read_rescales(context, args.requantize_multipliers(), args.requantize_shifts(), product));
@@ -82,7 +82,7 @@ etb_status linear_out(KernelContext& context, Arguments args) {
   if (out.numel() == 0) return ETB_OK;
   product.rows = input.data_as<int8_t>();
   product.row_stride = product.k;
-  product.row_count = out.numel() / product.channel_count;
+  product.row_count = static_cast<ptrdiff_t>(out.numel()) / product.channel_count;
   product.out = out.data_as<int8_t>();
   product.out_row_stride = product.channel_count;
   product.out_channel_stride = 1;

@@ -88,10 +88,8 @@ void add_offset(int32_t offset, const int8_t* x, ptrdiff_t row_stride, ptrdiff_t
 // One or two rows of all channels, kTile at a time.
 etb_status run_rows(KernelContext& context, const IntegerProduct& product, const int8_t* x, int8_t* out,
                     ptrdiff_t rows) noexcept {
-  const auto k = static_cast<ptrdiff_t>(product.k), row_stride = static_cast<ptrdiff_t>(product.row_stride);
-  const auto count = static_cast<ptrdiff_t>(product.channel_count);
-  const auto out_row = static_cast<ptrdiff_t>(product.out_row_stride),
-             out_step = static_cast<ptrdiff_t>(product.out_channel_stride);
+  const ptrdiff_t k = product.k, row_stride = product.row_stride, count = product.channel_count;
+  const ptrdiff_t out_row = product.out_row_stride, out_step = product.out_channel_stride;
   const uint32_t* starts = product.starts;
   const int8_t* weights = product.weights;
   ChannelRescales rescales = product.rescales;
@@ -124,14 +122,14 @@ etb_status run_rows(KernelContext& context, const IntegerProduct& product, const
 
 }  // namespace
 
-etb_status SumStarts::fill(KernelContext& context, int64_t channels, uint32_t* out) const noexcept {
+etb_status SumStarts::fill(KernelContext& context, ptrdiff_t channels, uint32_t* out) const noexcept {
   const int8_t* row = weights;
-  for (int64_t channel = 0; channel < channels; ++channel, row += k) {
+  for (ptrdiff_t channel = 0; channel < channels; ++channel, row += k) {
     uint32_t sum = static_cast<uint32_t>(static_cast<int32_t>(k)) * static_cast<uint32_t>(weight_offset);
-    for (int64_t at = 0; at < k; at += kCount) {
-      const int64_t count = std::min<int64_t>(k - at, kCount);
+    for (ptrdiff_t at = 0; at < k; at += kCount) {
+      const ptrdiff_t count = std::min<ptrdiff_t>(k - at, kCount);
       if (context.should_stop(count)) return context.stopped();
-      if (input_offset != 0) sum += sum_of(row + at, static_cast<ptrdiff_t>(count));
+      if (input_offset != 0) sum += sum_of(row + at, count);
     }
     out[channel] = sum * static_cast<uint32_t>(input_offset) +
                    (bias == nullptr ? 0 : static_cast<uint32_t>(bias[channel]));
@@ -142,7 +140,7 @@ etb_status SumStarts::fill(KernelContext& context, int64_t channels, uint32_t* o
 etb_status run_product(KernelContext& context, const IntegerProduct& product) noexcept {
   const int8_t* x = product.rows;
   int8_t* out = product.out;
-  for (int64_t row = 0; row < product.row_count; row += 2) {
+  for (ptrdiff_t row = 0; row < product.row_count; row += 2) {
     ETB_CHECK(run_rows(context, product, x, out, row + 1 < product.row_count ? 2 : 1));
     x += 2 * product.row_stride;
     out += 2 * product.out_row_stride;

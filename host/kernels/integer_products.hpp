@@ -2,6 +2,7 @@
 // Products of int8 matrices with int32 sums, and the arguments that the ops of cortex_m share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "host/kernels/integer_loops.hpp"
@@ -30,26 +31,26 @@ etb_status check_bias(KernelContext& context, const Tensor* bias, int64_t count)
 // The start of each channel's sum: its bias, and the part of an input offset and of an offset of all weights.
 struct SumStarts {
   const int8_t* weights;  // rows are k apart
-  int64_t k;
+  ptrdiff_t k;
   const int32_t* bias;  // null: 0
   int32_t input_offset, weight_offset;
 
-  etb_status fill(KernelContext& context, int64_t channels, uint32_t* out) const noexcept;
+  etb_status fill(KernelContext& context, ptrdiff_t channels, uint32_t* out) const noexcept;
 };
 
 // out[row, channel] = code of the sum over k of rows[row, k] * (weights[channel, k] + weight_offset) + starts[channel]. Sums wrap
 // at 32 bits.
 struct IntegerProduct {
-  int64_t k, row_count, channel_count;
+  ptrdiff_t k, row_count, channel_count;
   const int8_t* rows;
-  int64_t row_stride;
+  ptrdiff_t row_stride;
   const int8_t* weights;  // rows are k apart
   int32_t weight_offset;
   const uint32_t* starts;
   ChannelRescales rescales;
   CodeLimits limits;
   int8_t* out;
-  int64_t out_row_stride, out_channel_stride;
+  ptrdiff_t out_row_stride, out_channel_stride;
 };
 etb_status run_product(KernelContext& context, const IntegerProduct& product) noexcept;
 

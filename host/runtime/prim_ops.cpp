@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core's own ops: arithmetic on sizes and numbers, sizes of tensors, and views that share memory.
 // Programs use them between kernels. Each result is a value and replaces the last argument.
+#include <array>
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "api/ops/sizes/arithmetic.hpp"
 #include "api/ops/sizes/view.hpp"
@@ -19,9 +21,24 @@
 #include "ops/sym_numel.hpp"
 #include "ops/sym_size.hpp"
 
+#if defined(ETB_SELECTED_KERNELS)
+#include ETB_SELECTED_KERNELS
+#endif
+
 namespace etb::host {
 
 namespace {
+
+// True for an op that the run time keeps: all, or those that the list of etb_add_runtime() names.
+constexpr bool is_kept([[maybe_unused]] std::string_view op) noexcept {
+#if defined(ETB_SELECTED_CORE_OPS)
+  for (const std::string_view selected : {ETB_SELECTED_CORE_OPS})
+    if (selected == op) return true;
+  return false;
+#else
+  return true;
+#endif
+}
 
 // The arguments of an op have the names of its row in api/ops/schemas.txt. Ops with equal names share a view.
 using OneNumber = ops::executorch_prim::neg_Scalar<KernelArguments>;
@@ -348,8 +365,9 @@ etb_status copy_index(KernelContext& context, CopyIndexArguments args) {
   return ETB_OK;
 }
 
+constexpr const char* kView = "executorch_prim::et_view.default";
 #define ETB_PRIM(name, letters, function) Kernel("executorch_prim::" name, letters, function)
-constexpr Kernel kPrimOps[] = {
+constexpr Kernel kAllOps[] = {
     Kernel("aten::sym_size.int", "Tix", run_prim<size_of>),
     Kernel("aten::sym_numel", "Tx", run_prim<numel_of>),
     Kernel("aten::sym_stride.int", "Tix", run_prim<stride_of>),
@@ -378,10 +396,33 @@ constexpr Kernel kPrimOps[] = {
     ETB_PRIM("ceil.Scalar", "Sx", run_prim<to_int<round_up>>),
     ETB_PRIM("round.Scalar", "Sx", run_prim<to_int<round_half_even>>),
     ETB_PRIM("trunc.Scalar", "Sx", run_prim<to_int<round_to_zero>>),
-    ETB_PRIM("et_view.default", "TIx", run_prim<share_view>),
+    Kernel(kView, "TIx", run_prim<share_view>),
     ETB_PRIM("et_copy_index.tensor", "TTi", run_kernel<copy_index>),
 };
 #undef ETB_PRIM
+
+#if defined(ETB_SELECTED_CORE_OPS)
+constexpr size_t kKeptCount = [] {
+  size_t count = 0;
+  for (const Kernel& kernel : kAllOps) count += is_kept(kernel.name) ? 1 : 0;
+  return count;
+}();
+
+template <size_t... kIndices>
+constexpr std::array<Kernel, sizeof...(kIndices)> keep_ops(std::index_sequence<kIndices...>) {
+  constexpr auto kPlaces = [] {
+    std::array<size_t, kKeptCount + 1> places{};  // one more, because an array of none is a special case
+    size_t count = 0;
+    for (size_t i = 0; i < std::size(kAllOps); ++i)
+      if (is_kept(kAllOps[i].name)) places[count++] = i;
+    return places;
+  }();
+  return {kAllOps[kPlaces[kIndices]]...};
+}
+constexpr std::array<Kernel, kKeptCount> kPrimOps = keep_ops(std::make_index_sequence<kKeptCount>());
+#else
+constexpr const auto& kPrimOps = kAllOps;
+#endif
 
 }  // namespace
 
@@ -398,9 +439,12 @@ const Kernel* find_prim_op(std::string_view name, std::string_view overload) noe
 }
 
 bool is_prim_op(const Kernel& kernel) noexcept {
-  return &kernel >= std::begin(kPrimOps) && &kernel < std::end(kPrimOps);
+  return &kernel >= std::data(kPrimOps) && &kernel < std::data(kPrimOps) + std::size(kPrimOps);
 }
 
-bool is_view_op(const Kernel& kernel) noexcept { return kernel.function == &run_prim<share_view>; }
+bool is_view_op([[maybe_unused]] const Kernel& kernel) noexcept {
+  if constexpr (is_kept(kView)) return kernel.function == &run_prim<share_view>;
+  return false;
+}
 
 }  // namespace etb::host

@@ -6,14 +6,17 @@
 #include <deque>
 
 #include "ops/_adaptive_avg_pool2d.hpp"
+#include "ops/_softmax.hpp"
 #include "ops/add.hpp"
 #include "ops/addmm.hpp"
 #include "ops/avg_pool2d.hpp"
 #include "ops/clamp.hpp"
 #include "ops/convolution.hpp"
 #include "ops/hardtanh.hpp"
+#include "ops/max_pool2d_with_indices.hpp"
 #include "ops/mean.hpp"
 #include "ops/mm.hpp"
+#include "ops/mul.hpp"
 #include "ops/permute_copy.hpp"
 #include "partitioner_sdk/passes/passes.hpp"
 #include "partitioner_sdk/passes/quantised_values.hpp"
@@ -28,6 +31,8 @@ using infer::CallState;
 constexpr double kLargestBias = 1 << 30;  // so that the sum of a bias and products fits into 32 bits
 constexpr int64_t kMostProducts = int64_t{1} << 15;  // products of two codes in one sum
 constexpr std::string_view kView = "aten.view_copy.default";
+constexpr std::string_view kClamp = "aten.clamp.default";
+constexpr std::string_view kMaximum = "aten.max_pool2d_with_indices.default";
 constexpr std::string_view kCopy = "dim_order_ops._clone_dim_order.default";  // such as dropout's
 
 // The ops between a layer and the quantize node that stores its result.
@@ -83,7 +88,10 @@ class Fuser {
     if (!result) result = convolve(*tail);
     if (!result) result = multiply(*tail);
     if (!result) result = average(*tail);
+    if (!result) result = find_maximum(*tail);
     if (!result) result = add(*tail);
+    if (!result) result = multiply_elements(*tail);
+    if (!result) result = normalise(*tail);
     // An argument of another kind, such as a size known at run time: nodes that were added have no reader.
     const bool is_read = std::all_of(states_.begin(), states_.end(),
                                      [](const CallState& state) { return state.error.empty(); });
@@ -97,6 +105,12 @@ class Fuser {
     return View(Call(states_.emplace_back(module_, graph_, node.op, node.args)));
   }
 
+  // A maximum's second result are indices.
+  bool has_one_result(const ir::Node& node) const {
+    return node.outputs.size() == 1 ||
+           (values_.op_of(&node) == kMaximum && values_.uses_of(node.outputs[1]) == 0);
+  }
+
   // Walks from a quantize node to the op whose result it stores. Values on the way have no other use.
   std::optional<Tail> find_tail(const ir::Node& quantize) {
     const std::optional<QuantisedTensor> result = values_.find_result(quantize);
@@ -105,7 +119,7 @@ class Fuser {
     const Argument* at = &quantize.args[0];
     for (;;) {
       const ir::Node* node = values_.find_producer(*at);
-      if (node == nullptr || node->outputs.size() != 1) return std::nullopt;
+      if (node == nullptr || !has_one_result(*node)) return std::nullopt;
       // Its codes are read, so other readers of the real numbers do not matter.
       const bool is_real = values_.find_quantised(*at).has_value();
       if (!is_real && values_.uses_of(node->outputs[0]) != 1) return std::nullopt;
@@ -119,7 +133,7 @@ class Fuser {
       } else if (op == "aten.hardtanh.default") {
         const auto call = view_of<ops::hardtanh_default<Call>>(*node);
         limit(tail, call.min_val().number(), call.max_val().number());
-      } else if (op == "aten.clamp.default") {
+      } else if (op == kClamp) {
         const auto call = view_of<ops::clamp_default<Call>>(*node);
         limit(tail, call.min().has_value() ? std::optional(call.min().number()) : std::nullopt,
               call.max().has_value() ? std::optional(call.max().number()) : std::nullopt);
@@ -142,8 +156,13 @@ class Fuser {
   std::optional<ValueId> move(const Tail& tail) {
     const auto in = values_.find_quantised(ValueRef{tail.op->outputs[0]});
     if (!in || !in->has_scale_of(tail.out)) return std::nullopt;
-    if (tail.out.low == -128 && tail.out.high == 127) return in->codes;
-    return b_.call("aten.clamp.default", {ValueRef{in->codes}, Dim(tail.out.low), Dim(tail.out.high)});
+    return clamp(in->codes, tail);
+  }
+
+  static bool is_whole(const Tail& tail) { return tail.out.low == -128 && tail.out.high == 127; }
+  ValueId clamp(ValueId codes, const Tail& tail) {
+    if (is_whole(tail)) return codes;
+    return b_.call(kClamp, {ValueRef{codes}, Dim(tail.out.low), Dim(tail.out.high)});
   }
 
   // One rescale for each channel, and the bias in steps of input scale times weight scale.
@@ -334,8 +353,7 @@ class Fuser {
     const std::optional<Window> window = find_window(*tail.op);
     const auto in = window ? values_.find_quantised(window->input) : std::nullopt;
     const auto factor = in ? find_integer_factor(in->scale) : std::nullopt;
-    if (!factor || !in->has_scale_of(tail.out) || tail.out.low != -128 || tail.out.high != 127 ||
-        b_.spec(in->codes).rank() != 4)
+    if (!factor || !in->has_scale_of(tail.out) || !is_whole(tail) || b_.spec(in->codes).rank() != 4)
       return std::nullopt;
     const Dims wanted = b_.spec(tail.op->outputs[0]).sizes;
     Dims sizes = wanted;
@@ -346,6 +364,59 @@ class Fuser {
                   Dim(in->zero_point), Dim(factor->multiplier), Dim(factor->shift), scratch()},
                  sizes);
     return sizes == wanted ? result : b_.call(kView, {ValueRef{result}, Argument(wanted)});
+  }
+
+  // Without dilation and ceil_mode, which ExecuTorch's operator lacks.
+  std::optional<ValueId> find_maximum(const Tail& tail) {
+    if (values_.op_of(tail.op) != kMaximum) return std::nullopt;
+    const auto call = view_of<ops::max_pool2d_with_indices_default<Call>>(*tail.op);
+    const auto in = values_.find_quantised(call.self());
+    const Dims dilation = both(call.dilation().dims(), 1);
+    if (!in || !in->has_scale_of(tail.out) || b_.spec(in->codes).rank() != 4 || call.ceil_mode() ||
+        !dilation[0].is(1) || !dilation[1].is(1))
+      return std::nullopt;
+    const Dims kernel = both(call.kernel_size().dims(), 1);
+    const Dims stride = call.stride().dims().empty() ? kernel : both(call.stride().dims(), 1);
+    return add_node("cortex_m.quantized_max_pool2d.default",
+                    {ValueRef{in->codes}, kernel, stride, both(call.padding().dims(), 0), dilation, false,
+                     Dim(in->zero_point), Dim(tail.out.zero_point), Dim(tail.out.low), Dim(tail.out.high)},
+                    b_.spec(tail.op->outputs[0]).sizes);
+  }
+
+  // The operator has no limits: they clamp its codes.
+  std::optional<ValueId> multiply_elements(const Tail& tail) {
+    if (values_.op_of(tail.op) != "aten.mul.Tensor") return std::nullopt;
+    const auto call = view_of<ops::mul_Tensor<Call>>(*tail.op);
+    const auto left = values_.find_quantised(call.self()), right = values_.find_quantised(call.other());
+    const auto factor =
+        left && right ? find_integer_factor(left->scale * right->scale / tail.out.scale) : std::nullopt;
+    if (!factor || b_.spec(left->codes).rank() != b_.spec(right->codes).rank()) return std::nullopt;
+    const ValueId product = add_node(
+        "cortex_m.quantized_mul.default",
+        {ValueRef{left->codes}, Dim(left->zero_point), ValueRef{right->codes}, Dim(right->zero_point),
+         Dim(tail.out.zero_point), Dim(factor->multiplier), Dim(factor->shift)},
+        b_.spec(tail.op->outputs[0]).sizes);
+    return clamp(product, tail);
+  }
+
+  // A softmax over the last dimension into codes of 256ths: ExecuTorch's operator has no others. Its input gets 26 bits after the
+  // point. Distances below -31 count as no probability.
+  std::optional<ValueId> normalise(const Tail& tail) {
+    if (values_.op_of(tail.op) != "aten._softmax.default") return std::nullopt;
+    const auto call = view_of<ops::_softmax_default<Call>>(*tail.op);
+    const auto in = values_.find_quantised(call.self());
+    const auto factor = in ? find_integer_factor(std::ldexp(in->scale, 26)) : std::nullopt;
+    if (!factor || factor->shift < 0 || call.half_to_float() || !is_whole(tail) ||
+        tail.out.zero_point != -128 || tail.out.scale != 1.0 / 256)
+      return std::nullopt;
+    const auto rank = static_cast<int64_t>(b_.spec(in->codes).rank());
+    const int64_t dim = call.dim().integer();
+    if (rank == 0 || (dim != -1 && dim != rank - 1)) return std::nullopt;
+    const int64_t least = -(int64_t{31} << 26 >> factor->shift);
+    return add_node("cortex_m.softmax.default",
+                    {ValueRef{in->codes}, Dim(rank - 1), Dim(in->zero_point), Dim(-128),
+                     Dim(factor->multiplier), Dim(factor->shift), Dim(least)},
+                    b_.spec(tail.op->outputs[0]).sizes);
   }
 
   // Both operands in steps of twice the larger scale, as ExecuTorch does: their sum fits into 32 bits.
@@ -387,9 +458,10 @@ class Fuser {
 // Arguments of an op that may be images of any order; empty for other ops.
 std::vector<size_t> image_arguments(std::string_view op) {
   if (op == "cortex_m.quantized_add.default") return {0, 4};
-  const bool has_image = op == "cortex_m.quantized_conv2d.default" ||
-                         op == "cortex_m.quantized_depthwise_conv2d.default" ||
-                         op == "cortex_m.quantized_avg_pool2d.default";
+  if (op == "cortex_m.quantized_mul.default") return {0, 2};
+  const bool has_image =
+      op == "cortex_m.quantized_conv2d.default" || op == "cortex_m.quantized_depthwise_conv2d.default" ||
+      op == "cortex_m.quantized_avg_pool2d.default" || op == "cortex_m.quantized_max_pool2d.default";
   return has_image ? std::vector<size_t>{0} : std::vector<size_t>{};
 }
 

@@ -103,7 +103,8 @@ TEST(IntegerKernels, ImagesBetweenLayersHaveTheirChannelsLast) {
       "  return %q");
   EXPECT_THAT(
       found,
-      HasSubstr("%mid: int8[1, 3, 4, 4] order(0, 2, 3, 1) = cortex_m.quantized_depthwise_conv2d.default(%x,"));
+      HasSubstr(
+          "%mid: int8[1, 3, 4, 4] order(0, 2, 3, 1) = cortex_m.quantized_depthwise_conv2d.default(%x,"));
   EXPECT_THAT(found, HasSubstr("%q: int8[1, 2, 4, 3] = cortex_m.quantized_conv2d.default(%mid,"));
 }
 
@@ -142,6 +143,44 @@ TEST(IntegerKernels, ASumOfTwoScales) {
 )",
           "  return %q"),
       R"(  %q: int8[1, 3, 4, 5] = cortex_m.quantized_add.default(%x, 3, 1073741824, 0, %x, 0, 1073741824, -1, 3, 1073741824, -18, -128, 127)
+)");
+}
+
+TEST(IntegerKernels, AMaximumAndItsRelu) {
+  EXPECT_EQ(
+      fused(
+          R"(  %m0: float32[1, 3, 2, 3], %m1: int64[1, 3, 2, 3] = aten.max_pool2d_with_indices.default(%wide, [2, 2], [2], [0, 1])
+  %r: float32[1, 3, 2, 3] = aten.relu.default(%m0)
+  %q: int8[1, 3, 2, 3] = quantized_decomposed.quantize_per_tensor.default(%r, 0.5, 3, -128, 127, int8)
+)",
+          "  return %q"),
+      R"(  %q: int8[1, 3, 2, 3] = cortex_m.quantized_max_pool2d.default(%x, [2, 2], [2, 2], [0, 1], [1, 1], false, 3, 3, 3, 127)
+)");
+}
+
+TEST(IntegerKernels, AProductWithChannelsAndItsLimits) {
+  EXPECT_EQ(fused(
+                R"(  %a: float32[1, 3, 1, 1] = aten.mean.dim(%wide, [2, 3], true)
+  %gate: int8[1, 3, 1, 1] = quantized_decomposed.quantize_per_tensor.default(%a, 0.5, 3, -128, 127, int8)
+  %g: float32[1, 3, 1, 1] = quantized_decomposed.dequantize_per_tensor.default(%gate, 0.25, -7, -128, 127, int8)
+  %p: float32[1, 3, 4, 5] = aten.mul.Tensor(%wide, %g)
+  %r: float32[1, 3, 4, 5] = aten.relu.default(%p)
+  %q: int8[1, 3, 4, 5] = quantized_decomposed.quantize_per_tensor.default(%r, 0.25, 9, -128, 127, int8)
+)",
+                "%q: int8[1, 3, 4, 5] = aten.clamp.default(%0, 9, 127)"),
+            R"(constant "_lifted_tensor_constant9": uint8[0] = []
+  %gate: int8[1, 3, 1, 1] = cortex_m.quantized_avg_pool2d.default(%x, [4, 5], [1, 1], [0, 0], false, 3, 1073741824, 0, %_lifted_tensor_constant9)
+  %0: int8[1, 3, 4, 5] = cortex_m.quantized_mul.default(%x, 3, %gate, -7, 9, 1073741824, 0)
+  %q: int8[1, 3, 4, 5] = aten.clamp.default(%0, 9, 127)
+)");
+}
+
+TEST(IntegerKernels, ASoftmaxInto256ths) {
+  EXPECT_EQ(fused(R"(  %soft: float32[1, 2, 4] = aten._softmax.default(%real, -1, false)
+  %q: int8[1, 2, 4] = quantized_decomposed.quantize_per_tensor.default(%soft, 0.00390625, -128, -128, 127, int8)
+)",
+                  "  return %q"),
+            R"(  %q: int8[1, 2, 4] = cortex_m.softmax.default(%rows, 2, 3, -128, 1073741824, 26, -31)
 )");
 }
 
@@ -185,6 +224,35 @@ TEST(IntegerKernels, OtherPatternsStay) {
   stays(
       R"(  %c: float32[1, 2, 4, 4] = aten.convolution.default(%wide, %kernel, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
   %q: int8[1, 2, 4, 4] = quantized_decomposed.quantize_per_tensor.default(%c, 1e12, 5, -128, 127, int8)
+)");
+  // A maximum of another scale, one whose indices are read, and a dilated one.
+  stays(
+      R"(  %m0: float32[1, 3, 2, 2], %m1: int64[1, 3, 2, 2] = aten.max_pool2d_with_indices.default(%wide, [2, 2])
+  %q: int8[1, 3, 2, 2] = quantized_decomposed.quantize_per_tensor.default(%m0, 0.25, 3, -128, 127, int8)
+)");
+  stays(
+      R"(  %m0: float32[1, 3, 2, 2], %m1: int64[1, 3, 2, 2] = aten.max_pool2d_with_indices.default(%wide, [2, 2])
+  %i: float32[1, 3, 2, 2] = dim_order_ops._to_dim_order_copy.default(%m1, dtype=float32, dim_order=[0, 1, 2, 3])
+  %sig: float32[1, 3, 2, 2] = aten.sigmoid.default(%i)
+  %q: int8[1, 3, 2, 2] = quantized_decomposed.quantize_per_tensor.default(%m0, 0.5, 3, -128, 127, int8)
+)");
+  stays(
+      R"(  %m0: float32[1, 3, 3, 3], %m1: int64[1, 3, 3, 3] = aten.max_pool2d_with_indices.default(%wide, [2, 2], [1, 1], [0, 0], [1, 2])
+  %q: int8[1, 3, 3, 3] = quantized_decomposed.quantize_per_tensor.default(%m0, 0.5, 3, -128, 127, int8)
+)");
+  // Products of two ranks.
+  stays(R"(  %v: float32[2, 4] = aten.view_copy.default(%real, [2, 4])
+  %c: int8[2, 4] = quantized_decomposed.quantize_per_tensor.default(%v, 0.25, 3, -128, 127, int8)
+  %e: float32[2, 4] = quantized_decomposed.dequantize_per_tensor.default(%c, 0.25, 3, -128, 127, int8)
+  %p: float32[1, 2, 4] = aten.mul.Tensor(%real, %e)
+  %q: int8[1, 2, 4] = quantized_decomposed.quantize_per_tensor.default(%p, 0.5, 3, -128, 127, int8)
+)");
+  // A softmax over other rows, and one into other codes.
+  stays(R"(  %soft: float32[1, 2, 4] = aten._softmax.default(%real, 1, false)
+  %q: int8[1, 2, 4] = quantized_decomposed.quantize_per_tensor.default(%soft, 0.00390625, -128, -128, 127, int8)
+)");
+  stays(R"(  %soft: float32[1, 2, 4] = aten._softmax.default(%real, -1, false)
+  %q: int8[1, 2, 4] = quantized_decomposed.quantize_per_tensor.default(%soft, 0.004, -128, -128, 127, int8)
 )");
   // A transposed convolution.
   stays(

@@ -90,8 +90,8 @@ namespace etb::passes {
 // (ir::Constant::dense_bytes).
 [[nodiscard]] Result<bool> make_row_major(ir::Module& module);
 
-// Computes quantised layers with integers: dequantize -> convolution, linear layer, average or sum -> clamps and views -> quantize
-// becomes one node of cortex_m. Clamps and views between tensors of one scale move to the codes. Other patterns stay in float.
+// Computes quantised layers with integers: dequantize -> convolution, linear layer, average, maximum, sum, product or softmax
+// -> clamps and views -> quantize becomes one node of cortex_m. Clamps and views between tensors of one scale move to the codes. Other patterns stay in float.
 // Images between these nodes have their channels last.
 [[nodiscard]] Result<bool> use_integer_kernels(ir::Module& module);
 

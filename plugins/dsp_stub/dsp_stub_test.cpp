@@ -130,6 +130,65 @@ TEST_F(DspStub, TilesDoNotChangeResults) {
   EXPECT_GT(moved.back(), moved.front());
 }
 
+// [3, 32, 32] -> 16 channels -> 32 channels, stride 2 -> mean -> linear.
+CodesModel convolutional_net() {
+  CodesModel model;
+  const Sizes sizes = {1, 3, 32, 32}, first_sizes = {1, 16, 32, 32}, second_sizes = {1, 32, 16, 16};
+  uint32_t y = model.input(sizes);
+  const auto weights = [&](const Sizes& of, uint32_t seed) {
+    return model.constant(ETB_DTYPE_INT8, of,
+                          codes_of(static_cast<size_t>(of[0] * of[1] * (of.size() == 4 ? 9 : 1)), seed));
+  };
+  const uint32_t first = weights({16, 3, 3, 3}, 4), second = weights({32, 16, 3, 3}, 5),
+                 last = weights({10, 32}, 6);
+  const auto convolve = [&](uint32_t real, uint32_t weight, const Sizes& weight_sizes, const Sizes& out,
+                            int64_t stride) {
+    const uint32_t sums =
+        model.node("aten.convolution.default",
+                   {arg(real, "input"), arg(model.dequantize(weight, weight_sizes, 0x1p-8, 0), "weight"),
+                    graph::none_arg("bias"), graph::ints_arg({stride, stride}, "stride"),
+                    graph::ints_arg({1, 1}, "padding"), graph::ints_arg({1, 1}, "dilation"),
+                    graph::bool_arg(false, "transposed"), graph::ints_arg({0, 0}, "output_padding"),
+                    graph::int_arg(1, "groups")},
+                   out);
+    return model.quantize(model.node("aten.relu.default", {arg(sums, "self")}, out), out, 0.043, -128);
+  };
+  y = convolve(model.dequantize(y, sizes, 0x1p-5, 3), first, {16, 3, 3, 3}, first_sizes, 1);
+  y = convolve(model.dequantize(y, first_sizes, 0.043, -128), second, {32, 16, 3, 3}, second_sizes, 2);
+  y = model.node("aten.mean.dim",
+                 {arg(model.dequantize(y, second_sizes, 0.043, -128), "self"), graph::ints_arg({2, 3}, "dim"),
+                  graph::bool_arg(false, "keepdim")},
+                 {1, 32});
+  y = model.quantize(y, {1, 32}, 0.043, -128);
+  y = model.node("aten.linear.default",
+                 {arg(model.dequantize(y, {1, 32}, 0.043, -128), "input"),
+                  arg(model.dequantize(last, {10, 32}, 0x1p-7, 0), "weight"), graph::none_arg("bias")},
+                 {1, 10});
+  model.output(model.quantize(y, {1, 10}, 0.11, 1));
+  return model;
+}
+
+// The goal is 31 KiB: about what Vela plans for an Ethos-U55. The second memory meets it with the input and the output, too.
+TEST_F(DspStub, ASmallConvolutionalNetNeedsLittleMemory) {
+  const ImageBytes image = convolutional_net().image();
+  std::vector<int8_t> expected;
+  for (const int64_t tcm_kib : {256, 11}) {
+    options_ = {number("tcm_kib", tcm_kib)};
+    std::vector<std::byte> payload;
+    ASSERT_EQ(compile(image, payload), ETB_OK) << error_.text;
+    const auto known = read_payload(payload);
+    ASSERT_TRUE(known) << known.error().message;
+    const uint64_t planned = uint64_t{known->layout.tcm_bytes} + known->layout.arena_bytes;
+    const uint64_t outside = 3 * 32 * 32 + 10;
+    std::printf("tcm_kib %d: %u bytes of TCM, %u of arena, %llu outside\n", static_cast<int>(tcm_kib),
+                known->layout.tcm_bytes, known->layout.arena_bytes, static_cast<unsigned long long>(outside));
+    EXPECT_LE(planned + (tcm_kib == 11 ? outside : 0), 31u * 1024);
+    const std::vector<int8_t> found = run(payload);
+    if (expected.empty()) expected = found;
+    EXPECT_EQ(found, expected);
+  }
+}
+
 TEST_F(DspStub, TheEstimateIsWhatTheSimulatorCounts) {
   for (const int64_t tcm_kib : {256, 18}) {
     options_ = {number("tcm_kib", tcm_kib)};

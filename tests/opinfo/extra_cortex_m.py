@@ -12,6 +12,7 @@ except ImportError:
     sys.modules["tosa_serializer"] = MagicMock()
 import executorch.backends.cortex_m.passes  # noqa: E402,F401  (first, because it and the ops import each other)
 import executorch.backends.cortex_m.ops.operators  # noqa: E402,F401  (registers the ops)
+from executorch.backends.cortex_m.passes.aten_to_cortex_m_pass import _compute_softmax_params  # noqa: E402
 
 CODES = {torch.int8: 1, torch.float32: 6}
 T, F, I, B, L, N = "Tensor", "float", "int", "bool", "List[int]", "Optional[Tensor]"
@@ -112,6 +113,31 @@ def pools_and_sums(emit, n):
         emit_call(emit, "quantized_add", arguments, f"sum {index}")
 
 
+def elements(emit, n):
+    for index in range(12):
+        kernel, stride, padding = ([n.between(*ends), n.between(*ends)] for ends in ((1, 4), (1, 3), (0, 0)))
+        if index % 2:
+            padding = [kernel[0] // 2, kernel[1] // 2]
+        x = n.codes(n.between(1, 2), n.between(1, 5), n.between(4, 9), n.between(4, 9))
+        x = x.contiguous(memory_format=torch.channels_last) if index % 3 else x
+        zero, (low, high) = n.between(-128, 127), n.range()
+        arguments = [(T, x), (L, kernel), (L, stride), (L, padding), (L, [1, 1]), (B, False), (I, zero), (I, zero), (I, low), (I, high)]
+        emit_call(emit, "quantized_max_pool2d", arguments, f"maximum {index}")
+        shape = [[2, 3, 4, 5], [7, 11], [33]][index % 3]
+        multiplier, shift = n.rescale()
+        factor = [(I, n.between(-128, 127)), (I, multiplier), (I, shift - 4)]
+        arguments = [(T, n.codes(*shape)), (I, n.between(-128, 127)), (T, n.codes(*shape)), (I, n.between(-128, 127)), *factor]
+        emit_call(emit, "quantized_mul", arguments, f"product {index}")
+        image = n.codes(1, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+        channels = n.codes(1, 3, 1, 1).contiguous(memory_format=torch.channels_last)
+        arguments = [(T, image), (I, 7), (T, channels), (I, -9), *factor]
+        emit_call(emit, "quantized_mul", arguments, f"product with channels {index}")
+        scale, shape = n.between(1, 300) / 1000, [[2, 3, 5], [4, 60], [1, 200]][index % 3]
+        multiplier, shift, least = _compute_softmax_params(scale)
+        arguments = [(T, n.codes(*shape)), (I, -1), (I, n.between(-128, 127)), (I, -128), (I, multiplier), (I, shift), (I, least)]
+        emit_call(emit, "softmax", arguments, f"softmax {index}")
+
+
 def ends(emit, n):
     for scale, zero in ((0.05, 3), (0.013, -100)):
         x = torch.randn(3, 5, 7, generator=n.generator) * 3
@@ -128,6 +154,7 @@ def add_plain(emit):
     linear_layers(emit, n)
     pools_and_sums(emit, n)
     ends(emit, n)
+    elements(emit, Numbers(23))
 
 
 def add_all(emit):

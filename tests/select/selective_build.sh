@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds a run time with the kernel of x + y from a list and from the model. It runs that model, refuses other dtypes and another
-# model with the missing operator and the way to add it, and contains no other kernel or loop. Wrong lists are errors of CMake.
+# model with the missing operator and the way to add it, and contains no other kernel, loop or operator of the core. Wrong lists are errors of CMake.
 # usage: selective_build.sh ETBACKEND REPOSITORY BUILD_FOLDER
 set -euo pipefail
 etbackend=$1 repository=$2 build=$3
@@ -14,12 +14,16 @@ diff - "$build/ops.yaml" <<'YAML'
 operators:
   aten::add.out: [float32]
 dtypes: [float32]
+# Operators of the core, or without a portable kernel:
+others: []
 YAML
 configure() {
   "${CMAKE:-cmake}" -G Ninja -S "$repository/tests/select/consumer" -B "$build/$1" -DCMAKE_BUILD_TYPE=MinSizeRel "-DREPOSITORY=$repository" \
     ${LAUNCHER:+-DCMAKE_CXX_COMPILER_LAUNCHER=$LAUNCHER} "-DETB_SELECT=$etbackend" "-DMODEL=$programs/add.pte" "-DOPS=$2"
 }
-configure consumer "$build/ops.yaml" >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; fail "configuring"; }
+# Without the line of the core's operators, a list keeps all of them; that of the model keeps none.
+grep -v '^others' "$build/ops.yaml" >"$build/without_others.yaml"
+configure consumer "$build/without_others.yaml" >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; fail "configuring"; }
 "${CMAKE:-cmake}" --build "$build/consumer" -j "${JOBS:-2}" >"$build/build.log" 2>&1 || { tail -40 "$build/build.log"; fail "building"; }
 for program in run_from_ops run_from_models; do
   status=0
@@ -34,6 +38,11 @@ for program in run_from_ops run_from_models; do
   # Loops of add and its scaled form, no other; no kernel of another file.
   symbols=$(nm -C "$build/consumer/$program")
   if grep -E 'convolution|softmax|unary_|binary_(mul|pow)' <<<"$symbols"; then fail "$program has kernels that were not selected"; fi
+  case $program:$(grep -c share_view <<<"$symbols") in
+    run_from_ops:0) fail "$program has no operators of the core" ;;
+    run_from_ops:* | run_from_models:0) ;;
+    *) fail "$program has operators of the core that were not selected" ;;
+  esac
   grep -q 'binary_add' <<<"$symbols" || fail "$program has no loop of add: the check above sees nothing"
 done
 # A kernel of an op that the repository does not have.

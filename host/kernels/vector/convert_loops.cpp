@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading and writing every dtype as a computing type.
+#include <cstddef>
+
 #include "host/kernels/selection.hpp"
 #include "host/kernels/vector/math.hpp"
 #include "host/kernels/vector/table.hpp"
@@ -13,9 +15,18 @@ struct Bool {
   uint8_t byte;
 };
 
+// Compiled for size, each conversion has one loop, and conversions share the way to integers: the table has many.
+#if defined(__OPTIMIZE_SIZE__)
+#define ETB_SHARED [[gnu::noinline]]
+constexpr bool kHasDenseLoop = false;
+#else
+#define ETB_SHARED ETB_INLINE
+constexpr bool kHasDenseLoop = true;
+#endif
+
 // Beyond the range of int64, x86 gives the smallest one; so do we, everywhere.
 template <class T>
-ETB_INLINE int64_t to_integer(T x) {
+ETB_SHARED int64_t to_integer(T x) {
   const bool fits = x >= static_cast<T>(-0x1.0p63) && x < static_cast<T>(0x1.0p63);
   return fits ? static_cast<int64_t>(x) : INT64_MIN;
 }
@@ -76,10 +87,11 @@ template <class To, class From>
 void load(void* to_data, const void* from_data, int64_t stride, int64_t count) {
   To* to = static_cast<To*>(to_data);
   const From* from = static_cast<const From*>(from_data);
-  if (stride == 1) {
-    ETB_LOOP for (int64_t i = 0; i < count; ++i) to[i] = Cast<To, From>::apply(from[i]);
+  const auto size = static_cast<ptrdiff_t>(count), step = static_cast<ptrdiff_t>(stride);
+  if (kHasDenseLoop && stride == 1) {
+    ETB_LOOP for (ptrdiff_t i = 0; i < size; ++i) to[i] = Cast<To, From>::apply(from[i]);
   } else {
-    ETB_LOOP for (int64_t i = 0; i < count; ++i) to[i] = Cast<To, From>::apply(from[i * stride]);
+    ETB_LOOP for (ptrdiff_t i = 0; i < size; ++i) to[i] = Cast<To, From>::apply(from[i * step]);
   }
 }
 
@@ -87,10 +99,11 @@ template <class To, class From>
 void store(void* to_data, const void* from_data, int64_t stride, int64_t count) {
   To* to = static_cast<To*>(to_data);
   const From* from = static_cast<const From*>(from_data);
-  if (stride == 1) {
-    ETB_LOOP for (int64_t i = 0; i < count; ++i) to[i] = Cast<To, From>::apply(from[i]);
+  const auto size = static_cast<ptrdiff_t>(count), step = static_cast<ptrdiff_t>(stride);
+  if (kHasDenseLoop && stride == 1) {
+    ETB_LOOP for (ptrdiff_t i = 0; i < size; ++i) to[i] = Cast<To, From>::apply(from[i]);
   } else {
-    ETB_LOOP for (int64_t i = 0; i < count; ++i) to[i * stride] = Cast<To, From>::apply(from[i]);
+    ETB_LOOP for (ptrdiff_t i = 0; i < size; ++i) to[i * step] = Cast<To, From>::apply(from[i]);
   }
 }
 
