@@ -114,7 +114,7 @@ TEST(WeightsOfHalves, Products) { test_products(16); }
 TEST(WeightsOfCodes, ProductsOfEightBits) { test_products(8); }
 TEST(WeightsOfCodes, ProductsOfFourBits) { test_products(4); }
 
-// Of products of one term, so that each number is seen.
+// Products of one term show each number.
 TEST(WeightsOfHalves, AreReadExactly) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr uint32_t kCount = kSpecialHalves.size();
