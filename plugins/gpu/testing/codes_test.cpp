@@ -114,6 +114,26 @@ TEST(WeightsOfHalves, Products) { test_products(16); }
 TEST(WeightsOfCodes, ProductsOfEightBits) { test_products(8); }
 TEST(WeightsOfCodes, ProductsOfFourBits) { test_products(4); }
 
+// Products of one term show each number.
+TEST(WeightsOfHalves, AreReadExactly) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr uint32_t kCount = kSpecialHalves.size();
+  GpuGraph graph;
+  const uint32_t a = add_input(graph, shape_of({1, 1})),
+                 b = add_constant(graph, shape_of({1, kCount}), "-1/" + std::to_string(kCount));
+  graph.values[b].host = HostNumbers::kHalves;
+  graph.outputs.push_back(add_node(graph, Operator::kMatmul, {a, b}, {0}, {1, 1, -kInfinity, kInfinity}));
+  std::vector<float> numbers(kCount);
+  read_numbers(std::as_bytes(std::span(kSpecialHalves)).data(), ETB_DTYPE_FLOAT16, numbers);
+  for (const char* const kernels : {"registers", "groups"}) {
+    SCOPED_TRACE(kernels);
+    FloatRun run(graph, shape_of({1, kCount}), kernels);
+    if (!run.run()) GTEST_SKIP() << run.error();
+    for (size_t i = 0; i + 1 < kCount; ++i) EXPECT_EQ(run.output()[i], random_floats(1)[0] * numbers[i]) << i;
+    EXPECT_TRUE(std::isnan(run.output()[kCount - 1]));
+  }
+}
+
 TEST(WeightsOfHalves, TakeHalfOfTheMemory) {
   constexpr uint32_t kSize = 64;
   const GpuGraph graph = product_graph({4, kSize, kSize, 0}, 16, true);

@@ -3,6 +3,7 @@
 // inputs are pseudo-random numbers from -1 to 1, codes pseudo-random bytes.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <span>
@@ -43,10 +44,14 @@ inline std::vector<std::byte> random_halves(size_t count) {
   return made;
 }
 
+// Numbers of float16 at the ends of its subnormal and normal ones, zeros, infinities and NaN.
+inline constexpr std::array<uint16_t, 12> kSpecialHalves = {0x0001, 0x8001, 0x03ff, 0x83ff, 0x0400, 0x7bff,
+                                                            0xfbff, 0x3c01, 0x0000, 0x7c00, 0xfc00, 0x7e00};
+
 class FloatRun {
  public:
   // `kernels`: value of that option of the delegate. `graph`: static sizes, one output. A constant's key is its number of
-  // elements; that of codes has their limit before it: "8/120", and that of float16 a 0: "0/120".
+  // elements; that of codes has their limit before it: "8/120", and that of float16 a 0: "0/120", or -1 for kSpecialHalves.
   FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels) {
     if (table_->init(&kHost, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
     for (const uint32_t id : graph.inputs)
@@ -153,7 +158,13 @@ class FloatRun {
     if (const size_t slash = text.find('/'); data.empty() && slash != std::string::npos) {
       const int limit = std::stoi(text);
       const size_t count = std::stoul(text.substr(slash + 1));
-      limit == 0 ? fill(random_halves(count)) : fill(random_codes(count, limit));
+      if (limit < 0) {
+        fill(kSpecialHalves);
+      } else if (limit == 0) {
+        fill(random_halves(count));
+      } else {
+        fill(random_codes(count, limit));
+      }
     } else if (data.empty()) {
       fill(random_floats(std::stoul(text)));
     }
