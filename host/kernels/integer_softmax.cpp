@@ -81,7 +81,7 @@ class SoftmaxRow {
       const int32_t distance = code - largest;
       int32_t result = -128;
       if (distance >= least_) result += divide(multiply(factor, exponential(rescale_.apply(distance))), bits);
-      out[i * out_step] = static_cast<int8_t>(std::clamp(result, -128, 127));
+      out[i * out_step] = static_cast<int8_t>(std::clamp<int32_t>(result, -128, 127));
     });
   }
 
