@@ -92,8 +92,7 @@ TEST(KernelSources, AreOpenClC12WithoutExtensions) {
                                 source.macros + " -";
     FILE* const compiler = ::popen(command.c_str(), "w");
     ASSERT_NE(compiler, nullptr);
-    for (const std::string_view text : source.texts)
-      (void)std::fwrite(text.data(), 1, text.size(), compiler);
+    for (const std::string_view text : source.texts) (void)std::fwrite(text.data(), 1, text.size(), compiler);
     if (::pclose(compiler) != 0) failed += std::string(" ") + gpu::kKernelNames[i];
   }
   EXPECT_EQ(failed, "");
