@@ -8,7 +8,6 @@ namespace etb::conformance {
 namespace {
 
 using graph::float_arg;
-using graph::int_arg;
 using graph::ints_arg;
 using graph::value_arg;
 

@@ -17,7 +17,7 @@ struct Answers {
   std::string error;
   std::map<uint32_t, std::string> reasons;  // keys: rejected nodes; values: "dtype: text"
   std::map<uint32_t, uint32_t> claims;      // keys: claimed nodes; values: their groups
-  std::map<uint32_t, double> costs;         // of claimed nodes, as cost_ns
+  std::map<uint32_t, double> costs;         // cost_ns by claimed node
   uint32_t node_count = 0;
   bool has_own_regions = false;  // some claim requests a separate payload
 

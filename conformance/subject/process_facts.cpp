@@ -50,7 +50,7 @@ size_t heap_bytes() {
 void take_freed_blocks() {
   constexpr size_t kLargest = 1032;  // glibc keeps blocks up to this size
   constexpr size_t kStep = 2 * sizeof(size_t);
-  constexpr int kStored = 7;  // of each size
+  constexpr int kStored = 7;  // freed blocks of each size that a thread keeps
   constexpr int kBatch = 64;
   constexpr int kMostBatches = 10000;
   const auto take = [](size_t nbytes) {

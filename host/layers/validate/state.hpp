@@ -83,7 +83,7 @@ class State {
   std::unordered_map<const void*, std::shared_ptr<void>> adopted_;
   std::deque<std::shared_ptr<void>> retired_;
   std::deque<Watched> watched_of_runs_;
-  std::deque<Watched> watched_;  // of other calls, which are rarer and whose arguments a later run may touch
+  std::deque<Watched> watched_;  // arguments of other, rarer calls; a later run may touch them
   uint64_t swept_fault_count_ = 0;
 };
 

@@ -22,7 +22,7 @@ struct Op {
   uint32_t max_rank = kMaxRank;
   const char* constraint = "";  // for the docs: demands of `lower` beyond the row, in sentences
   bool is_preserved = false;    // asks the compiler not to decompose it
-  std::span<const etb_dtype> dtypes = kFloats;  // that the first operand may have
+  std::span<const etb_dtype> dtypes = kFloats;  // dtypes of the first operand
   bool is_decoder = false;                      // the result is a constant
 };
 

@@ -15,8 +15,8 @@ struct Product {
   uint32_t b_row = 0;
   uint32_t bias_row = 0, bias_column = 0;
   float alpha = 1, beta = 1, low = 0, high = 0;
-  uint32_t bits = 0;   // of the elements of b: 16, or 8 or 4 for codes; 0: floats
-  uint32_t group = 0;  // of codes
+  uint32_t bits = 0;   // bits of an element of b: 16, or 8 or 4 for codes; 0: floats
+  uint32_t group = 0;  // codes of a row with one scale; 0: the whole row
 };
 
 struct ProductOperands {
