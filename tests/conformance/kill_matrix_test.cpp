@@ -3,6 +3,7 @@
 // and the portable backend pass. Writes docs/conformance_kill_matrix.md:
 //
 //   ETB_REBASE=1 build/dev/bin/kill_matrix_test
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -345,6 +346,53 @@ std::string mutation_text() {
              : "Not measured yet.\n";
 }
 
+// What a verification of a row's fault found.
+struct Judged {
+  const Row* row;
+  int exit = 0;
+  Results results;
+  std::optional<Kill> kill;
+};
+
+Verification start(const Row& row) {
+  return {"fault_" + std::to_string(row.number), split(row.patterns, ','), needs_confirmation(row.number)};
+}
+
+Judged judge(const Row& row, Verification& verification) {
+  Judged out{&row, 0, {}, std::nullopt};
+  out.results = verification.finish(out.exit);
+  out.kill = find_kill(out.results, row);
+  if (out.kill) {
+    EXPECT_EQ(out.exit, 1) << row.number;
+  }
+  std::printf("fault %d: %s\n", row.number, out.kill ? out.kill->name.c_str() : "not caught");
+  std::fflush(stdout);  // before the next process starts
+  return out;
+}
+
+// Several rows at a time. A row that is missed so is judged again with nothing beside it, and the log says so: checks of growth
+// and of races make fewer repetitions on a busy machine.
+std::vector<Judged> judge_all_rows() {
+  std::vector<Judged> out;
+  size_t next = 0;
+  std::deque<Verification> started;
+  for (const Row& row : kRows) {
+    // Most rows are one check, which uses one processor.
+    for (; next < std::size(kRows) && started.size() <= std::thread::hardware_concurrency(); ++next)
+      started.push_back(start(kRows[next]));
+    out.push_back(judge(row, started.front()));
+    started.pop_front();
+  }
+  for (Judged& judged : out) {
+    if (judged.kill) continue;
+    std::printf("fault %d was missed beside others (found: %s); again, alone\n", judged.row->number,
+                seen_instead(judged.results).c_str());
+    Verification alone = start(*judged.row);
+    judged = judge(*judged.row, alone);
+  }
+  return out;
+}
+
 TEST(KillMatrix, EachFaultIsCaughtByItsOwnCheck) {
   std::string table =
       std::string(
@@ -364,31 +412,24 @@ TEST(KillMatrix, EachFaultIsCaughtByItsOwnCheck) {
       "| # | fault | caught by | shown by, for example |\n|---|---|---|---|\n";
   // This process makes all cases now, and the others share them.
   (void)cli({"verify", library("fault_0"), "--case", "op.neg.f32.7.stat"});
-  size_t caught = 0, next = 0;
-  std::deque<Verification> started;
-  for (const Row& row : kRows) {
-    // Most rows are one check, which uses one processor.
-    for (; next < std::size(kRows) && started.size() <= std::thread::hardware_concurrency(); ++next)
-      started.emplace_back("fault_" + std::to_string(kRows[next].number), split(kRows[next].patterns, ','),
-                           needs_confirmation(kRows[next].number));
-    int exit = 0;
-    const Results results = started.front().finish(exit);
-    started.pop_front();
-    const std::optional<Kill> kill = find_kill(results, row);
-    EXPECT_TRUE(kill) << "fault " << row.number << " (" << row.fault << ") is not caught by " << row.check
-                      << ", but by\n"
-                      << seen_instead(results);
-    EXPECT_EQ(exit, 1) << row.number;
-    std::printf("fault %d: %s\n", row.number, kill ? kill->name.c_str() : "not caught");
-    std::fflush(stdout);  // before the next process starts
-    if (!kill) continue;
+  size_t caught = 0;
+  std::string missed;
+  for (Judged& judged : judge_all_rows()) {
+    const Row& row = *judged.row;
+    if (!judged.kill) {
+      missed += fmt::format("\nfault {} ({}) is not caught by {}, but by: {}", row.number, row.fault,
+                            row.check, seen_instead(judged.results));
+      continue;
+    }
     ++caught;
-    const Kill shown = shown_kill(row, *kill, results);
+    const Kill shown = shown_kill(row, *judged.kill, judged.results);
     table += "| " + std::to_string(row.number) + " | " + row.fault + " | " + shown.check + " | `" +
              shown.name + "` |\n";
   }
   table +=
       "\n" + std::to_string(caught) + " of " + std::to_string(std::size(kRows)) + " faults are caught.\n";
+  expect_committed("conformance_kill_matrix.md", table);
+  EXPECT_EQ(missed, "");  // last, where a long log is not cut
   expect_committed("conformance_kill_matrix.md", table);
 }
 
