@@ -62,6 +62,15 @@ TEST(Accept, ShortStructsAndUnknownFlagsAreRefusedAndNamed) {
   tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
   tensor.flags = 4;
   EXPECT_EQ(ETB_ACCEPT(etb_tensor, &tensor, buffer).error().code, Code::INVALID_ARGUMENT);
+  tensor.flags = 0;
+  tensor.reserved = 1;
+  EXPECT_EQ(ETB_ACCEPT(etb_tensor, &tensor, buffer).error().message,
+            "etb_tensor: a reserved field is not zero");
+  tensor.reserved = 0;
+  tensor.reserved_pointer = &tensor;
+  EXPECT_FALSE(ETB_ACCEPT(etb_tensor, &tensor, buffer));
+  tensor.struct_size = ETB_SIZE_THROUGH(etb_tensor, buffer);
+  EXPECT_TRUE(ETB_ACCEPT(etb_tensor, &tensor, buffer)) << "a field that the struct does not have";
   EXPECT_EQ(ETB_ACCEPT(etb_tensor, static_cast<etb_tensor*>(nullptr), buffer).error().message,
             "etb_tensor: found NULL");
 }

@@ -162,6 +162,50 @@ void foreign_nodes_are_rejected(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// A choice between two graphs, each with a few common nodes.
+Result<graph::ImageBytes> graph_with_branches() {
+  graph::Builder builder("forward");
+  const uint32_t flag = builder.add_spec({ETB_DTYPE_BOOL, {}}),
+                 spec = builder.add_spec({ETB_DTYPE_FLOAT32, {2, 3}});
+  graph::GraphBuilder& method = builder.add_graph("forward");
+  const uint32_t condition = method.add_input(graph::tensor("condition", flag));
+  const uint32_t x = method.add_input(graph::tensor("x", spec));
+  std::vector<graph::ArgumentDesc> branches = {graph::value_arg(condition, "pred")};
+  for (const char* name : {"yes", "no"}) {
+    graph::GraphBuilder& branch = builder.add_graph(name);
+    branches.push_back(graph::graph_arg(branch.index()));
+    const uint32_t input = branch.add_input(graph::tensor("input", spec));
+    uint32_t last = branch.add_node({.op = "aten.relu.default",
+                                     .args = {graph::value_arg(input, "self")},
+                                     .outputs = {graph::tensor("positive", spec)}});
+    for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor"})
+      last = branch.add_node({.op = op,
+                              .args = {graph::value_arg(last, "self"), graph::value_arg(input, "other")},
+                              .outputs = {graph::tensor(op, spec)}});
+    branch.add_output(last);
+  }
+  branches.push_back(graph::values_arg({x}, "operands"));
+  method.add_output(builder.graph(0).add_node({.op = "higher_order.cond.default",
+                                               .args = std::move(branches),
+                                               .outputs = {graph::tensor("chosen", spec)}}));
+  return builder.finish();
+}
+
+void nodes_of_branches_are_answered(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
+  const Result<graph::ImageBytes> image = graph_with_branches();
+  if (!image) return context.fail("the suite cannot write the graph: " + image.error().message);
+  const Answers answers = partition(*subject, *image);
+  if (answers.status != ETB_OK) context.fail("partition fails: " + answers.error);
+  for (uint32_t id = 0; answers.status == ETB_OK && id < answers.node_count; ++id)
+    if (answers.claims.contains(id) == answers.reasons.contains(id))
+      context.fail("node " + std::to_string(id) + " of a graph with branches is " +
+                   (answers.claims.contains(id) ? "claimed and rejected" : "neither claimed nor rejected"));
+  context.take_violations(*subject);
+}
+
 // Returns what is wrong with the answers about a graph that has a quantised value. Such a value represents other numbers than
 // its elements, so a payload equal to that of a plain value shows that the plugin did not look at it.
 std::string check_quantised_value(Subject& subject, const MutableGraph& graph, const Payload& plain) {
@@ -258,6 +302,9 @@ constexpr Check kChecks[] = {
     {"cap.claims-something", "The plugin claims at least one case of the suite.", "", claims_something},
     {"cap.foreign-nodes-are-rejected", "Unknown ops are rejected by partition, and by compile.", "ABI-AOT-01",
      foreign_nodes_are_rejected},
+    {"cap.nodes-of-branches-are-answered",
+     "Partition claims or rejects every node of a graph with branches, those of the branches included.",
+     "ABI-AOT-01", nodes_of_branches_are_answered},
     {"cap.quantised-values-are-looked-at",
      "An operand or result with a quantisation is rejected, or compiled otherwise than a plain one.",
      "ABI-AOT-01", quantised_values_are_looked_at},

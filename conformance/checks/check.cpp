@@ -217,6 +217,10 @@ std::vector<Check> all_checks() {
                            option_list_checks,
                            sink_checks,
                            host_checks,
+                           loan_checks,
+                           callback_checks,
+                           wrong_struct_checks,
+                           aot_option_checks,
                            cache_checks,
                            option_file_checks})
     for (const Check& check : group()) out.push_back(check);

@@ -94,6 +94,23 @@ void each_allocation_fails(CheckContext& context) {
   }
 }
 
+// Runs with memory of a kind that no plugin knows.
+etb_status run_in_unknown_memory(ReadyCase& ready) {
+  const std::unique_ptr<PreparedRun> run = ready.session.prepare(ready.inputs());
+  etb_buffer_desc nowhere{};
+  nowhere.struct_size = ETB_INIT_SIZE(etb_buffer_desc);
+  nowhere.kind = "no-plugin-has-this-kind";
+  nowhere.fd = -1;
+  nowhere.access = 3;
+  for (etb_tensor& tensor : run->tensors) {
+    nowhere.nbytes = std::max(nowhere.nbytes, tensor.capacity_bytes);
+    tensor.buffer = &nowhere;
+    tensor.data = nullptr;
+  }
+  etb_error error = ETB_ERROR_INIT;
+  return ready.subject.table().delegate->execute(ready.session.context(), &run->args, &error);
+}
+
 // Invalid arguments of execute. Runs without the validate layer, which would reject them first.
 void wrong_arguments(CheckContext& context) {
   context.each_session(bare(), 3, [&](ReadyCase& ready) {
@@ -119,6 +136,17 @@ void wrong_arguments(CheckContext& context) {
     args.input_count = ready.session.info().input_count + 1;
     args.output_count = ready.session.info().output_count;
     if (args.input_count < none.size()) expect_refusal("one input too many", args);
+    for (const uint32_t role : {uint32_t{ETB_ROLE_INPUT}, uint32_t{ETB_ROLE_OUTPUT}}) {
+      const bool is_input = role == ETB_ROLE_INPUT;
+      if ((is_input ? ready.session.input_count() : ready.session.output_count()) == 0) continue;
+      context.progress().at("one good tensor too many");
+      if (ready.session.run_with_one_more(ready.inputs(), role).status == ETB_OK)
+        context.fail(fmt::format("{}: a good {} too many ran without an error", ready.name(),
+                                 is_input ? "input" : "output"));
+    }
+    context.progress().at("memory of an unknown kind");
+    if (run_in_unknown_memory(ready) == ETB_OK)
+      context.fail(ready.name() + ": memory of an unknown kind ran without an error");
     args.input_count = ready.session.info().input_count;
     if (args.input_count != 0 && args.input_count < none.size())
       expect_refusal("tensors of another dtype", args);

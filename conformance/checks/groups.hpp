@@ -45,5 +45,9 @@ std::span<const Check> cache_checks();           // damaged entries of cache/1
 std::span<const Check> sink_checks();            // sinks that stop
 std::span<const Check> option_list_checks();     // several options, and nearly known keys
 std::span<const Check> host_checks();            // hosts that differ in what the contract leaves open
+std::span<const Check> loan_checks();            // hosts that lend bytes in other ways
+std::span<const Check> callback_checks();        // calls of the host that fail once
+std::span<const Check> aot_option_checks();      // options of the ahead-of-time functions
+std::span<const Check> wrong_struct_checks();    // structs that a plugin must reject
 
 }  // namespace etb::conformance

@@ -36,6 +36,16 @@ bool is_in_range(const OptionFacts& facts, const etb_option& value) {
   return !std::isnan(number) && (!facts.has_range() || (number >= facts.minimum && number <= facts.maximum));
 }
 
+// Flags and fields other than that of the type are zero, or an empty text.
+bool has_other_fields(const etb_option& option) {
+  const bool is_integer = option.type == ETB_OPTION_I64 || option.type == ETB_OPTION_BOOL;
+  return option.flags != 0 || (option.i64 != 0 && !is_integer) ||
+         (option.f64 != 0 && option.type != ETB_OPTION_F64) ||
+         (option.text != nullptr && *option.text != '\0' && option.type != ETB_OPTION_TEXT) ||
+         (option.bytes.nbytes != 0 && option.type != ETB_OPTION_BYTES) ||
+         (option.item_count != 0 && option.type != ETB_OPTION_LIST);
+}
+
 std::string defect_of(const etb_option_schema& schema, const OptionFacts& facts) {
   constexpr uint32_t kScopes =
       ETB_OBJECT_PLUGIN | ETB_OBJECT_DEVICE | ETB_OBJECT_DELEGATE | ETB_OBJECT_CONTEXT | ETB_OBJECT_RUN;
@@ -53,6 +63,8 @@ std::string defect_of(const etb_option_schema& schema, const OptionFacts& facts)
   if (schema.default_value != nullptr && schema.default_value->type == schema.type &&
       !is_in_range(facts, *schema.default_value))
     return "a default outside of its own range or choices";
+  if (schema.default_value != nullptr && has_other_fields(*schema.default_value))
+    return "a default with fields of another type";
   return "";
 }
 
@@ -229,16 +241,6 @@ etb_status set(CheckContext& context, const Target& target, const etb_option& op
   context.progress().at(("set " + to_text(option)).c_str());
   return target.subject.table().set_option(target.subject.handle(), target.kind, target.object, &option,
                                            &error);
-}
-
-// Flags and fields other than that of the type are zero, or an empty text.
-bool has_other_fields(const etb_option& option) {
-  const bool is_integer = option.type == ETB_OPTION_I64 || option.type == ETB_OPTION_BOOL;
-  return option.flags != 0 || (option.i64 != 0 && !is_integer) ||
-         (option.f64 != 0 && option.type != ETB_OPTION_F64) ||
-         (option.text != nullptr && *option.text != '\0' && option.type != ETB_OPTION_TEXT) ||
-         (option.bytes.nbytes != 0 && option.type != ETB_OPTION_BYTES) ||
-         (option.item_count != 0 && option.type != ETB_OPTION_LIST);
 }
 
 bool is_equal(const Read& read, const etb_option& option) {

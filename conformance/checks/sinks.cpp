@@ -7,8 +7,6 @@
 namespace etb::conformance {
 namespace {
 
-constexpr etb_status kStop = ETB_OUT_OF_RESOURCES;
-
 // Counts the items of one sink, and stops at item `last`, counted from 1.
 struct Stopper {
   int last = 1;

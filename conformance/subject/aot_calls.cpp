@@ -23,6 +23,7 @@ etb_partition_args partition_args(const Subject& subject, const etb_graph_image&
 
 etb_status ETB_CALL take_claim(void* ctx, const etb_claim* claim) {
   auto& answers = *static_cast<Answers*>(ctx);
+  if (++answers.call_count == answers.failing_call) return kStop;
   answers.has_own_regions = answers.has_own_regions || (claim->flags & ETB_CLAIM_OWN_REGION) != 0;
   for (uint32_t i = 0; i < claim->node_count; ++i) {
     answers.claims[claim->node_ids[i]] = claim->group;
@@ -33,6 +34,7 @@ etb_status ETB_CALL take_claim(void* ctx, const etb_claim* claim) {
 
 etb_status ETB_CALL take_reject(void* ctx, const etb_reject* reject) {
   auto& answers = *static_cast<Answers*>(ctx);
+  if (++answers.call_count == answers.failing_call) return kStop;
   for (uint32_t i = 0; i < reject->node_count; ++i)
     answers.reasons[reject->node_ids[i]] = std::string(reject->reason) + ": " + reject->text;
   return ETB_OK;
@@ -41,8 +43,12 @@ etb_status ETB_CALL take_reject(void* ctx, const etb_reject* reject) {
 // Collects one payload. Reads constants from the image.
 class Sink {
  public:
-  Sink(const graph::ImageBytes& image, const CompileOptions& options, Payload& out)
-      : view_(graph::View::open(image.span())), options_(options), out_(out) {
+  Sink(const graph::ImageBytes& image, const CompileOptions& options, Compiled& out)
+      : view_(graph::View::open(image.span())),
+        options_(options),
+        lender_(options.loans),
+        compiled_(out),
+        out_(out.payload) {
     writer_ = {ETB_INIT_SIZE(etb_blob_writer), 0, this, &write};
     sink_ = {ETB_INIT_SIZE(etb_artifact_sink), 0, this, &begin_payload, &named_blob, &end_payload};
     reader_ = {ETB_INIT_SIZE(etb_constant_reader), 0, this, &read_constant};
@@ -54,12 +60,19 @@ class Sink {
   const etb_constant_reader* reader() const { return &reader_; }
 
  private:
+  bool fails(const char* call) {
+    if (++compiled_.call_count != options_.aot.failing_call) return false;
+    compiled_.failed_call = call;
+    return true;
+  }
   static etb_status ETB_CALL begin_payload(void* ctx, uint32_t, const etb_blob_writer** out) {
+    if (static_cast<Sink*>(ctx)->fails("begin_payload")) return kStop;
     *out = &static_cast<Sink*>(ctx)->writer_;
     return ETB_OK;
   }
   static etb_status ETB_CALL write(void* ctx, uint64_t offset, const void* data, uint64_t nbytes) {
     constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 30;
+    if (static_cast<Sink*>(ctx)->fails("write")) return kStop;
     std::vector<std::byte>& bytes = static_cast<Sink*>(ctx)->out_.bytes;
     if (offset > kMaxPayloadBytes || nbytes > kMaxPayloadBytes) return ETB_OUT_OF_RESOURCES;
     if (bytes.size() < offset + nbytes) bytes.resize(offset + nbytes);
@@ -68,6 +81,7 @@ class Sink {
   }
   static etb_status ETB_CALL named_blob(void* ctx, const etb_named_blob* blob) {
     auto& self = *static_cast<Sink*>(ctx);
+    if (self.fails("named_blob")) return kStop;
     std::vector<std::byte>& bytes = self.out_.named[blob->key];
     const auto* data = static_cast<const std::byte*>(blob->value.data);
     uint64_t nbytes = blob->value.nbytes;
@@ -76,6 +90,7 @@ class Sink {
     return ETB_OK;
   }
   static etb_status ETB_CALL end_payload(void* ctx, const etb_artifact* artifact) {
+    if (static_cast<Sink*>(ctx)->fails("end_payload")) return kStop;
     Payload& out = static_cast<Sink*>(ctx)->out_;
     for (uint64_t i = 0; i < artifact->spec_count; ++i) {
       const etb_compile_spec& spec = *ETB_AT(etb_compile_spec, artifact->specs, i);
@@ -100,6 +115,7 @@ class Sink {
     const std::byte* data = nullptr;
     uint64_t nbytes = 0;
     auto& self = *static_cast<Sink*>(ctx);
+    if (self.fails("read")) return kStop;
     if (!self.find(key, data, nbytes)) return ETB_NOT_FOUND;
     if (self.options_.change_constant) {
       std::vector<std::byte>& changed = self.changed_.emplace_back(data, data + nbytes);
@@ -107,11 +123,7 @@ class Sink {
       data = changed.data();
       nbytes = changed.size();
     }
-    out->data = data;
-    out->nbytes = nbytes;
-    out->alignment = 16;
-    out->fd = -1;
-    out->release = [](void*) {};  // nothing to release, but the validate layer protects released memory
+    self.lender_.lend({data, static_cast<size_t>(nbytes)}, *out);
     return ETB_OK;
   }
   bool find(const char* key, const std::byte*& data, uint64_t& nbytes) const {
@@ -129,6 +141,8 @@ class Sink {
   Result<graph::View> view_;
   const CompileOptions& options_;
   std::deque<std::vector<std::byte>> changed_;
+  Lender lender_;
+  Compiled& compiled_;
   Payload& out_;
   etb_blob_writer writer_{};
   etb_artifact_sink sink_{};
@@ -139,6 +153,7 @@ class Sink {
 
 Answers partition(Subject& subject, const graph::ImageBytes& image, const AotOptions& options) {
   Answers answers;
+  answers.failing_call = options.failing_call;
   const etb_graph_image raw = image.to_c();
   const etb_partition_args args = partition_args(subject, raw, options);
   const etb_partition_sink sink = {ETB_INIT_SIZE(etb_partition_sink), 0, &answers, take_claim, take_reject};
@@ -172,7 +187,7 @@ etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::stri
 
 Compiled compile(Subject& subject, const graph::ImageBytes& image, const CompileOptions& options) {
   Compiled out;
-  Sink sink(image, options, out.payload);
+  Sink sink(image, options, out);
   const etb_graph_image raw = image.to_c();
   std::vector<etb_compile_spec> specs;
   for (const auto& [key, value] : options.specs)

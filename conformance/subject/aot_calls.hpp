@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/format/graph_builder.hpp"
+#include "conformance/subject/loans.hpp"
 #include "conformance/subject/subject.hpp"
 
 namespace etb::conformance {
@@ -19,6 +20,8 @@ struct Answers {
   std::map<uint32_t, uint32_t> claims;      // keys: claimed nodes; values: their groups
   std::map<uint32_t, double> costs;         // cost_ns by claimed node
   uint32_t node_count = 0;
+  int call_count = 0;  // calls of the sink
+  int failing_call = 0;
   bool has_own_regions = false;  // some claim requests a separate payload
 
   // True if the graph may be compiled as one region.
@@ -35,7 +38,13 @@ struct Answers {
 struct AotOptions {
   const etb_target* target = nullptr;
   std::vector<etb_option> options = {};
+  int failing_call =
+      0;  // the call of the host's sink, writer or reader that returns kStop, counted from 1; 0: none
 };
+
+// Status of a call of the host that fails.
+constexpr etb_status kStop = ETB_OUT_OF_RESOURCES;
+
 Answers partition(Subject& subject, const graph::ImageBytes& image, const AotOptions& options = {});
 
 // Calls the plugin's dry check. Returns NOT_IMPLEMENTED if it has none.
@@ -76,6 +85,7 @@ struct CompileOptions {
   const etb_cancel_token* cancel = nullptr;  // NULL: one that says no
   const etb_progress* progress = nullptr;
   AotOptions aot = {};
+  Loans loans = {};  // of constants
   // Changes what the reader of constants returns; false: there is no such constant.
   std::function<bool(std::vector<std::byte>& bytes)> change_constant = {};
 };
@@ -85,6 +95,8 @@ struct Compiled {
   etb_status status = ETB_OK;
   std::string error;
   Payload payload;
+  int call_count = 0;       // calls of the sink, the writer and the reader
+  std::string failed_call;  // "write", "" if none failed
 };
 Compiled compile(Subject& subject, const graph::ImageBytes& image, const CompileOptions& options = {});
 

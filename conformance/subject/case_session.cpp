@@ -55,11 +55,9 @@ void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tenso
 }  // namespace
 
 Result<std::unique_ptr<CaseSession>> CaseSession::make(Subject& subject, const BuiltCase& built,
-                                                       Payload payload,
-                                                       const std::vector<etb_option>& options,
-                                                       etb_device* device) {
-  std::unique_ptr<CaseSession> session(new CaseSession(subject, std::move(payload)));
-  ETB_TRY(session->open(built, options, device));
+                                                       Payload payload, const SessionOptions& options) {
+  std::unique_ptr<CaseSession> session(new CaseSession(subject, std::move(payload), options));
+  ETB_TRY(session->open(built, options));
   return session;
 }
 
@@ -82,15 +80,14 @@ Status CaseSession::end() {
 }
 
 etb_status CaseSession::get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error) {
-  const auto& named = static_cast<CaseSession*>(ctx)->payload_.named;
+  auto& self = *static_cast<CaseSession*>(ctx);
+  const auto& named = self.payload_.named;
   const auto found = named.find(key);
   if (found == named.end())
     return fail(error, ETB_NOT_FOUND, "named data '%s': the payload brought none", key);
-  out->data = found->second.data();
-  out->nbytes = found->second.size();
-  out->alignment = kAlignment;
-  out->fd = -1;
-  out->release = [](void*) {};  // nothing to release, like the payload
+  if (++self.get_count_ == self.failing_get_)
+    return fail(error, ETB_ACCESS_FAILED, "named data '%s': the file cannot be read", key);
+  self.lender_.lend(found->second, *out);
   return ETB_OK;
 }
 
@@ -98,7 +95,7 @@ bool CaseSession::may_share_memory() const {
   return std::any_of(shared_inputs_.begin(), shared_inputs_.end(), [](uint32_t input) { return input != 0; });
 }
 
-Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& options, etb_device* device) {
+Status CaseSession::open(const BuiltCase& built, const SessionOptions& options) {
   ETB_ASSIGN(const graph::View view, graph::View::open(built.image.span()));
   const graph::Graph method = view.method();
   for (uint32_t i = 0; i < method.inputs().size(); ++i)
@@ -106,11 +103,7 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
   for (uint32_t i = 0; i < method.outputs().size(); ++i) output_specs_.push_back(method.output(i).spec());
 
   view_.struct_size = ETB_INIT_SIZE(etb_payload_view);
-  view_.data = payload_.bytes.empty() ? nullptr : payload_.bytes.data();
-  view_.nbytes = payload_.bytes.size();
-  view_.alignment = kAlignment;
-  view_.fd = -1;
-  view_.release = [](void*) {};  // nothing to release, but the validate layer protects released memory
+  lender_.lend(payload_.bytes, view_);
   named_data_ = {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named};
   std::vector<etb_compile_spec> specs;
   for (const auto& [key, value] : payload_.specs)
@@ -118,14 +111,14 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
   etb_delegate_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
   args.backend_id = subject_.backend_id().c_str();
-  args.method_name = "forward";
-  args.device = device;
+  args.method_name = options.method_name;
+  args.device = options.device;
   args.payload = &view_;
-  args.named_data = &named_data_;
+  args.named_data = options.has_named_data ? &named_data_ : nullptr;
   args.specs = specs.data();
   args.spec_count = specs.size();
-  args.options = options.data();
-  args.option_count = options.size();
+  args.options = options.options.data();
+  args.option_count = options.options.size();
   etb_error error = ETB_ERROR_INIT;
   const etb_delegate_table& table = *subject_.table().delegate;
   ETB_TRY(check(table.create(subject_.handle(), &args, &delegate_, &error), error));
@@ -234,6 +227,21 @@ RunResult CaseSession::run_on(etb_context* context, const std::vector<TensorData
                               const RunOptions& options) {
   const std::unique_ptr<PreparedRun> run = prepare(inputs, options);
   return execute(context, *run);
+}
+
+RunResult CaseSession::run_with_one_more(const std::vector<TensorData>& inputs, uint32_t role) {
+  const std::unique_ptr<PreparedRun> run = prepare(inputs);
+  std::vector<etb_tensor> tensors(run->tensors);
+  const bool is_input = role == ETB_ROLE_INPUT;
+  const size_t end = is_input ? input_count() : tensors.size();
+  tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(end), tensors[end - 1]);
+  run->args.inputs = tensors.data();
+  run->args.input_count = input_count() + (is_input ? 1 : 0);
+  run->args.outputs = tensors.data() + run->args.input_count;
+  run->args.output_count = output_count() + (is_input ? 0 : 1);
+  RunResult result;
+  result.status = subject_.table().delegate->execute(context_, &run->args, &result.error);
+  return result;
 }
 
 const char* to_text(Damage damage) {

@@ -8,6 +8,7 @@
 
 #include "conformance/cases/case.hpp"
 #include "conformance/subject/aot_calls.hpp"
+#include "conformance/subject/loans.hpp"
 
 namespace etb::conformance {
 
@@ -20,6 +21,16 @@ struct TensorSlot {
   std::byte* data = nullptr;
   uint64_t bound_nbytes = 0;  // bytes of the largest sizes, without padding
   uint64_t room_nbytes = 0;   // bytes that are allocated
+};
+
+// The host's part of create, as far as the contract leaves it open.
+struct SessionOptions {
+  std::vector<etb_option> options = {};  // the delegate's
+  etb_device* device = nullptr;
+  Loans loans = {};
+  bool has_named_data = true;  // false: NULL instead of named data without keys
+  const char* method_name = "forward";
+  int failing_get = 0;  // the get of named data that fails, counted from 1
 };
 
 // Deliberate defects in the tensors of a run.
@@ -66,12 +77,19 @@ class CaseSession {
   [[nodiscard]] static Result<std::unique_ptr<CaseSession>> make(Subject& subject, const BuiltCase& built,
                                                                  Payload payload,
                                                                  const std::vector<etb_option>& options = {},
-                                                                 etb_device* device = nullptr);
+                                                                 etb_device* device = nullptr) {
+    return make(subject, built, std::move(payload), SessionOptions{.options = options, .device = device});
+  }
+  [[nodiscard]] static Result<std::unique_ptr<CaseSession>> make(Subject& subject, const BuiltCase& built,
+                                                                 Payload payload,
+                                                                 const SessionOptions& options);
   ~CaseSession();
   CaseSession(const CaseSession&) = delete;
   CaseSession& operator=(const CaseSession&) = delete;
 
   RunResult run(const std::vector<TensorData>& inputs, const RunOptions& options = {});
+  // Runs with a second one of the last input or output. Needs a subject without layers.
+  RunResult run_with_one_more(const std::vector<TensorData>& inputs, uint32_t role);
   // Runs with invalid tensors. Needs a subject without layers, which would reject them.
   RunResult run_damaged(const std::vector<TensorData>& inputs, Damage damage);
   // As run(), on a context of the caller's.
@@ -100,8 +118,12 @@ class CaseSession {
   void abandon() { context_ = nullptr, delegate_ = nullptr; }
 
  private:
-  CaseSession(Subject& subject, Payload payload) : subject_(subject), payload_(std::move(payload)) {}
-  Status open(const BuiltCase& built, const std::vector<etb_option>& options, etb_device* device);
+  CaseSession(Subject& subject, Payload payload, const SessionOptions& options)
+      : subject_(subject),
+        payload_(std::move(payload)),
+        lender_(options.loans),
+        failing_get_(options.failing_get) {}
+  Status open(const BuiltCase& built, const SessionOptions& options);
   void fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
                  uint32_t role) const;
   // Returns valid tensors, inputs first. `has_spare_memory`: their memory is larger than their capacity.
@@ -114,6 +136,9 @@ class CaseSession {
 
   Subject& subject_;
   Payload payload_;
+  Lender lender_;
+  int failing_get_;
+  int get_count_ = 0;
   etb_payload_view view_{};
   etb_named_data named_data_{};
   etb_delegate* delegate_ = nullptr;

@@ -24,11 +24,14 @@ etb_status ETB_CALL watched_deinit(etb_plugin* plugin, etb_error* error) {
 
 }  // namespace
 
-void Subject::watch(bool has_longer_structs) {
+void Subject::watch(const SubjectOptions& options) {
   watched_ = library_->table();
   deinit_of_library = watched_.deinit;
   watched_.deinit = watched_deinit;
-  if (has_longer_structs) longer_.wrap(watched_);
+  if (options.struct_changes != nullptr)
+    changed_.wrap(watched_, *options.struct_changes);
+  else if (options.has_longer_structs)
+    changed_.wrap(watched_, longer_);
 }
 
 etb_status Subject::take_failed_end() { return failed_end.exchange(ETB_OK); }
@@ -39,7 +42,7 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
     host::LoadOptions load_options = spec.load_options;
     load_options.host = options.bare_host;
     ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, load_options));
-    subject->watch(options.has_longer_structs);
+    subject->watch(options);
     ETB_ASSIGN(host::PluginContext context,
                host::PluginContext::make(subject->library_, subject->watched_, subject->library_->host(),
                                          options.init_options));
@@ -56,7 +59,7 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
   subject->pool_ = std::make_unique<host::ThreadPool>(options.worker_count);
   subject->log_ = std::make_unique<host::LogSink>(ETB_LOG_WARNING, [](const host::LogLine&) {});
   ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, spec.load_options));
-  subject->watch(options.has_longer_structs);
+  subject->watch(options);
   std::vector<host::Layer> layers;
   if (subject->validation_) layers.push_back(subject->validation_->layer());
   if (spec.make_layers) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conformance/cases/case.hpp"
-#include "conformance/subject/longer_structs.hpp"
+#include "conformance/subject/changed_structs.hpp"
 #include "host/layers/layer_kind.hpp"
 #include "host/layers/start_plugin.hpp"
 #include "host/layers/validate/validation.hpp"
@@ -32,7 +32,8 @@ struct SubjectSpec {
 struct SubjectOptions {
   bool is_validated = true;
   bool has_guard_pages = true;
-  bool has_longer_structs = false;  // as of a host of a later minor version
+  bool has_longer_structs = false;          // as of a host of a later minor version
+  StructChanges* struct_changes = nullptr;  // of a wrong host, instead of longer ones; outlives the subject
   bool whole_process =
       false;  // the validate layer also watches handlers, locale, directory, environment, threads
   uint32_t worker_count = 1;  // workers of parallel/1
@@ -77,7 +78,7 @@ class Subject {
 
  private:
   explicit Subject(std::string backend_id) : backend_id_(std::move(backend_id)) {}
-  void watch(bool has_longer_structs);
+  void watch(const SubjectOptions& options);
 
   // In order of life.
   std::string backend_id_;
@@ -86,7 +87,8 @@ class Subject {
   std::unique_ptr<host::ThreadPool> pool_;
   std::unique_ptr<host::LogSink> log_;
   std::shared_ptr<host::LoadedPlugin> library_;
-  LongerStructs longer_;
+  StructChanges longer_;
+  ChangedStructs changed_;
   etb_plugin_table watched_{};  // the library's table, with a deinit whose status is kept
   std::unique_ptr<host::PluginContext> context_;
   std::set<std::string> claimed_rows_;

@@ -24,6 +24,10 @@ Status copy_table(const Table& raw, uint32_t nbytes_1_0, const char* name, Table
   if (raw.flags != 0)
     return make_error(Code::INCOMPATIBLE, std::string(name) + " table: unknown flags " +
                                               std::to_string(raw.flags) + ", expected 0");
+  if constexpr (requires { raw.reserved; })
+    if (raw.reserved != 0)
+      return make_error(Code::INCOMPATIBLE, std::string(name) + " table: reserved field is " +
+                                                std::to_string(raw.reserved) + ", expected 0");
   out = Table{};
   std::memcpy(&out, &raw, std::min<size_t>(raw.struct_size, sizeof(Table)));
   out.struct_size = sizeof(Table);

@@ -89,6 +89,9 @@ TEST(CompleteTable, RefusesSmallTablesAndUnknownFlags) {
   ToyPlugin flags;
   flags.device.flags = 4;
   EXPECT_THAT(refusal(flags.plugin), HasSubstr("device table: unknown flags 4"));
+  ToyPlugin reserved;
+  reserved.delegate.reserved = 1;
+  EXPECT_THAT(refusal(reserved.plugin), HasSubstr("delegate table: reserved field is 1"));
 }
 
 // proves: ABI-SIZE-02 ABI-VER-03

@@ -346,7 +346,7 @@ std::string mutation_text() {
              : "Not measured yet.\n";
 }
 
-// What a verification of a row's fault found.
+// Outcome of the verification of a row.
 struct Judged {
   const Row* row;
   int exit = 0;

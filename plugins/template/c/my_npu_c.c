@@ -26,7 +26,7 @@ static etb_status fail(etb_error* error, etb_status code, const char* text) {
 }
 
 /* A struct from the host may be longer than here, but not shorter than in version 1.0 (ABI-SIZE-02). It must have no
-   unknown flag (ABI-TYPE-02). */
+   unknown flag, and zero in reserved fields (ABI-TYPE-02). */
 #define ACCEPTABLE(type, ptr, last_field) \
   ((ptr) != NULL && ETB_HAS_FIELD(type, ptr, last_field) && (ptr)->flags == 0)
 
@@ -102,7 +102,8 @@ static etb_status read_options(const etb_option* options, uint64_t count, uint32
   uint64_t i;
   for (i = 0; i < count; ++i) {
     const etb_option* option = ETB_AT(etb_option, options, i);
-    if (!ACCEPTABLE(etb_option, option, items) || option->key == NULL)
+    if (!ACCEPTABLE(etb_option, option, reserved_pointer) || option->reserved_pointer != NULL ||
+        option->key == NULL)
       return fail(error, ETB_INVALID_ARGUMENT, "an option that is too short, has flags or has no key");
     if (strncmp(option->key, "x-", 2) == 0) continue;
     if (scope != ETB_OBJECT_DELEGATE || strcmp(option->key, "limit") != 0) {
@@ -218,7 +219,7 @@ static etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_c
 
 /* A payload may hold any bytes: check every number before use. */
 static etb_status parse(const etb_payload_view* view, payload* out, etb_error* error) {
-  if (!ACCEPTABLE(etb_payload_view, view, release))
+  if (!ACCEPTABLE(etb_payload_view, view, release) || view->reserved != 0)
     return fail(error, ETB_INVALID_ARGUMENT, "a payload view that is too short or has flags");
   if (view->data == NULL || view->nbytes != sizeof(*out))
     return fail(error, ETB_INVALID_DATA, "payload: wrong length, expected 20 bytes");
@@ -317,7 +318,8 @@ static etb_status check_tensor(const etb_tensor* tensor, etb_error* error) {
   int64_t expected = 1;
   uint64_t nbytes = sizeof(float);
   uint32_t i;
-  if (!ACCEPTABLE(etb_tensor, tensor, buffer) || tensor->rank > ETB_MAX_RANK)
+  if (!ACCEPTABLE(etb_tensor, tensor, reserved_pointer) || tensor->reserved != 0 ||
+      tensor->reserved_pointer != NULL || tensor->rank > ETB_MAX_RANK)
     return fail(error, ETB_INVALID_ARGUMENT, "a tensor that is too short, has flags or a rank above 16");
   if (tensor->dtype != ETB_DTYPE_FLOAT32) return fail(error, ETB_INVALID_ARGUMENT, "dtype, expected float32");
   if (tensor->buffer != NULL)
@@ -409,7 +411,7 @@ static etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* ar
   double unused;
   uint64_t begin_ns;
   etb_status status;
-  if (!ACCEPTABLE(etb_exec_args, args, reserved))
+  if (!ACCEPTABLE(etb_exec_args, args, reserved) || args->reserved != 0)
     return fail(error, ETB_INVALID_ARGUMENT, "execute arguments that are too short or have flags");
   if (args->input_count != delegate->program.input_count || args->output_count != 1)
     return fail(error, ETB_INVALID_ARGUMENT,
@@ -535,7 +537,8 @@ static etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_arg
   double unused;
   etb_status status;
   (void)plugin;
-  if (!ACCEPTABLE(etb_partition_args, args, option_count) || !ACCEPTABLE(etb_partition_sink, sink, reject))
+  if (!ACCEPTABLE(etb_partition_args, args, option_count) ||
+      !ACCEPTABLE(etb_graph_image, args->graph, image) || !ACCEPTABLE(etb_partition_sink, sink, reject))
     return fail(error, ETB_INVALID_ARGUMENT, "a struct that is too short or has flags");
   status = read_options(args->options, args->option_count, ETB_OBJECT_PLUGIN, &unused, error);
   if (status != ETB_OK) return status;
@@ -566,7 +569,8 @@ static etb_status compile_region(const etb_graph_image* image, uint32_t index, c
   const etb_blob_writer* writer = NULL;
   etb_artifact artifact;
   etb_debug_entry event = {ETB_INIT_SIZE(etb_debug_entry), 0, -1, EVENT_NAME, NULL, 1};
-  etb_status status = etb_graph_open(image, &view);
+  etb_status status =
+      ACCEPTABLE(etb_graph_image, image, image) ? etb_graph_open(image, &view) : ETB_INVALID_ARGUMENT;
   if (status != ETB_OK) return fail(error, status, "graph image cannot be read");
   body = etb_graph_get_body(&view, 0);
   if (body.nodes.count != 1 || body.outputs.count != 1)

@@ -128,6 +128,9 @@ void break_for_some_hosts(Tables& tables);
 // borrowed_faults.cpp: faults 465 to 469.
 void keep_borrowed_arguments(Tables& tables);
 
+// argument_faults.cpp: faults 471 to 482.
+void take_arguments_as_usual(Tables& tables);
+
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);
 

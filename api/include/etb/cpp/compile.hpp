@@ -444,6 +444,7 @@ Status compile_regions(const P& plugin, const etb_compile_args* args,
                        std::span<const OptionRow> option_rows) {
   ETB_TRY(ETB_ACCEPT(etb_compile_args, args, cancel));
   ETB_TRY(ETB_ACCEPT(etb_artifact_sink, args->sink, end_payload));
+  if (args->constants != nullptr) ETB_TRY(ETB_ACCEPT(etb_constant_reader, args->constants, read));
   ETB_ASSIGN(const CompileSpecs specs, CompileSpecs::make(args->specs, args->spec_count));
   ETB_ASSIGN(const CompileRequest request, CompileRequest::make(*args, option_rows));
   for (uint64_t i = 0; i < args->graph_count; ++i) {

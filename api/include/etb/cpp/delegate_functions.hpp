@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,18 @@ etb_status delegate_query(etb_delegate* delegate, etb_delegate_info* out, etb_er
   });
 }
 
+// Returns the requirements for one input or output.
+template <class P>
+etb_io_req io_req(const DelegateObject<P>& object, uint32_t role, uint32_t index) {
+  etb_io_req req{};
+  req.struct_size = ETB_INIT_SIZE(etb_io_req);
+  req.role = role;
+  req.index = index;
+  req.alignment = sizeof(double);
+  if constexpr (requires { object.impl.describe_io(req); }) object.impl.describe_io(req);
+  return req;
+}
+
 template <class P>
 etb_status delegate_query_io(etb_delegate* delegate, const etb_io_req_sink* sink, etb_error* error) {
   return guard(error, [&]() -> Status {
@@ -87,12 +100,7 @@ etb_status delegate_query_io(etb_delegate* delegate, const etb_io_req_sink* sink
     for (const uint32_t role : {ETB_ROLE_INPUT, ETB_ROLE_OUTPUT}) {
       const uint32_t count = role == ETB_ROLE_INPUT ? object.info.input_count : object.info.output_count;
       for (uint32_t i = 0; i < count; ++i) {
-        etb_io_req req{};
-        req.struct_size = ETB_INIT_SIZE(etb_io_req);
-        req.role = role;
-        req.index = i;
-        req.alignment = sizeof(double);
-        if constexpr (requires { object.impl.describe_io(req); }) object.impl.describe_io(req);
+        const etb_io_req req = io_req<P>(object, role, i);
         ETB_TRY(from_host(sink->put(sink->ctx, &req), "io sink"));
       }
     }
@@ -129,7 +137,25 @@ etb_status context_destroy(etb_context* context, etb_error* error) {
   });
 }
 
-inline Status accept_tensors(const etb_tensor* tensors, uint32_t count, uint32_t expected, const char* what) {
+// Rejects memory of a kind that describe_io does not list, so that the plugin sees host memory only if it lists none.
+template <class P>
+Status accept_memory(const DelegateObject<P>& object, const etb_tensor& tensor, uint32_t role,
+                     uint32_t index) {
+  if (tensor.buffer == nullptr) return {};
+  ETB_TRY(ETB_ACCEPT(etb_buffer_desc, tensor.buffer, release));
+  const etb_io_req req = io_req<P>(object, role, index);
+  for (uint32_t i = 0; i < req.kind_count; ++i)
+    if (std::string_view(req.kinds[i]) == tensor.buffer->kind) return {};
+  return make_error(Code::INVALID_ARGUMENT, std::string("memory of kind '") + tensor.buffer->kind +
+                                                "', which query_io does not list");
+}
+
+template <class P>
+Status accept_tensors(const DelegateObject<P>& object, const etb_tensor* tensors, uint32_t count,
+                      uint32_t role) {
+  const bool is_input = role == ETB_ROLE_INPUT;
+  const char* const what = is_input ? "input" : "output";
+  const uint32_t expected = is_input ? object.info.input_count : object.info.output_count;
   if (count != expected)
     return make_error(Code::INVALID_ARGUMENT,
                       std::to_string(count) + " " + what + "s, expected " + std::to_string(expected));
@@ -140,6 +166,7 @@ inline Status accept_tensors(const etb_tensor* tensors, uint32_t count, uint32_t
       return make_error(Code::INVALID_ARGUMENT, std::string(what) + " " + std::to_string(i) + ": rank " +
                                                     std::to_string(tensor->rank) + ", expected at most " +
                                                     std::to_string(ETB_MAX_RANK));
+    ETB_TRY(accept_memory<P>(object, *tensor, role, i));
   }
   return {};
 }
@@ -149,7 +176,7 @@ etb_status context_reserve(etb_context* context, const etb_tensor* inputs, uint3
                            etb_error* error) {
   return guard(error, [&]() -> Status {
     auto& object = *reinterpret_cast<ContextObject<P>*>(context);
-    ETB_TRY(accept_tensors(inputs, input_count, object.delegate.info.input_count, "input"));
+    ETB_TRY(accept_tensors<P>(object.delegate, inputs, input_count, ETB_ROLE_INPUT));
     std::vector<Tensor> views;
     for (uint32_t i = 0; i < input_count; ++i) views.emplace_back(*ETB_AT(etb_tensor, inputs, i));
     return object.impl.reserve(views);
@@ -161,8 +188,8 @@ template <class P>
 Result<Run> accept_run(const ContextObject<P>& object, const etb_exec_args* args) {
   const DelegateInfo& info = object.delegate.info;
   ETB_TRY(ETB_ACCEPT(etb_exec_args, args, reserved));
-  ETB_TRY(accept_tensors(args->inputs, args->input_count, info.input_count, "input"));
-  ETB_TRY(accept_tensors(args->outputs, args->output_count, info.output_count, "output"));
+  ETB_TRY(accept_tensors<P>(object.delegate, args->inputs, args->input_count, ETB_ROLE_INPUT));
+  ETB_TRY(accept_tensors<P>(object.delegate, args->outputs, args->output_count, ETB_ROLE_OUTPUT));
   if (args->scratch_nbytes < info.scratch_bytes)
     return make_error(Code::INVALID_ARGUMENT, "scratch of " + std::to_string(args->scratch_nbytes) +
                                                   " bytes, expected " + std::to_string(info.scratch_bytes));

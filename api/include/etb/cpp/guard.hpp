@@ -4,6 +4,7 @@
 // error; accept() checks the structs of the other side.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 
 #include <exception>
@@ -52,10 +53,24 @@ inline Status from_host(etb_status status, const char* who) {
 }
 
 // Returns true if a struct of the other side can be read: not NULL, not smaller than in version 1.0
-// (ABI-SIZE-02), no flag unknown to these headers (ABI-TYPE-02). `last_field` is the last field of version
+// (ABI-SIZE-02), no flag unknown to these headers and no reserved field that is not zero (ABI-TYPE-02). `last_field` is the last field of version
 // 1.0.
 #define ETB_ACCEPT(type, ptr, last_field) \
   ::etb::accept_struct((ptr), ETB_SIZE_THROUGH(type, last_field), 0u, #type)
+
+// True if the fields that no version uses yet are zero, as far as the struct has them.
+template <class T>
+bool has_zero_reserved(const T& value) noexcept {
+  const auto has = [&](const auto& field) {
+    const auto end = reinterpret_cast<const char*>(&field + 1) - reinterpret_cast<const char*>(&value);
+    return end <= static_cast<std::ptrdiff_t>(value.struct_size);
+  };
+  if constexpr (requires { value.reserved; })
+    if (has(value.reserved) && value.reserved != 0) return false;
+  if constexpr (requires { value.reserved_pointer; })
+    if (has(value.reserved_pointer) && value.reserved_pointer != nullptr) return false;
+  return true;
+}
 
 // The message of a struct that accept_struct() refused; `struct_size` and `flags` are 0 for NULL.
 inline Status refuse_struct(const char* name, bool is_null, uint32_t struct_size, uint32_t min_nbytes,
@@ -65,13 +80,16 @@ inline Status refuse_struct(const char* name, bool is_null, uint32_t struct_size
     return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": struct_size " +
                                                   std::to_string(struct_size) + ", expected at least " +
                                                   std::to_string(min_nbytes));
+  if ((flags & ~known_flags) == 0)
+    return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": a reserved field is not zero");
   return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": flags " + std::to_string(flags) +
                                                 ", expected none but " + std::to_string(known_flags));
 }
 
 template <class T>
 bool is_accepted(const T* ptr, uint32_t min_nbytes, uint32_t known_flags) noexcept {
-  return ptr != nullptr && ptr->struct_size >= min_nbytes && (ptr->flags & ~known_flags) == 0;
+  return ptr != nullptr && ptr->struct_size >= min_nbytes && (ptr->flags & ~known_flags) == 0 &&
+         has_zero_reserved(*ptr);
 }
 
 // Small, so that the compiler puts the comparison into the caller.

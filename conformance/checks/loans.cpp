@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// host: payloads, named data and constants that are lent in other ways, and other arguments of create that the contract leaves open.
+#include <fmt/format.h>
+
+#include "conformance/checks/groups.hpp"
+
+namespace etb::conformance {
+namespace {
+
+struct Way {
+  const char* text;
+  Loans loans;
+  bool may_be_rejected = false;
+};
+constexpr Way kWays[] = {
+    {"bytes without a release", {.has_release = false}},
+    {"bytes that a file has, too", {.has_file = true}},
+    {"bytes of a file without a release", {.has_release = false, .has_file = true}},
+    {"bytes that only a file has", {.has_file = true, .has_bytes = false}, true},
+};
+
+// A few cases of several ops, some with constants and codes.
+std::vector<ClaimedCase> cases_of(CheckContext& context, Subject& subject) {
+  std::vector<ClaimedCase> items = context.claimed(subject, 4);
+  for (const char* pattern : {"*.constant.*", "quant.*"})
+    for (ClaimedCase& item : context.find_claimed_like(subject, pattern, 2)) items.push_back(std::move(item));
+  return items;
+}
+
+void expect_right_with(CheckContext& context, Subject& subject, const ClaimedCase& item,
+                       const SessionOptions& options, const char* where, bool may_be_rejected = false) {
+  context.progress().at(where);
+  const auto session = CaseSession::make(subject, item.built, item.payload, options);
+  if (!session) {
+    if (!may_be_rejected)
+      context.fail(
+          fmt::format("{}: with {}, create fails: {}", item.item->name, where, session.error().message));
+    return;
+  }
+  const RunResult result = (*session)->run(item.built.runs[0]);
+  if (result.status != ETB_OK || !context.is_right(item, result))
+    context.fail(fmt::format("{}: with {}, a run fails or is wrong", item.item->name, where));
+}
+
+void loans_differ(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  for (const ClaimedCase& item : cases_of(context, *subject))
+    for (const Way& way : kWays) {
+      context.progress().at(way.text);
+      const Compiled compiled = compile(*subject, item.built.image, {.loans = way.loans});
+      if (compiled.status == ETB_OK ? !(compiled.payload == item.payload) : !way.may_be_rejected)
+        context.fail(fmt::format("{}: with constants as {}, compile fails or makes another payload",
+                                 item.item->name, way.text));
+      expect_right_with(context, *subject, item, {.loans = way.loans}, way.text, way.may_be_rejected);
+    }
+}
+
+void create_arguments_differ(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  for (const ClaimedCase& item : cases_of(context, *subject)) {
+    expect_right_with(context, *subject, item, {.method_name = "étage_2.encode"}, "another method's name");
+    if (item.payload.named.empty())
+      expect_right_with(context, *subject, item, {.has_named_data = false}, "no named data");
+  }
+}
+
+constexpr Check kChecks[] = {
+    {"host.loans-differ", "Bytes may be lent without a release, and with a file that has them, too.",
+     "ABI-OWN-03", loans_differ},
+    {"host.create-arguments-differ", "A method may have any name, and a program no named data.", "",
+     create_arguments_differ},
+};
+
+}  // namespace
+
+std::span<const Check> loan_checks() { return kChecks; }
+
+}  // namespace etb::conformance

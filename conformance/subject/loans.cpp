@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/subject/loans.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace etb::conformance {
+namespace {
+
+constexpr uint64_t kAlignment = 16;
+constexpr off_t kFileOffset = 4096 + 48;
+
+// Returns a file with the bytes behind a gap, or -1.
+int make_file(std::span<const std::byte> bytes) {
+  const int file = ::memfd_create("loan", MFD_CLOEXEC);
+  if (file < 0) return file;
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count =
+        ::pwrite(file, bytes.data() + done, bytes.size() - done, kFileOffset + static_cast<off_t>(done));
+    if (count <= 0) {
+      ::close(file);
+      return -1;
+    }
+    done += static_cast<size_t>(count);
+  }
+  return file;
+}
+
+}  // namespace
+
+Lender::~Lender() {
+  for (const int file : files_) ::close(file);
+}
+
+void Lender::lend(std::span<const std::byte> bytes, etb_payload_view& out) {
+  out.data = bytes.empty() ? nullptr : bytes.data();
+  out.nbytes = bytes.size();
+  out.alignment = kAlignment;
+  out.fd = -1;
+  // Nothing to release, but the validate layer protects released memory.
+  out.release = loans_.has_release ? [](void*) {} : static_cast<void(ETB_CALL*)(void*)>(nullptr);
+  if (!loans_.has_file) return;
+  const int file = make_file(bytes);
+  if (file < 0) return;
+  files_.push_back(file);
+  out.fd = file;
+  out.fd_offset_bytes = static_cast<uint64_t>(kFileOffset);
+  if (!loans_.has_bytes) out.data = nullptr;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways to lend bytes to a plugin: payloads, named data and constants (etb_payload_view).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "etb/payload.h"
+
+namespace etb::conformance {
+
+// Freedoms of the host that lends.
+struct Loans {
+  bool has_release = true;  // false: the host needs no call
+  bool has_file = false;    // a file has the same bytes, at an offset
+  bool has_bytes = true;    // false: the file alone has them, and the plugin may reject that
+};
+
+// Makes views, and closes their files at its end.
+class Lender {
+ public:
+  explicit Lender(const Loans& loans) : loans_(loans) {}
+  ~Lender();
+  Lender(const Lender&) = delete;
+  Lender& operator=(const Lender&) = delete;
+
+  // Fills a view. The bytes outlive it. A file that cannot be made is left out.
+  void lend(std::span<const std::byte> bytes, etb_payload_view& out);
+
+ private:
+  Loans loans_;
+  std::vector<int> files_;
+};
+
+}  // namespace etb::conformance
