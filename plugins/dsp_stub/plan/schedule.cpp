@@ -119,13 +119,13 @@ class LayerEmitter {
     const uint32_t in = place_of(layer_.inputs[0], tiles_.input, input_, step),
                    result = place_of(layer_.output, tiles_.output, output_, step);
     if (layer_.kind == Layer::Kind::kTable) {
-      out_.compute(DSP_OP_TABLE, DSP_TABLE_WORDS,
+      out_.compute(DSP_OP_TABLE, DSP_TABLE_NARROW_WORDS, DSP_TABLE_WORDS,
                    {{DSP_TABLE_INPUT, in},
                     {DSP_TABLE_OUTPUT, result},
                     {DSP_TABLE_COUNT, elements},
                     {DSP_TABLE_TABLE, tables_}});
     } else if (layer_.kind == Layer::Kind::kSoftmax) {
-      out_.compute(DSP_OP_SOFTMAX, DSP_SOFTMAX_WORDS,
+      out_.compute(DSP_OP_SOFTMAX, DSP_SOFTMAX_WORDS, DSP_SOFTMAX_WORDS,
                    {{DSP_SOFTMAX_INPUT, in},
                     {DSP_SOFTMAX_OUTPUT, result},
                     {DSP_SOFTMAX_ROWS, elements / layer_.columns},
@@ -134,7 +134,7 @@ class LayerEmitter {
                     {DSP_SOFTMAX_INVERSE, layer_.multipliers[0]},
                     {DSP_SOFTMAX_OUT_ZERO, layer_.out_zero}});
     } else {
-      out_.compute(DSP_OP_BINARY, DSP_BINARY_WORDS,
+      out_.compute(DSP_OP_BINARY, DSP_BINARY_NARROW_WORDS, DSP_BINARY_WORDS,
                    {{DSP_BINARY_KIND, layer_.op},
                     {DSP_BINARY_A, in},
                     {DSP_BINARY_B, place_of(layer_.inputs[1], tiles_.second, second_, step)},
@@ -226,7 +226,7 @@ class LayerEmitter {
     if (layer_.kind == Layer::Kind::kConv) return compute_conv(step);
     const Window& w = layer_.window;
     if (layer_.kind == Layer::Kind::kPool) return compute_pool(step);
-    out_.compute(DSP_OP_GATHER, DSP_GATHER_WORDS,
+    out_.compute(DSP_OP_GATHER, DSP_GATHER_WORDS, DSP_GATHER_WORDS,
                  {{DSP_GATHER_INPUT, input_place(step)},
                   {DSP_GATHER_IN_H, w.in_h},
                   {DSP_GATHER_IN_W, w.in_w},
@@ -239,7 +239,7 @@ class LayerEmitter {
 
   void compute_conv(const Step& step) {
     const Window& w = layer_.window;
-    out_.compute(DSP_OP_CONV, DSP_CONV_WORDS,
+    out_.compute(DSP_OP_CONV, DSP_CONV_NARROW_WORDS, DSP_CONV_WORDS,
                  {{DSP_CONV_INPUT, input_place(step)},
                   {DSP_CONV_IN_H, step.in.count},
                   {DSP_CONV_IN_W, w.in_w},
@@ -271,7 +271,7 @@ class LayerEmitter {
 
   void compute_pool(const Step& step) {
     const Window& w = layer_.window;
-    out_.compute(DSP_OP_POOL, DSP_POOL_WORDS,
+    out_.compute(DSP_OP_POOL, DSP_POOL_NARROW_WORDS, DSP_POOL_WORDS,
                  {{DSP_POOL_KIND, layer_.op},
                   {DSP_POOL_INPUT, input_place(step)},
                   {DSP_POOL_IN_H, step.in.count},
