@@ -93,13 +93,16 @@ void dsp_binary(const uint32_t* w, uint8_t* tcm) {
   }
 }
 
-// Interpolates between the samples on both sides of a code, and rounds once, ties towards plus infinity.
-static int64_t interpolated(const uint8_t* table, int32_t code, uint32_t fraction, uint32_t sample_bits) {
-  const uint32_t at = (uint32_t)(code + 32768), rest = at & ((1u << fraction) - 1);
-  const int32_t before = dsp_load_code(table, at >> fraction, 1);
-  const int32_t after = dsp_load_code(table, (at >> fraction) + 1, 1);
+int64_t dsp_interpolate(int32_t before, int32_t after, uint32_t rest, uint32_t fraction,
+                        uint32_t sample_bits) {
   const int64_t value = (int64_t)before * (1 << fraction) + (int64_t)(after - before) * (int32_t)rest;
   return dsp_round_shift(value, fraction + sample_bits);
+}
+
+static int64_t interpolated(const uint8_t* table, int32_t code, uint32_t fraction, uint32_t sample_bits) {
+  const uint32_t at = (uint32_t)(code + 32768), index = at >> fraction;
+  return dsp_interpolate(dsp_load_code(table, index, 1), dsp_load_code(table, index + 1, 1),
+                         at & ((1u << fraction) - 1), fraction, sample_bits);
 }
 
 void dsp_table(const uint32_t* w, uint8_t* tcm) {
