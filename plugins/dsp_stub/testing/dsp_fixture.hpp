@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -246,6 +248,41 @@ class DspStub : public testing::Test {
     run(delegate, *known, seed, out);
     EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
     return out;
+  }
+
+  // Flips each bit of the header and the first commands, and bits all over: the plugin rejects the bytes, or runs them.
+  void flip_bits(const ImageBytes& image) {
+    std::vector<std::byte> payload;
+    ASSERT_EQ(compile(image, payload), ETB_OK) << error_.text;
+    std::mt19937 random(11);
+    size_t rejected = 0;
+    const size_t flips = 3000;
+    for (size_t i = 0; i < flips; ++i) {
+      std::vector<std::byte> damaged = payload;
+      const size_t bit = i < 800 ? i : random() % (damaged.size() * 8);
+      damaged[bit / 8] ^= std::byte{1} << (bit % 8);
+      if (const auto known = read_payload(damaged)) {
+        uint64_t nbytes = dsp_total_cycles(&known->stream);
+        for (uint32_t k = 0; k < known->layout.io_count; ++k) nbytes += known->layout.io_bytes[k];
+        if (nbytes > 100000) continue;  // a long run, or large tensors
+      }
+      rejected += run(damaged).empty() ? 1 : 0;
+    }
+    EXPECT_GT(rejected, flips / 8);
+    EXPECT_LT(rejected, flips);
+  }
+
+  // A file of the fuzzer's corpus is what the compiler makes. ETB_REBASE=1 writes it again.
+  void expect_corpus(const char* name, const ImageBytes& image, int64_t tcm_kib) {
+    const std::string path = std::string(ETB_SOURCE_DIR) + "/tests/fuzz/dsp_stub_payload/" + name;
+    options_ = {number("tcm_kib", tcm_kib)};
+    std::vector<std::byte> payload;
+    ASSERT_EQ(compile(image, payload), ETB_OK) << error_.text;
+    const std::string made(reinterpret_cast<const char*>(payload.data()), payload.size());
+    if (std::getenv("ETB_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << made;
+    std::ifstream in(path, std::ios::binary);
+    const std::string known((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    EXPECT_EQ(known, made) << name;
   }
 
   std::vector<etb_option> options_;  // of partition, estimate and compile
