@@ -204,6 +204,57 @@ TEST(WideVerifier, RejectsZeroPointsLimitsAndTypes) {
   }
 }
 
+// A command of one pixel, whose operands and result are 200 bytes apart.
+Words window_words(uint32_t opcode) {
+  const uint32_t conv_words = DSP_CONV_WORDS, pool_words = DSP_POOL_WORDS;
+  Words w(opcode == DSP_OP_CONV ? conv_words : pool_words, 1);
+  if (opcode == DSP_OP_CONV) {
+    w[DSP_CONV_INPUT] = 0, w[DSP_CONV_WEIGHTS] = 200, w[DSP_CONV_CHANNELS] = 400, w[DSP_CONV_OUTPUT] = 600;
+    w[DSP_CONV_FIRST_OUT] = w[DSP_CONV_IS_TRANSPOSED] = w[DSP_CONV_IN_ZERO] = w[DSP_CONV_OUT_ZERO] = 0;
+  } else {
+    w[DSP_POOL_KIND] = DSP_POOL_MAX, w[DSP_POOL_INPUT] = 0, w[DSP_POOL_OUTPUT] = 600;
+    w[DSP_POOL_IN_ZERO] = w[DSP_POOL_OUT_ZERO] = 0;
+  }
+  w.back() = 0;
+  return w;
+}
+
+TEST(WideVerifier, ChecksWindowsOfInt16Codes) {
+  struct Fields {
+    uint32_t opcode, input, output, in_zero, out_zero, high;
+    const char *codes, *types;
+  };
+  for (const Fields& f :
+       {Fields{DSP_OP_CONV, DSP_CONV_INPUT, DSP_CONV_OUTPUT, DSP_CONV_IN_ZERO, DSP_CONV_OUT_ZERO,
+               DSP_CONV_HIGH, "zero point or limit of a convolution", "types of a convolution"},
+        Fields{DSP_OP_POOL, DSP_POOL_INPUT, DSP_POOL_OUTPUT, DSP_POOL_IN_ZERO, DSP_POOL_OUT_ZERO,
+               DSP_POOL_HIGH, "zero point or limit of a pool", "types of a pool"}}) {
+    const auto check = [&](uint32_t wide, uint32_t field, uint32_t value) {
+      Words w = window_words(f.opcode);
+      w.back() = wide;
+      w[field] = value;
+      return defect_of_one(f.opcode, w);
+    };
+    for (const uint32_t wide : {0u, kFirst, kResult, kFirst | kResult})
+      EXPECT_EQ(check(wide, f.high, 100), "") << wide;
+    EXPECT_EQ(check(kFirst, f.input, 1), "odd offset of int16 codes");
+    EXPECT_EQ(check(kResult, f.input, 1), "");
+    EXPECT_EQ(check(kResult, f.output, 601), "odd offset of int16 codes");
+    EXPECT_EQ(check(kFirst, f.output, 601), "");
+    EXPECT_EQ(check(kFirst, f.in_zero, 1), f.codes);
+    EXPECT_EQ(check(kResult, f.in_zero, 1), "");
+    EXPECT_EQ(check(kResult, f.out_zero, 1), f.codes);
+    EXPECT_EQ(check(kFirst, f.out_zero, 1), "");
+    EXPECT_EQ(check(kFirst, f.high, 128), f.codes);
+    EXPECT_EQ(check(kResult, f.high, 32767), "");
+    EXPECT_EQ(check(kResult, f.high, 32768), f.codes);
+    EXPECT_EQ(check(kSecond, f.high, 100), f.types);
+    EXPECT_EQ(check(kFirst, f.input, 1022), "");
+    EXPECT_EQ(check(kResult, f.output, 1022), "");
+    EXPECT_EQ(check(kFirst, f.input, 1024), "range beyond its memory");
+  }
+}
+
 // 65,536 int16 codes times a multiplier of 32 bits have 63 bits.
 TEST(WideVerifier, LimitsTheElementsOfAWindow) {
   Words w(DSP_POOL_WORDS, 1);

@@ -51,6 +51,19 @@ TEST_F(DspWide, ClampsLimitCodes) {
   expect_results(wanted, out);
 }
 
+// A clamp before an op keeps the scale.
+TEST_F(DspWide, ReluBeforeAnAddition) {
+  const Quant a(k16, 0.013, 0), b(k16, 0.021, 0), out(k16, 0.03, 0);
+  const uint32_t x = model_->input({900}, k16), y = model_->input({900}, k16);
+  const uint32_t left = real(x, {900}, a), right = real(y, {900}, b);
+  const uint32_t limited = model_->node("aten.relu.default", {arg(left, "self")}, {900});
+  output(model_->node("aten.add.Tensor", {arg(limited, "self"), arg(right, "other")}, {900}), {900}, out);
+  const auto numbers = reals({{900, a}, {900, b}});
+  std::vector<double> wanted;
+  for (size_t i = 0; i < 900; ++i) wanted.push_back(std::max(numbers[0][i], 0.0) + numbers[1][i]);
+  expect_results(wanted, out);
+}
+
 struct ConvForm {
   int64_t in_c, out_c, groups, stride, padding, dilation;
   bool is_transposed;
