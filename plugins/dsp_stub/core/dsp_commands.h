@@ -95,8 +95,8 @@ enum {
   DSP_CONV_WORDS
 };
 #define DSP_CONV_NARROW_WORDS DSP_CONV_WIDE
-// An output channel: int32 bias, int32 multiplier, shift in a byte, int8 zero point of the weights, 2 zeros. Of int16 input: bias of
-// 48 bits, int16 multiplier, then the same.
+// An output channel: int32 bias, int32 multiplier, shift in a byte, int8 zero point of the weights, 2 zeros. For int16 input, bias
+// and multiplier have 48 and 16 bits.
 #define DSP_CHANNEL_BYTES 12u
 #define DSP_CHANNEL_SHIFT 8u
 #define DSP_CHANNEL_ZERO 9u
