@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows, moves and functions of int16 codes, what is rejected, and whole networks of them.
+#include <cstdlib>
 #include <functional>
 
 #include "plugins/dsp_stub/testing/wide_fixture.hpp"
+
+extern "C" {
+ETB_DECLARE_STATIC_PLUGIN(dsp_stub_driver);
+}
 
 namespace etb::dsp_stub {
 namespace {
@@ -163,6 +168,46 @@ TEST_F(DspWide, RejectsWhatInt16CodesLack) {
 }
 
 // ---- whole networks
+
+// A host with the one service that the driver needs.
+struct DriverHost {
+  etb_alloc_service memory = {
+      ETB_INIT_SIZE(etb_alloc_service), 0, nullptr,
+      [](void*, uint64_t nbytes, uint64_t, const char*) { return std::malloc(nbytes); },
+      [](void*, void* memory_of) { std::free(memory_of); }};
+  etb_host host{};
+  DriverHost() {
+    host.struct_size = ETB_INIT_SIZE(etb_host);
+    host.abi_version = ETB_ABI_VERSION;
+    host.ctx = this;
+    host.get_service = [](const etb_host* self, const char* id) -> const void* {
+      return std::string_view(id) == ETB_SERVICE_ALLOC ? &static_cast<DriverHost*>(self->ctx)->memory
+                                                       : nullptr;
+    };
+  }
+};
+
+TEST_F(DspWide, TheDriverInCRunsTheSameCodes) {
+  std::vector<std::byte> narrow, wide;
+  ASSERT_EQ(compile(small_net(1, 8, 8).image(), narrow), ETB_OK) << error_.text;
+  ASSERT_EQ(compile(small_net(1, 8, 8, k16).image(), wide), ETB_OK) << error_.text;
+  const std::vector<int8_t> narrow_codes = run(narrow), wide_codes = run(wide);
+  EXPECT_EQ(wide_codes.size(), 2 * narrow_codes.size());
+  DriverHost driver;
+  const etb_plugin_table* const table = std::exchange(
+      table_, etb_plugin_query_dsp_stub_driver(&driver.host, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION));
+  etb_plugin* const plugin = std::exchange(plugin_, nullptr);
+  ASSERT_EQ(table_->init(&driver.host, nullptr, 0, &plugin_, &error_), ETB_OK) << error_.text;
+  EXPECT_EQ(run(narrow), narrow_codes);
+  EXPECT_EQ(run(wide), wide_codes);
+  // The first width comes after nine words. It is read by both, which reject the same.
+  ASSERT_EQ(static_cast<int>(wide[36]), 2);
+  wide[36] = std::byte{3};
+  EXPECT_TRUE(run(wide).empty());
+  EXPECT_THAT(error_.text, testing::HasSubstr("bytes of a code, expected 1 or 2"));
+  EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text;
+  table_ = table, plugin_ = plugin;
+}
 
 TEST_F(DspWide, NetworksOfInt8KeepVersion2) {
   std::vector<std::byte> newest, older;

@@ -54,7 +54,7 @@ inline std::vector<int8_t> draw_codes(Random& random, size_t count) {
 void compare_additions(uint32_t count);
 void compare_products(uint32_t count);
 void compare_softmax(uint32_t count);
-// Layers of int16 codes, on the DSP.
-void compare_wide(uint32_t count);
+// Layers of int16 codes, on the DSP. With a folder, writes files for compare_tosa.py.
+void compare_wide(uint32_t count, const char* folder);
 
 }  // namespace compare

@@ -2,10 +2,13 @@
 // int16 codes: CMSIS-NN's s16 functions beside the simulated DSP. Sums have a bias of 64 bits there and of 48 here.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 #include "arm_nnfunctions.h"
 #include "count.hpp"
 #include "dsp_side.hpp"
+#include "files.hpp"
 #include "plugins/dsp_stub/core/dsp_core.h"
 
 namespace compare {
@@ -96,12 +99,14 @@ struct WideLayer {
   }
 
   // CMSIS-NN reduces a multiplier of 31 bits to 15 bits when it runs, a compiler for the device before.
+  int32_t reduced(size_t o) const {
+    return multipliers[o] < 0x7fff0000 ? (multipliers[o] + (1 << 15)) >> 16 : INT16_MAX;
+  }
   void append_channels(DspImage& memory) const {
     for (size_t o = 0; o < bias.size(); ++o) {
       const auto low = static_cast<uint32_t>(bias[o]), high = static_cast<uint32_t>(bias[o] >> 32) & 0xffffu;
-      const int32_t reduced = multipliers[o] < 0x7fff0000 ? (multipliers[o] + (1 << 15)) >> 16 : INT16_MAX;
       memory.append_word(low);
-      memory.append_word(high | static_cast<uint32_t>(reduced) << 16);
+      memory.append_word(high | static_cast<uint32_t>(reduced(o)) << 16);
       memory.append_word(static_cast<uint32_t>(15 - shifts[o]));
     }
   }
@@ -126,7 +131,21 @@ struct WideLayer {
   }
 };
 
-void compare_wide_layers(Kind kind, const char* what, uint32_t count) {
+// One layer for compare_tosa.py, with the codes of the device.
+void write_wide(const std::string& base, const WideLayer& layer, const Codes& out) {
+  std::vector<int32_t> multipliers, shifts;
+  for (size_t o = 0; o < layer.bias.size(); ++o)
+    multipliers.push_back(layer.reduced(o)), shifts.push_back(15 - layer.shifts[o]);
+  write_numbers(base, layer.layer);
+  write_file(base + ".input", layer.input.data(), layer.input.size() * 2);
+  write_file(base + ".weights", layer.weights.data(), layer.weights.size());
+  write_file(base + ".bias", layer.bias.data(), layer.bias.size() * 8);
+  write_file(base + ".multipliers", multipliers.data(), multipliers.size() * 4);
+  write_file(base + ".shifts", shifts.data(), shifts.size() * 4);
+  write_file(base + ".output", out.data(), out.size() * 2);
+}
+
+void compare_wide_layers(Kind kind, const char* what, uint32_t count, const char* folder) {
   Count device = count_of(what);
   for (uint32_t seed = 0; seed < count; ++seed) {
     Random random(seed + 15000 + 1000 * static_cast<uint32_t>(kind));
@@ -136,6 +155,10 @@ void compare_wide_layers(Kind kind, const char* what, uint32_t count) {
       device.add(ours.data(), theirs.data(), ours.size());
     else
       ++device.refused;
+    if (folder != nullptr && seed < kFiles)
+      write_wide(
+          std::string(folder) + "/wide" + std::to_string(static_cast<int>(kind)) + "_" + std::to_string(seed),
+          layer, ours);
   }
   device.print();
 }
@@ -233,12 +256,33 @@ void compare_wide_arithmetic(uint32_t count, uint32_t kind) {
   device.print();
 }
 
+// Tables of 513 random samples for compare_tosa.py: 4,096 random codes of each.
+void write_tables(const char* folder, uint32_t count) {
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 22000);
+    const Codes samples = draw_wide(random, 513), codes = draw_wide(random, 4096);
+    Codes out(codes.size());
+    DspImage memory;
+    std::vector<uint32_t> w(DSP_TABLE_WORDS);
+    w[DSP_TABLE_TABLE] = memory.append(samples.data(), samples.size() * 2);
+    w[DSP_TABLE_INPUT] = memory.append(codes.data(), codes.size() * 2);
+    w[DSP_TABLE_OUTPUT] = memory.size(), w[DSP_TABLE_COUNT] = static_cast<uint32_t>(codes.size());
+    w[DSP_TABLE_FRACTION] = DSP_MAX_FRACTION, w[DSP_TABLE_WIDE] = DSP_WIDE_FIRST | DSP_WIDE_RESULT;
+    if (!run_device(memory, DSP_OP_TABLE, w, out)) std::exit(1);
+    const std::string base = std::string(folder) + "/table_" + std::to_string(seed);
+    write_file(base + ".samples", samples.data(), samples.size() * 2);
+    write_file(base + ".input", codes.data(), codes.size() * 2);
+    write_file(base + ".output", out.data(), out.size() * 2);
+  }
+}
+
 }  // namespace
 
-void compare_wide(uint32_t count) {
-  compare_wide_layers(Kind::kConvolution, "int16 conv2d, DSP", count);
-  compare_wide_layers(Kind::kDepthwise, "int16 depthwise conv2d, DSP", count);
-  compare_wide_layers(Kind::kLinear, "int16 linear, DSP", count);
+void compare_wide(uint32_t count, const char* folder) {
+  compare_wide_layers(Kind::kConvolution, "int16 conv2d, DSP", count, folder);
+  compare_wide_layers(Kind::kDepthwise, "int16 depthwise conv2d, DSP", count, folder);
+  compare_wide_layers(Kind::kLinear, "int16 linear, DSP", count, folder);
+  if (folder != nullptr) write_tables(folder, 10);
   compare_wide_pools(count);
   compare_wide_arithmetic(count, DSP_BINARY_ADD);
   compare_wide_arithmetic(count, DSP_BINARY_MULTIPLY);
