@@ -51,10 +51,13 @@ static int64_t sum_taps(const uint32_t* w, const uint8_t* tcm, uint32_t y, uint3
                  kernel_w = w[DSP_CONV_KERNEL_W];
   const int8_t* weights =
       (const int8_t*)tcm + w[DSP_CONV_WEIGHTS] + (size_t)channel * kernel_h * kernel_w * group_in;
-  const int32_t w_zero =
-      (int8_t)tcm[w[DSP_CONV_CHANNELS] + (size_t)channel * DSP_CHANNEL_BYTES + DSP_CHANNEL_ZERO];
+  const int32_t in_zero = (int32_t)w[DSP_CONV_IN_ZERO],
+                w_zero = (int8_t)
+                    tcm[w[DSP_CONV_CHANNELS] + (size_t)channel * DSP_CHANNEL_BYTES + DSP_CHANNEL_ZERO];
+  const uint32_t is_wide = w[DSP_CONV_WIDE] & DSP_WIDE_FIRST;
   const size_t first = (size_t)((w[DSP_CONV_FIRST_OUT] + channel) / w[DSP_CONV_GROUP_OUT]) * group_in;
-  int64_t sum = 0;
+  int32_t sum = 0;
+  int64_t wide_sum = 0;
   for (uint32_t ky = 0; ky < kernel_h; ++ky) {
     const int64_t row =
         source_index(y, ky, w[DSP_CONV_STRIDE_H], w[DSP_CONV_DILATION_H], (int32_t)w[DSP_CONV_PADDING_TOP],
@@ -67,12 +70,13 @@ static int64_t sum_taps(const uint32_t* w, const uint8_t* tcm, uint32_t y, uint3
       if (column < 0) continue;
       const size_t at = ((size_t)row * w[DSP_CONV_IN_W] + (size_t)column) * w[DSP_CONV_IN_C] + first;
       const int8_t* tap = weights + ((size_t)ky * kernel_w + kx) * group_in;
-      sum += (w[DSP_CONV_WIDE] & DSP_WIDE_FIRST) != 0
-                 ? dot_wide(input + 2 * at, tap, group_in, w_zero)
-                 : dot((const int8_t*)input + at, tap, group_in, (int32_t)w[DSP_CONV_IN_ZERO], w_zero);
+      if (is_wide)
+        wide_sum += dot_wide(input + 2 * at, tap, group_in, w_zero);
+      else
+        sum += dot((const int8_t*)input + at, tap, group_in, in_zero, w_zero);
     }
   }
-  return sum;
+  return is_wide ? wide_sum : sum;
 }
 
 // Adds the bias of a channel to its sum, and brings it to the scale of the result.
