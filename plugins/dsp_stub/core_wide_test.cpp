@@ -268,7 +268,7 @@ TEST(WideVerifier, LimitsTheElementsOfAWindow) {
   EXPECT_EQ(defect_of_one(DSP_OP_POOL, w), "");
 }
 
-TEST(WideVerifier, AcceptsCommandsWithoutAChoice) {
+TEST(WideVerifier, AcceptsCommandsOfInt8CodesOnly) {
   Words binary(DSP_BINARY_WORDS), table(DSP_TABLE_WORDS);
   binary[DSP_BINARY_OUTPUT] = table[DSP_TABLE_OUTPUT] = 600, table[DSP_TABLE_TABLE] = 300;
   binary[DSP_BINARY_COUNT] = table[DSP_TABLE_COUNT] = 16;

@@ -41,8 +41,8 @@
 #define DSP_OP_SOFTMAX 9u
 #define DSP_OP_GATHER 10u
 
-// Codes are int8, or int16 with zero point 0. The last word of a command that has a choice says which are int16. A command without
-// that word, and without those that only int16 needs, has int8 codes: it is shorter by them.
+// Codes are int8, or int16 with zero point 0. The last word of CONV, POOL, BINARY and TABLE has a bit for each operand and result
+// with int16 codes. A command of NARROW_WORDS has int8 codes only.
 #define DSP_WIDE_FIRST 1u   // operand, or the first one of two
 #define DSP_WIDE_SECOND 2u  // operand of BINARY
 #define DSP_WIDE_RESULT 4u

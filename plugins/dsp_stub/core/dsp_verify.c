@@ -144,7 +144,7 @@ static const char* check_small(const dsp_command* c) {
   }
 }
 
-// Lengths of a command: with int8 codes only, and with a choice. 0: unknown opcode.
+// Lengths of a command: with int8 codes only, and with the word for int16 codes. 0: unknown opcode.
 typedef struct lengths {
   uint8_t narrow, full;
 } lengths;

@@ -55,7 +55,7 @@ class LayerEmitter {
     return {b.is_resident ? DSP_MEMORY_TCM : DSP_MEMORY_ARENA, b.offset};
   }
   uint32_t width(uint32_t buffer) const { return network_.width(buffer); }
-  // Word of a command that says which codes are int16.
+  // The word with a bit for each operand and result of int16 codes.
   uint32_t wide() const {
     const uint32_t second = layer_.inputs[1] != kNoBuffer || layer_.kind != Layer::Kind::kBinary
                                 ? layer_.inputs[1]

@@ -260,7 +260,9 @@ void compare_wide_arithmetic(uint32_t count, uint32_t kind) {
 void write_tables(const char* folder, uint32_t count) {
   for (uint32_t seed = 0; seed < count; ++seed) {
     Random random(seed + 22000);
-    const Codes samples = draw_wide(random, 513), codes = draw_wide(random, 4096);
+    Codes samples = draw_wide(random, 513);
+    for (int16_t& sample : samples) sample /= 2;  // TOSA wants differences of 16 bits
+    const Codes codes = draw_wide(random, 4096);
     Codes out(codes.size());
     DspImage memory;
     std::vector<uint32_t> w(DSP_TABLE_WORDS);
