@@ -58,7 +58,7 @@ TEST_F(DspStub, TilesDoNotChangeResults) {
   const ImageBytes image = small_net(2, 24, 12).image();
   std::vector<int8_t> expected;
   std::vector<uint64_t> moved;
-  for (const int64_t tcm_kib : {256, 32, 16, 12, 9}) {
+  for (const int64_t tcm_kib : {256, 32, 16, 12, 9, 6}) {
     options_ = {number("tcm_kib", tcm_kib)};
     for (const auto& [node, answer] : claims(image))
       ASSERT_EQ(answer, "") << "node " << node << " in " << tcm_kib;

@@ -112,7 +112,7 @@ Status DspPlugin::partition(const Graph& graph, const CompileRequest& request,
 Result<Estimate> DspPlugin::estimate(const Graph& region, const CompileRequest& request) const {
   ETB_ASSIGN(const Subject subject, read_subject(request.target(), request.options()));
   const GraphFacts facts(region, subject.payload_version >= kWidePayloadVersion);
-  ETB_ASSIGN(Network network, lower_region(facts, nullptr));
+  ETB_ASSIGN(Network network, lower_region(facts, nullptr, subject.tcm_bytes));
   ETB_ASSIGN(const Schedule made,
              schedule(network, subject.tcm_bytes, subject.payload_version >= kLayerPayloadVersion));
   std::vector<std::byte> bytes(made.commands.size() * sizeof(uint32_t));
@@ -135,7 +135,7 @@ Result<Estimate> DspPlugin::estimate(const Graph& region, const CompileRequest& 
 Result<Artifact> DspPlugin::compile(const Region& region) const {
   ETB_ASSIGN(const Subject subject, read_subject(region.target(), region.options()));
   const GraphFacts facts(region.graph(), subject.payload_version >= kWidePayloadVersion);
-  ETB_ASSIGN(Network network, lower_region(facts, &region));
+  ETB_ASSIGN(Network network, lower_region(facts, &region, subject.tcm_bytes));
   ETB_ASSIGN(Schedule made,
              schedule(network, subject.tcm_bytes, subject.payload_version >= kLayerPayloadVersion));
   Artifact artifact;

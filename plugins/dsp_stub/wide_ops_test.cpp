@@ -221,7 +221,7 @@ TEST_F(DspWide, NetworksOfInt8KeepVersion2) {
 TEST_F(DspWide, TilesDoNotChangeResults) {
   const ImageBytes image = small_net(2, 20, 12, k16).image();
   std::vector<int8_t> expected;
-  for (const int64_t tcm_kib : {256, 32, 16, 12}) {
+  for (const int64_t tcm_kib : {256, 32, 16, 12, 9}) {
     options_ = {number("tcm_kib", tcm_kib)};
     for (const auto& [node, answer] : claims(image))
       ASSERT_EQ(answer, "") << "node " << node << " in " << tcm_kib;

@@ -51,10 +51,12 @@ void append_code(int32_t code, uint32_t width, std::vector<std::byte>& out);
 class NetworkBuilder {
  public:
   // Without a region (claims), constants have no bytes.
-  NetworkBuilder(const GraphFacts& facts, const Region* region) : facts_(facts), region_(region) {}
+  NetworkBuilder(const GraphFacts& facts, const Region* region, uint32_t tcm_bytes)
+      : facts_(facts), region_(region), tcm_bytes_(tcm_bytes) {}
 
   const GraphFacts& facts() const { return facts_; }
   bool is_claiming() const { return region_ == nullptr; }
+  uint32_t tcm_bytes() const { return tcm_bytes_; }
   Network& network() { return network_; }
 
   // Returns the codes of a value: an input, a constant, or a result that was set.
@@ -80,6 +82,7 @@ class NetworkBuilder {
  private:
   const GraphFacts& facts_;
   const Region* region_;
+  uint32_t tcm_bytes_;
   Network network_;
   std::map<uint32_t, Codes> values_;
   std::vector<uint32_t> handles_;
@@ -147,6 +150,6 @@ struct Answer {
 };
 std::vector<Answer> answer_nodes(const GraphFacts& facts, uint32_t tcm_bytes);
 // Lowers a region of whole patterns.
-[[nodiscard]] Result<Network> lower_region(const GraphFacts& facts, const Region* region);
+[[nodiscard]] Result<Network> lower_region(const GraphFacts& facts, const Region* region, uint32_t tcm_bytes);
 
 }  // namespace etb::dsp_stub

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "plugins/dsp_stub/compile/lowering.hpp"
+#include "plugins/dsp_stub/plan/tiles.hpp"
 
 namespace etb::dsp_stub {
 
@@ -129,6 +130,15 @@ Status lower_adaptive_pool(PatternLowering& lowering, const Node& node) {
   return add_pool(lowering, input, output, w, std::move(layer));
 }
 
+// True if windows over `reduced` fit into the TCM together with all elements of dimension `last`.
+bool fits_beside(PatternLowering& lowering, const Codes& input, const std::vector<uint32_t>& reduced,
+                 uint32_t last) {
+  uint64_t count = input.size(last);
+  const uint64_t result = count * lowering.result().width;
+  for (const uint32_t d : reduced) count *= input.size(d);
+  return aligned(count * input.params.width) + aligned(result) <= lowering.builder().tcm_bytes();
+}
+
 // Moves the other dimensions outwards: then a mean is a pool over one column.
 Status lower_mean(PatternLowering& lowering, const Node& node) {
   const Arguments args(node);
@@ -142,8 +152,9 @@ Status lower_mean(PatternLowering& lowering, const Node& node) {
   }
   std::vector<uint32_t> order, reduced, kept;
   for (const uint32_t d : input.order) (is_reduced[d] ? reduced : kept).push_back(d);
-  // Channels last keeps the reduced dimensions before the channels; there they stay.
-  const bool is_inner = !input.order.empty() && !is_reduced[input.order.back()];
+  // Channels last keeps the reduced dimensions before the channels; there they stay, if a window of all channels fits.
+  const bool is_inner = !input.order.empty() && !is_reduced[input.order.back()] &&
+                        fits_beside(lowering, input, reduced, input.order.back());
   const uint32_t last = is_inner ? input.order.back() : graph::kNone;
   for (const uint32_t d : kept)
     if (d != last) order.push_back(d);
