@@ -1,50 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core against direct formulas in 64-bit integers, and its verifier against damaged streams.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <random>
 
-#include "plugins/dsp_stub/core/dsp_compute.h"
-#include "plugins/dsp_stub/core/dsp_core.h"
+#include "plugins/dsp_stub/testing/core_fixture.hpp"
 
+namespace etb::dsp_stub {
 namespace {
-
-using Words = std::vector<uint32_t>;
-
-// Rounds value * multiplier / 2^shift to the nearest integer, ties upwards, by a division.
-int64_t rounded(int64_t value, int64_t multiplier, uint32_t shift) {
-  const int64_t one = int64_t{1} << shift, scaled = value * multiplier + one / 2;
-  return scaled / one - (scaled % one < 0 ? 1 : 0);
-}
-
-// The same with ties to the even integer.
-int64_t rounded_even(int64_t value, uint32_t shift) {
-  const int64_t up = rounded(value, 1, shift), one = int64_t{1} << shift;
-  return up * one - value == one / 2 && up % 2 != 0 ? up - 1 : up;
-}
-
-int64_t limited(int64_t value, int64_t low, int64_t high) { return std::min(std::max(value, low), high); }
-
-class Core : public testing::Test {
- protected:
-  int64_t draw(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random_);
-  }
-  int8_t code_at(size_t offset) const { return static_cast<int8_t>(tcm_[offset]); }
-  void fill() {
-    for (uint8_t& byte : tcm_) byte = static_cast<uint8_t>(draw(0, 255));
-  }
-  void store(size_t offset, uint32_t value) {
-    for (size_t i = 0; i < 4; ++i) tcm_[offset + i] = static_cast<uint8_t>(value >> (8 * i));
-  }
-
-  std::mt19937 random_{7};
-  std::vector<uint8_t> tcm_ = std::vector<uint8_t>(65536);
-};
 
 TEST_F(Core, RequantisesLikeTheRuleInWideIntegers) {
   for (int i = 0; i < 200000; ++i) {
@@ -66,11 +28,31 @@ struct ConvCase {
   int32_t top, left;
 };
 
-class CoreConv : public Core, public testing::WithParamInterface<ConvCase> {};
+class CoreConv : public Core, public testing::WithParamInterface<ConvCase> {
+ protected:
+  void store_channels(uint32_t count, bool in_wide, bool out_wide);
+  void check(const ConvCase& c, bool in_wide, bool out_wide);
+};
+
+// Draws bias, multiplier and shift of each channel, so that most results are codes. Every third one has weights with a zero point.
+void CoreConv::store_channels(uint32_t count, bool in_wide, bool out_wide) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const size_t at = 32768 + i * DSP_CHANNEL_BYTES;
+    const auto shift = static_cast<uint32_t>(draw(36, 42) - (in_wide ? 8 : 0) - (out_wide ? 8 : 0));
+    if (in_wide) {
+      const int64_t bias = draw(-3000000, 3000000);
+      for (size_t k = 0; k < 3; ++k) store_wide(at, k, bias >> (16 * k));
+      store_wide(at, 3, draw(1 << 14, INT16_MAX));
+    } else {
+      store(at, static_cast<uint32_t>(draw(-3000, 3000)));
+      store(at + 4, static_cast<uint32_t>(draw(1 << 30, INT32_MAX)));
+    }
+    store(at + 8, shift | (i % 3 ? 0 : 17 << 8));
+  }
+}
 
 // The definition: every output sums over every tap and every input position, and keeps those that match.
-TEST_P(CoreConv, SumsExactly) {
-  const ConvCase& c = GetParam();
+void CoreConv::check(const ConvCase& c, bool in_wide, bool out_wide) {
   fill();
   const uint32_t in_c = c.group_in * c.groups, out_c = c.group_out * c.groups;
   const uint32_t out_h =
@@ -89,15 +71,13 @@ TEST_P(CoreConv, SumsExactly) {
   w[DSP_CONV_PADDING_LEFT] = static_cast<uint32_t>(c.left);
   w[DSP_CONV_GROUP_IN] = c.group_in, w[DSP_CONV_GROUP_OUT] = c.group_out;
   w[DSP_CONV_IS_TRANSPOSED] = c.is_transposed;
-  const int32_t in_zero = static_cast<int32_t>(draw(-128, 127)), out_zero = 5, low = -100, high = 90;
+  w[DSP_CONV_WIDE] = (in_wide ? DSP_WIDE_FIRST : 0) | (out_wide ? DSP_WIDE_RESULT : 0);
+  const auto in_zero = in_wide ? 0 : static_cast<int32_t>(draw(-128, 127)), out_zero = out_wide ? 0 : 5,
+             low = out_wide ? -30000 : -100, high = out_wide ? 32000 : 90;
   w[DSP_CONV_IN_ZERO] = static_cast<uint32_t>(in_zero),
   w[DSP_CONV_OUT_ZERO] = static_cast<uint32_t>(out_zero);
   w[DSP_CONV_LOW] = static_cast<uint32_t>(low), w[DSP_CONV_HIGH] = static_cast<uint32_t>(high);
-  for (uint32_t i = 0; i < out_c; ++i) {
-    store(32768 + i * DSP_CHANNEL_BYTES, static_cast<uint32_t>(draw(-3000, 3000)));
-    store(32768 + i * DSP_CHANNEL_BYTES + 4, static_cast<uint32_t>(draw(1 << 30, INT32_MAX)));
-    store(32768 + i * DSP_CHANNEL_BYTES + 8, static_cast<uint32_t>(draw(36, 42) | (i % 3 ? 0 : 17 << 8)));
-  }
+  store_channels(out_c, in_wide, out_wide);
   const std::vector<uint8_t> before = tcm_;
   dsp_conv(w.data(), tcm_.data());
   int saturated = 0;
@@ -119,18 +99,25 @@ TEST_P(CoreConv, SumsExactly) {
                                                       int64_t{o / c.group_out} * c.group_in + i);
                   const auto tap = static_cast<size_t>(
                       16384 + ((int64_t{o} * c.kernel_h + ky) * c.kernel_w + kx) * c.group_in + i);
-                  sum += (code_at(at) - in_zero) * int64_t{code_at(tap) - (o % 3 ? 0 : 17)};
+                  sum += (any_at(0, at, in_wide) - in_zero) * int64_t{code_at(tap) - (o % 3 ? 0 : 17)};
                 }
               }
         const size_t channel = 32768 + o * DSP_CHANNEL_BYTES;
-        int32_t bias = 0, multiplier = 0;
-        std::memcpy(&bias, &before[channel], 4), std::memcpy(&multiplier, &before[channel + 4], 4);
+        int64_t bias = 0, multiplier = 0;
+        std::memcpy(&bias, &before[channel], in_wide ? 6 : 4);
+        std::memcpy(&multiplier, &before[channel + (in_wide ? 6 : 4)], in_wide ? 2 : 4);
+        bias = in_wide ? bias << 16 >> 16 : static_cast<int32_t>(bias);
         const int64_t free = rounded(sum + bias, multiplier, before[channel + 8]) + out_zero;
         saturated += free < low || free > high;
-        ASSERT_EQ(code_at(40000 + (y * out_w + x) * (out_c + 3) + o), limited(free, low, high))
-            << y << " " << x << " " << o;
+        ASSERT_EQ(any_at(40000, (y * out_w + x) * (out_c + 3) + o, out_wide), limited(free, low, high))
+            << in_wide << out_wide << " " << y << " " << x << " " << o;
       }
   EXPECT_LT(saturated, static_cast<int>(out_h * out_w * out_c));
+}
+
+TEST_P(CoreConv, SumsExactly) {
+  for (const bool in_wide : {false, true})
+    for (const bool out_wide : {false, true}) check(GetParam(), in_wide, out_wide);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CoreConv,
@@ -186,7 +173,7 @@ TEST_F(Core, PoolsExactly) {
   w[DSP_POOL_KERNEL_H] = 3, w[DSP_POOL_KERNEL_W] = 2, w[DSP_POOL_STRIDE_H] = 2, w[DSP_POOL_STRIDE_W] = 2;
   w[DSP_POOL_IN_ZERO] = 7, w[DSP_POOL_OUT_ZERO] = static_cast<uint32_t>(-9),
   w[DSP_POOL_LOW] = static_cast<uint32_t>(-120), w[DSP_POOL_HIGH] = 99;
-  w[DSP_POOL_PADDING_LEFT] = 0;
+  w[DSP_POOL_PADDING_LEFT] = w[DSP_POOL_WIDE] = 0;
   const int64_t fixed = w[DSP_POOL_MULTIPLIER] = 1234567890;
   w[DSP_POOL_SHIFT] = 33;
   for (uint32_t i = 0; i < 6; ++i)
@@ -239,45 +226,6 @@ TEST_F(Core, SoftmaxIsNearTheRealOne) {
 }
 
 // ---- the verifier
-
-dsp_layout layout_of() {
-  dsp_layout layout{};
-  layout.tcm_bytes = 1024, layout.arena_bytes = 256, layout.constant_bytes = 256, layout.input_count = 1,
-  layout.io_count = 2;
-  layout.layer_count = 1, layout.io_bytes[0] = layout.io_bytes[1] = 64;
-  return layout;
-}
-
-void put(Words& out, uint32_t opcode, const Words& fields) {
-  out.push_back(opcode | static_cast<uint32_t>(fields.size() + 1) << 16);
-  out.insert(out.end(), fields.begin(), fields.end());
-}
-void put_copy(Words& out, uint32_t from, uint32_t from_offset, uint32_t to, uint32_t to_offset,
-              uint32_t count) {
-  put(out, DSP_OP_DMA, {from, from_offset, to, to_offset, count, 1, 1});
-}
-void put_table(Words& out, uint32_t input, uint32_t output, uint32_t count) {
-  put(out, DSP_OP_TABLE, {input, output, count, 512});
-}
-
-std::string defect_of(const Words& words) {
-  const dsp_layout layout = layout_of();
-  const dsp_stream stream = {reinterpret_cast<const uint8_t*>(words.data()),
-                             static_cast<uint32_t>(words.size() * 4)};
-  dsp_defect defect{};
-  const int found = dsp_verify(&stream, &layout, &defect);
-  EXPECT_EQ(found, defect.reason != nullptr);
-  return defect.reason != nullptr ? defect.reason : "";
-}
-
-// Ends a stream, after copies that use all of the TCM and of the arena.
-Words with_end(Words words) {
-  put(words, DSP_OP_WAIT, {DSP_ENGINE_COMPUTE, 0});
-  put_copy(words, DSP_MEMORY_FILL, 0, DSP_MEMORY_TCM, 1023, 1);
-  put_copy(words, DSP_MEMORY_FILL, 0, DSP_MEMORY_ARENA, 255, 1);
-  put(words, DSP_OP_END, {});
-  return words;
-}
 
 TEST(Verifier, AcceptsAStreamThatWaits) {
   Words words;
@@ -343,7 +291,7 @@ TEST(Verifier, RejectsStreamsThatDoNotEnd) {
 TEST(Verifier, LimitsTheProductsOfASum) {
   Words w(DSP_CONV_WORDS, 1);
   w[DSP_CONV_INPUT] = 0, w[DSP_CONV_WEIGHTS] = 100, w[DSP_CONV_CHANNELS] = 200, w[DSP_CONV_OUTPUT] = 300;
-  w[DSP_CONV_FIRST_OUT] = w[DSP_CONV_IS_TRANSPOSED] = 0;
+  w[DSP_CONV_FIRST_OUT] = w[DSP_CONV_IS_TRANSPOSED] = w[DSP_CONV_WIDE] = 0;
   const auto check = [&] {
     Words words;
     put(words, DSP_OP_CONV, Words(w.begin() + 1, w.end()));
@@ -377,3 +325,4 @@ TEST(Clock, EnginesWorkAtTheSameTime) {
 }
 
 }  // namespace
+}  // namespace etb::dsp_stub

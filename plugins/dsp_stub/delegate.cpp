@@ -44,6 +44,17 @@ etb_option fact(const char* key, int64_t value) {
   return i64_option(key, value, value, value, ETB_OBJECT_DELEGATE, "").default_option();
 }
 
+// Returns the bytes of an input or output that the payload describes.
+template <class Data, class Bound>
+Result<Data*> bytes_of(Bound& tensor, uint32_t width) {
+  if (width == 2) {
+    ETB_ASSIGN(const auto codes, tensor.template data<int16_t>());
+    return reinterpret_cast<Data*>(codes.data());
+  }
+  ETB_ASSIGN(const auto codes, tensor.template data<int8_t>());
+  return reinterpret_cast<Data*>(codes.data());
+}
+
 }  // namespace
 
 Result<DspDelegate> DspDelegate::make(const DspPlugin& plugin, CreateArgs& args) {
@@ -77,18 +88,16 @@ DspContext::DspContext(const DspDelegate& delegate)
 Status DspContext::bind(const Run& run, dsp_memories& memories) const {
   for (uint32_t i = 0; i < run.input_count(); ++i) {
     const Tensor input = run.input(i);
-    if (!input.has_sizes(view_->inputs[i]))
+    if (!input.has_sizes(view_->inputs[i].sizes))
       return make_error(Code::INVALID_ARGUMENT, "input " + std::to_string(i) + ": sizes " +
                                                     sizes_text(input.sizes()) + ", expected " +
-                                                    sizes_text(view_->inputs[i]));
-    ETB_ASSIGN(const auto data, input.data<int8_t>());
-    memories.inputs[i] = reinterpret_cast<const uint8_t*>(data.data());
+                                                    sizes_text(view_->inputs[i].sizes));
+    ETB_ASSIGN(memories.inputs[i], bytes_of<const uint8_t>(input, view_->inputs[i].width));
   }
   for (uint32_t i = 0; i < run.output_count(); ++i) {
     OutputTensor output = run.output(i);
-    ETB_TRY(output.resize(view_->outputs[i]));
-    ETB_ASSIGN(const auto data, output.data<int8_t>());
-    memories.outputs[i] = reinterpret_cast<uint8_t*>(data.data());
+    ETB_TRY(output.resize(view_->outputs[i].sizes));
+    ETB_ASSIGN(memories.outputs[i], bytes_of<uint8_t>(output, view_->outputs[i].width));
   }
   return {};
 }

@@ -16,18 +16,22 @@ tl::unexpected<Error> bad(const std::string& what, uint64_t offset) {
   return make_error(Code::INVALID_DATA, "payload: " + what + " at byte " + std::to_string(offset));
 }
 
-void write_sizes(ByteWriter& out, const IoSizes& sizes) {
-  out.write(static_cast<uint32_t>(sizes.size()));
-  for (const int64_t size : sizes) out.write(static_cast<uint32_t>(size));
+void write_tensor(ByteWriter& out, const IoTensor& tensor, uint32_t version) {
+  if (version >= kWidePayloadVersion) out.write(tensor.width);
+  out.write(static_cast<uint32_t>(tensor.sizes.size()));
+  for (const int64_t size : tensor.sizes) out.write(static_cast<uint32_t>(size));
 }
 
-// Reads the sizes of one tensor; its bytes go into the layout.
-Status read_sizes(ByteReader& in, PayloadView& view, std::vector<IoSizes>& out) {
+// Reads width and sizes of one tensor; its bytes go into the layout.
+Status read_tensor(ByteReader& in, uint32_t version, PayloadView& view, std::vector<IoTensor>& out) {
   const uint64_t offset = in.position();
+  const uint32_t width = version >= kWidePayloadVersion ? in.read<uint32_t>() : 1;
+  if (width != 1 && width != 2)
+    return bad("codes of " + std::to_string(width) + " bytes, expected 1 or 2", offset);
   const auto rank = in.read<uint32_t>();
   if (rank > ETB_MAX_RANK) return bad("rank " + std::to_string(rank) + ", expected at most 16", offset);
-  uint64_t nbytes = 1;
-  IoSizes sizes;
+  uint64_t nbytes = width;
+  std::vector<int64_t> sizes;
   for (uint32_t i = 0; i < rank; ++i) {
     const auto size = in.read<uint32_t>();
     if (size == 0 || size > UINT32_MAX / nbytes)
@@ -36,7 +40,7 @@ Status read_sizes(ByteReader& in, PayloadView& view, std::vector<IoSizes>& out) 
     sizes.push_back(size);
   }
   view.layout.io_bytes[view.layout.io_count++] = static_cast<uint32_t>(nbytes);
-  out.push_back(std::move(sizes));
+  out.push_back({std::move(sizes), width});
   return {};
 }
 
@@ -49,9 +53,9 @@ std::vector<std::byte> write_payload(const PayloadParts& parts) {
   out.write(static_cast<uint32_t>(parts.constants.size()));
   out.write(static_cast<uint32_t>(parts.commands.size() * sizeof(uint32_t)));
   out.write(static_cast<uint32_t>(parts.inputs.size())).write(static_cast<uint32_t>(parts.outputs.size()));
-  if (parts.version >= 2) out.write(parts.layer_count);
-  for (const IoSizes& sizes : parts.inputs) write_sizes(out, sizes);
-  for (const IoSizes& sizes : parts.outputs) write_sizes(out, sizes);
+  if (parts.version >= kLayerPayloadVersion) out.write(parts.layer_count);
+  for (const IoTensor& tensor : parts.inputs) write_tensor(out, tensor, parts.version);
+  for (const IoTensor& tensor : parts.outputs) write_tensor(out, tensor, parts.version);
   std::vector<std::byte> bytes = out.take();
   bytes.resize(bytes.size() + padding_after(bytes.size()));
   bytes.insert(bytes.end(), parts.constants.begin(), parts.constants.end());
@@ -70,7 +74,7 @@ Result<PayloadView> read_payload(std::span<const std::byte> bytes) {
   const auto version = in.read<uint32_t>();
   if (version < kOldestPayloadVersion || version > kPayloadVersion)
     return make_error(Code::INCOMPATIBLE,
-                      "payload: version " + std::to_string(version) + ", plugin reads 1 to 2");
+                      "payload: version " + std::to_string(version) + ", plugin reads 1 to 3");
   view.layout.tcm_bytes = in.read<uint32_t>();
   view.layout.arena_bytes = in.read<uint32_t>();
   view.layout.constant_bytes = in.read<uint32_t>();
@@ -80,10 +84,10 @@ Result<PayloadView> read_payload(std::span<const std::byte> bytes) {
     return bad(std::to_string(input_count) + " inputs and " + std::to_string(output_count) +
                    " outputs, expected at most 64",
                24);
-  if (version >= 2) view.layout.layer_count = in.read<uint32_t>();
+  if (version >= kLayerPayloadVersion) view.layout.layer_count = in.read<uint32_t>();
   view.layout.input_count = input_count;
-  for (uint32_t i = 0; i < input_count; ++i) ETB_TRY(read_sizes(in, view, view.inputs));
-  for (uint32_t i = 0; i < output_count; ++i) ETB_TRY(read_sizes(in, view, view.outputs));
+  for (uint32_t i = 0; i < input_count; ++i) ETB_TRY(read_tensor(in, version, view, view.inputs));
+  for (uint32_t i = 0; i < output_count; ++i) ETB_TRY(read_tensor(in, version, view, view.outputs));
   in.read_bytes(padding_after(in.position()));
   const auto constants = in.read_bytes(view.layout.constant_bytes);
   view.constants = reinterpret_cast<const uint8_t*>(constants.data());

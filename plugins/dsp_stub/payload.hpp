@@ -14,17 +14,22 @@
 namespace etb::dsp_stub {
 
 inline constexpr uint32_t kPayloadMagic = 0x44425445;  // "ETBD"
-// Version 1 has no layers: a run has one profiling event.
+// Version 1 has no layers: a run has one profiling event. Version 2 has int8 codes only.
 inline constexpr uint32_t kOldestPayloadVersion = 1;
-inline constexpr uint32_t kPayloadVersion = 2;
+inline constexpr uint32_t kLayerPayloadVersion = 2;
+inline constexpr uint32_t kWidePayloadVersion = 3;
+inline constexpr uint32_t kPayloadVersion = kWidePayloadVersion;
 
-// Sizes of an int8 input or output, stored row-major.
-using IoSizes = std::vector<int64_t>;
+// An input or output, stored row-major.
+struct IoTensor {
+  std::vector<int64_t> sizes = {};
+  uint32_t width = 1;  // bytes of a code
+};
 
 struct PayloadParts {
-  uint32_t version = kPayloadVersion;
+  uint32_t version = kLayerPayloadVersion;
   uint32_t tcm_bytes = 0, arena_bytes = 0, layer_count = 0;
-  std::vector<IoSizes> inputs = {}, outputs = {};
+  std::vector<IoTensor> inputs = {}, outputs = {};
   std::vector<std::byte> constants = {};
   std::vector<uint32_t> commands = {};
 };
@@ -34,7 +39,7 @@ struct PayloadView {
   dsp_layout layout;
   dsp_stream stream;
   const uint8_t* constants;
-  std::vector<IoSizes> inputs, outputs;
+  std::vector<IoTensor> inputs, outputs;
 };
 
 std::vector<std::byte> write_payload(const PayloadParts& parts);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/dsp_stub/plugin.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -18,10 +19,12 @@ etb_option attribute(const char* key, int64_t value) {
 
 PayloadParts to_parts(const Network& network, Schedule&& made, const DspPlugin::Subject& subject) {
   PayloadParts parts;
-  parts.version = subject.payload_version;
+  // The oldest version that has what the network needs.
+  parts.version =
+      network.is_wide() ? kWidePayloadVersion : std::min(subject.payload_version, kLayerPayloadVersion);
   parts.tcm_bytes = made.tcm_bytes;
   parts.arena_bytes = made.arena_bytes;
-  if (parts.version >= 2) parts.layer_count = static_cast<uint32_t>(network.layers.size());
+  if (parts.version >= kLayerPayloadVersion) parts.layer_count = static_cast<uint32_t>(network.layers.size());
   parts.inputs = network.inputs;
   parts.outputs = network.outputs;
   parts.constants = network.constants;
@@ -60,7 +63,7 @@ Status DspPlugin::enumerate(const DeviceSink& sink) const {
                                    attribute("mac_lanes", 8), attribute("clock_hz", DSP_CLOCK_HZ)};
   etb_device_info info{};
   info.struct_size = ETB_INIT_SIZE(etb_device_info);
-  const uint64_t hash = etb::detail::hash_text("dsp_stub simulator, command streams 1 to 2");
+  const uint64_t hash = etb::detail::hash_text("dsp_stub simulator, command streams 1 to 3");
   std::memcpy(info.uuid, &hash, sizeof hash);
   std::memcpy(info.fingerprint, &hash, sizeof hash);
   info.memory_total_bytes = info.memory_free_bytes = DSP_TCM_BYTES;
@@ -79,10 +82,10 @@ Verdict DspPlugin::check_payload(const etb_payload_check& check) const {
   const auto version = prefix.read<uint32_t>();
   if (version < kOldestPayloadVersion || version > kPayloadVersion)
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT,
-            "version " + std::to_string(version) + ", plugin reads 1 to 2"};
+            "version " + std::to_string(version) + ", plugin reads 1 to 3"};
   if (prefix.read<uint32_t>() > DSP_TCM_BYTES)
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_DEVICE, "for a device with more tightly coupled memory"};
-  if (version < kPayloadVersion)
+  if (version < kLayerPayloadVersion)
     return {ETB_VERDICT_PREFER_RECOMPILE, ETB_REASON_FORMAT, "version 1 has no events for layers"};
   return {ETB_VERDICT_OPTIMAL, 0, ""};
 }
@@ -90,7 +93,7 @@ Verdict DspPlugin::check_payload(const etb_payload_check& check) const {
 Status DspPlugin::partition(const Graph& graph, const CompileRequest& request,
                             const PartitionSink& sink) const {
   ETB_ASSIGN(const Subject subject, read_subject(request.target(), request.options()));
-  const GraphFacts facts(graph);
+  const GraphFacts facts(graph, subject.payload_version >= kWidePayloadVersion);
   const std::vector<Answer> answers = answer_nodes(facts, subject.tcm_bytes);
   for (uint32_t i = 0; i < answers.size(); ++i) {
     const Answer& answer = answers[i];
@@ -108,9 +111,10 @@ Status DspPlugin::partition(const Graph& graph, const CompileRequest& request,
 
 Result<Estimate> DspPlugin::estimate(const Graph& region, const CompileRequest& request) const {
   ETB_ASSIGN(const Subject subject, read_subject(request.target(), request.options()));
-  const GraphFacts facts(region);
-  ETB_ASSIGN(Network network, lower_region(facts, nullptr));
-  ETB_ASSIGN(const Schedule made, schedule(network, subject.tcm_bytes, subject.payload_version >= 2));
+  const GraphFacts facts(region, subject.payload_version >= kWidePayloadVersion);
+  ETB_ASSIGN(Network network, lower_region(facts, nullptr, subject.tcm_bytes));
+  ETB_ASSIGN(const Schedule made,
+             schedule(network, subject.tcm_bytes, subject.payload_version >= kLayerPayloadVersion));
   std::vector<std::byte> bytes(made.commands.size() * sizeof(uint32_t));
   std::memcpy(bytes.data(), made.commands.data(), bytes.size());
   const dsp_stream stream = {reinterpret_cast<const uint8_t*>(bytes.data()),
@@ -130,12 +134,13 @@ Result<Estimate> DspPlugin::estimate(const Graph& region, const CompileRequest& 
 
 Result<Artifact> DspPlugin::compile(const Region& region) const {
   ETB_ASSIGN(const Subject subject, read_subject(region.target(), region.options()));
-  const GraphFacts facts(region.graph());
-  ETB_ASSIGN(Network network, lower_region(facts, &region));
-  ETB_ASSIGN(Schedule made, schedule(network, subject.tcm_bytes, subject.payload_version >= 2));
+  const GraphFacts facts(region.graph(), subject.payload_version >= kWidePayloadVersion);
+  ETB_ASSIGN(Network network, lower_region(facts, &region, subject.tcm_bytes));
+  ETB_ASSIGN(Schedule made,
+             schedule(network, subject.tcm_bytes, subject.payload_version >= kLayerPayloadVersion));
   Artifact artifact;
-  artifact.format_version = subject.payload_version;
   const PayloadParts parts = to_parts(network, std::move(made), subject);
+  artifact.format_version = parts.version;
   artifact.payload = write_payload(parts);
   artifact.resident_bytes = artifact.payload.size();
   for (uint32_t i = 0; i < parts.layer_count; ++i)

@@ -22,7 +22,7 @@ std::string reason_of(const Error& error) {
 
 // Lowers a pattern alone, and checks that its layers fit.
 Status try_pattern(const GraphFacts& facts, const Pattern& pattern, uint32_t tcm_bytes) {
-  NetworkBuilder builder(facts, nullptr);
+  NetworkBuilder builder(facts, nullptr, tcm_bytes);
   ETB_TRY(PatternLowering(builder, pattern).lower());
   const Network& network = builder.network();
   if (network.inputs.size() + 1 > DSP_MAX_IO) return reject("attribute", "more inputs than a payload has");
@@ -174,9 +174,9 @@ std::vector<Answer> answer_nodes(const GraphFacts& facts, uint32_t tcm_bytes) {
   return Claims(facts, tcm_bytes).finish();
 }
 
-Result<Network> lower_region(const GraphFacts& facts, const Region* region) {
+Result<Network> lower_region(const GraphFacts& facts, const Region* region, uint32_t tcm_bytes) {
   const Graph& graph = facts.graph();
-  NetworkBuilder builder(facts, region);
+  NetworkBuilder builder(facts, region, tcm_bytes);
   std::vector<bool> is_lowered(graph.node_count());
   for (uint32_t i = 0; i < graph.input_count(); ++i) builder.add_input(i);
   for (uint32_t i = 0; i < graph.node_count(); ++i) {

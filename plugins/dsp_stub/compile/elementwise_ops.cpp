@@ -99,8 +99,9 @@ Status lower_softmax(PatternLowering& lowering, const Node& node) {
   if (rank == 0) return reject("rank", "rank 0, expected at least 1");
   ETB_ASSIGN(const uint32_t dim, Arguments(node).dim("dim", -1, static_cast<uint32_t>(rank)));
   const Params& result = lowering.result();
-  if (result.low != -128 || result.high != 127)
-    return reject("quant", "limits of the result, expected all of int8");
+  if (input.params.width != 1 || result.width != 1)
+    return reject("dtype", "softmax of int16 codes, expected int8");
+  if (!result.is_whole()) return reject("quant", "limits of the result, expected all of int8");
   if (input.sizes[dim] > DSP_MAX_COLUMNS) return reject("attribute", "more than 65536 elements in a row");
   const double inverse = 65536 / result.scale;
   if (inverse > DSP_SOFTMAX_MAX_INVERSE || inverse < 64)
@@ -130,18 +131,10 @@ Status lower_softmax(PatternLowering& lowering, const Node& node) {
 // ---- cat
 
 // Brings codes to the scale of the result.
-Codes rescaled(PatternLowering& lowering, const Codes& codes) {
+Result<Codes> rescaled(PatternLowering& lowering, const Codes& codes) {
   const Params& result = lowering.result();
-  if (codes.params.scale == result.scale && codes.params.zero == result.zero && result.low == -128 &&
-      result.high == 127)
-    return codes;
-  std::array<uint8_t, 256> table{};
-  for (size_t i = 0; i < table.size(); ++i) {
-    const int code = static_cast<int>(i) - 128;
-    table[i] = static_cast<uint8_t>(quantise(
-        static_cast<float>(code - codes.params.zero) * static_cast<float>(codes.params.scale), result));
-  }
-  return add_table(lowering.builder(), codes, table, result);
+  if (codes.params.has_codes_of(result) && result.is_whole()) return codes;
+  return map_codes(lowering.builder(), codes, Functions(lowering.facts(), {}), result);
 }
 
 Status lower_cat(PatternLowering& lowering, const Node& node) {
@@ -151,7 +144,8 @@ Status lower_cat(PatternLowering& lowering, const Node& node) {
   for (size_t i = 0; i < lowering.operand_count(); ++i) {
     ETB_ASSIGN(const Codes codes, lowering.operand(i));
     if (codes.sizes.size() != sizes.size()) return reject("rank", "operands of different ranks");
-    parts.push_back(rescaled(lowering, codes));
+    ETB_ASSIGN(Codes part, rescaled(lowering, codes));
+    parts.push_back(std::move(part));
   }
   const Codes output = lowering.builder().add_codes(sizes, parts[0].order, lowering.result());
   std::vector<int64_t> begins(sizes.size());

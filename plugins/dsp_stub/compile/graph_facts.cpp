@@ -6,8 +6,9 @@
 
 namespace etb::dsp_stub {
 
-GraphFacts::GraphFacts(const Graph& graph)
+GraphFacts::GraphFacts(const Graph& graph, bool allows_wide)
     : graph_(&graph),
+      allows_wide_(allows_wide),
       producers_(graph.value_count(), graph::kNone),
       readers_(graph.value_count()),
       is_output_(graph.value_count()) {
@@ -39,21 +40,37 @@ bool is_dequantize(const Node& node) {
   return node.op_name() == "quantized_decomposed.dequantize_per_tensor.default";
 }
 
-Result<Params> read_params(const Node& node) {
+Result<Params> read_params(const GraphFacts& facts, const Node& node, uint32_t codes) {
   const Arguments args(node);
+  const auto dtype = args.find("dtype");
+  const bool is_wide = dtype && dtype->as_dtype() == ETB_DTYPE_INT16;
+  if (!is_wide && (!dtype || dtype->as_dtype() != ETB_DTYPE_INT8))
+    return reject("quant", "codes of another type, expected int8 or int16");
+  if (facts.graph().spec_of(codes).dtype != (is_wide ? ETB_DTYPE_INT16 : ETB_DTYPE_INT8))
+    return reject("dtype", "'" + std::string(facts.graph().value(codes).name()) +
+                               "': another type than the dtype of " + std::string(node.op_name()));
+  if (is_wide && !facts.allows_wide())
+    return reject("quant", "int16 codes, expected payload_version 3 for them");
+  const uint32_t width = is_wide ? 2 : 1;
   ETB_ASSIGN(const double scale, args.number("scale", 1));
   ETB_ASSIGN(const int64_t zero, args.integer("zero_point", 0));
-  ETB_ASSIGN(const int64_t low, args.integer("quant_min", -128));
-  ETB_ASSIGN(const int64_t high, args.integer("quant_max", 127));
-  const auto dtype = args.find("dtype");
-  if (!dtype || dtype->as_dtype() != ETB_DTYPE_INT8)
-    return reject("quant", "codes of another type, expected int8");
+  ETB_ASSIGN(const int64_t low, args.integer("quant_min", lowest_code(width)));
+  ETB_ASSIGN(const int64_t high, args.integer("quant_max", highest_code(width)));
   if (!std::isnormal(scale) || scale < 0 || !std::isnormal(static_cast<float>(scale)))
     return reject("quant", "scale " + std::to_string(scale));
-  if (zero < -128 || zero > 127 || low < -128 || high > 127 || low > high)
+  if (is_wide && zero != 0)
+    return reject("quant", "zero point " + std::to_string(zero) + " of int16 codes, expected 0");
+  if (zero < lowest_code(width) || zero > highest_code(width) || low < lowest_code(width) ||
+      high > highest_code(width) || low > high)
     return reject("quant", "zero point " + std::to_string(zero) + " and range " + std::to_string(low) +
-                               " to " + std::to_string(high) + ", expected int8");
-  return Params{scale, static_cast<int32_t>(zero), static_cast<int32_t>(low), static_cast<int32_t>(high)};
+                               " to " + std::to_string(high) + ", expected " + (is_wide ? "int16" : "int8"));
+  int64_t nbytes = width;
+  for (const int64_t size : facts.sizes(codes))
+    nbytes = size > INT32_MAX / nbytes ? INT32_MAX : nbytes * size;
+  if (is_wide && nbytes == INT32_MAX)
+    return reject("attribute", "more int16 codes than the device addresses");
+  return Params{scale, static_cast<int32_t>(zero), static_cast<int32_t>(low), static_cast<int32_t>(high),
+                width};
 }
 
 Status check_sizes(const Value& value) {

@@ -18,19 +18,34 @@ inline constexpr const char* kPatternReason = "org.etbackend.dsp-stub.pattern";
 inline constexpr const char* kSharedReason = "org.etbackend.dsp-stub.shared";
 inline constexpr const char* kMemoryReason = "org.etbackend.dsp-stub.memory";
 
-// Scale and zero point of int8 codes, and the range that quantising limits them to.
+// Limits of codes of `width` bytes.
+constexpr int32_t lowest_code(uint32_t width) { return width == 2 ? INT16_MIN : INT8_MIN; }
+constexpr int32_t highest_code(uint32_t width) { return width == 2 ? INT16_MAX : INT8_MAX; }
+
+// Scale and zero point of codes, and the range that quantising limits them to.
 struct Params {
   double scale = 1;
   int32_t zero = 0;
   int32_t low = -128, high = 127;
+  uint32_t width = 1;  // bytes of a code: int8 or int16
   bool operator==(const Params&) const = default;
+
+  // True if no code of the width is excluded.
+  bool is_whole() const { return low == lowest_code(width) && high == highest_code(width); }
+  Params whole() const { return {scale, zero, lowest_code(width), highest_code(width), width}; }
+  // True if codes of both mean the same numbers.
+  bool has_codes_of(const Params& other) const {
+    return scale == other.scale && zero == other.zero && width == other.width;
+  }
 };
 
 class GraphFacts {
  public:
-  explicit GraphFacts(const Graph& graph);
+  // Without `allows_wide`, int16 codes are rejected.
+  explicit GraphFacts(const Graph& graph, bool allows_wide = true);
 
   const Graph& graph() const { return *graph_; }
+  bool allows_wide() const { return allows_wide_; }
   // Returns the index of the node that computes a value, kNone for an input.
   uint32_t producer(uint32_t value) const { return producers_[value]; }
   // Returns the nodes that read a value, each once.
@@ -43,6 +58,7 @@ class GraphFacts {
 
  private:
   const Graph* graph_;
+  bool allows_wide_;
   std::vector<uint32_t> producers_;
   std::vector<std::vector<uint32_t>> readers_;
   std::vector<bool> is_output_;
@@ -50,8 +66,9 @@ class GraphFacts {
 
 bool is_quantize(const Node& node);    // per tensor, with numbers
 bool is_dequantize(const Node& node);  // the same
-// Reads one of these nodes: int8, and a scale that is a normal number.
-[[nodiscard]] Result<Params> read_params(const Node& node);
+// Reads one of these nodes: int8, or int16 with zero point 0, and a scale that is a normal number. `codes` is the value with the
+// codes.
+[[nodiscard]] Result<Params> read_params(const GraphFacts& facts, const Node& node, uint32_t codes);
 // Rejects values that no layer has: dynamic or empty sizes, and more than 2^31 elements.
 [[nodiscard]] Status check_sizes(const Value& value);
 

@@ -11,7 +11,7 @@
 
 namespace etb::dsp_stub {
 
-// int8 codes of a tensor in a buffer: logical sizes, and the order in which dimensions are stored, outermost
+// int8 or int16 codes of a tensor in a buffer: logical sizes, and the order in which dimensions are stored, outermost
 // first.
 struct Codes {
   uint32_t buffer = kNoBuffer;
@@ -38,24 +38,31 @@ struct Multiplier {
 // `shift`, if given, is used as it is.
 Multiplier to_multiplier(double number);
 int32_t to_multiplier(double number, uint32_t shift);
+// For sums of int16 codes.
+Multiplier to_wide_multiplier(double number);
 
 // Quantises a real number as the portable kernel does.
 int32_t quantise(float number, const Params& params);
+
+// Appends the bytes of a code.
+void append_code(int32_t code, uint32_t width, std::vector<std::byte>& out);
 
 // Builds the layers of a network.
 class NetworkBuilder {
  public:
   // Without a region (claims), constants have no bytes.
-  NetworkBuilder(const GraphFacts& facts, const Region* region) : facts_(facts), region_(region) {}
+  NetworkBuilder(const GraphFacts& facts, const Region* region, uint32_t tcm_bytes)
+      : facts_(facts), region_(region), tcm_bytes_(tcm_bytes) {}
 
   const GraphFacts& facts() const { return facts_; }
   bool is_claiming() const { return region_ == nullptr; }
+  uint32_t tcm_bytes() const { return tcm_bytes_; }
   Network& network() { return network_; }
 
   // Returns the codes of a value: an input, a constant, or a result that was set.
   [[nodiscard]] Result<Codes> codes(uint32_t value);
   void set_codes(uint32_t value, Codes codes) { values_[value] = std::move(codes); }
-  uint32_t add_buffer(uint64_t nbytes);
+  uint32_t add_buffer(uint64_t count, uint32_t width);
   Codes add_codes(std::vector<int64_t> sizes, std::vector<uint32_t> order, const Params& params);
   Layer& add_layer(Layer layer);
   void set_handles(std::vector<uint32_t> handles) { handles_ = std::move(handles); }
@@ -75,6 +82,7 @@ class NetworkBuilder {
  private:
   const GraphFacts& facts_;
   const Region* region_;
+  uint32_t tcm_bytes_;
   Network network_;
   std::map<uint32_t, Codes> values_;
   std::vector<uint32_t> handles_;
@@ -116,9 +124,23 @@ class PatternLowering {
   uint32_t node_ = graph::kNone;
 };
 
-// Adds a layer that maps each code by a table.
-Codes add_table(NetworkBuilder& builder, const Codes& from, const std::array<uint8_t, 256>& table,
-                const Params& params);
+// Functions of one element, applied in order. None: the identity.
+class Functions {
+ public:
+  Functions(const GraphFacts& facts, std::vector<uint32_t> nodes)
+      : facts_(&facts), nodes_(std::move(nodes)) {}
+  bool empty() const { return nodes_.empty(); }
+  bool are_clamps() const;
+  float apply(float x) const;
+
+ private:
+  const GraphFacts* facts_;
+  std::vector<uint32_t> nodes_;
+};
+
+// Adds the layer that applies functions to codes and quantises the results.
+[[nodiscard]] Result<Codes> map_codes(NetworkBuilder& builder, const Codes& from, const Functions& functions,
+                                      const Params& to);
 
 // Answers for all nodes of a graph.
 struct Answer {
@@ -128,6 +150,6 @@ struct Answer {
 };
 std::vector<Answer> answer_nodes(const GraphFacts& facts, uint32_t tcm_bytes);
 // Lowers a region of whole patterns.
-[[nodiscard]] Result<Network> lower_region(const GraphFacts& facts, const Region* region);
+[[nodiscard]] Result<Network> lower_region(const GraphFacts& facts, const Region* region, uint32_t tcm_bytes);
 
 }  // namespace etb::dsp_stub

@@ -89,8 +89,8 @@ Status lower_pad(PatternLowering& lowering, const Node& node) {
   NetworkBuilder& builder = lowering.builder();
   Codes out = builder.add_codes(sizes, from.order, from.params);
   Layer fill{.kind = Layer::Kind::kCopy, .output = out.buffer};
-  fill.copies.push_back(
-      {.fill = static_cast<uint8_t>(from.params.zero), .dims = {{static_cast<uint32_t>(out.numel()), 0, 1}}});
+  const auto bytes = static_cast<uint32_t>(out.numel() * from.params.width);
+  fill.copies.push_back({.fill = static_cast<uint8_t>(from.params.zero), .dims = {{bytes, 0, 1}}});
   builder.add_layer(std::move(fill));
   builder.copy_into(from, out, begins);
   lowering.finish(std::move(out));

@@ -59,15 +59,27 @@ int32_t quantise(float number, const Params& params) {
   return static_cast<int32_t>(std::clamp<double>(code, params.low, params.high));
 }
 
-uint32_t NetworkBuilder::add_buffer(uint64_t nbytes) {
-  network_.buffers.push_back({.nbytes = nbytes});
+// The device's multipliers for sums of int16 codes have 15 bits. A number of 2^15 or more saturates every sum but 0.
+Multiplier to_wide_multiplier(double number) {
+  int exponent = 0;
+  (void)std::frexp(number, &exponent);
+  Multiplier out;
+  out.shift = static_cast<uint32_t>(std::clamp(15 - exponent, 0, 62));
+  out.multiplier = to_multiplier(number, out.shift);
+  if (out.multiplier == 1 << 15 && out.shift > 0) out = {1 << 14, out.shift - 1};
+  out.multiplier = std::min(out.multiplier, INT16_MAX);
+  return out;
+}
+
+uint32_t NetworkBuilder::add_buffer(uint64_t count, uint32_t width) {
+  network_.buffers.push_back({.nbytes = count * width, .width = width});
   return static_cast<uint32_t>(network_.buffers.size() - 1);
 }
 
 Codes NetworkBuilder::add_codes(std::vector<int64_t> sizes, std::vector<uint32_t> order,
                                 const Params& params) {
   Codes out{kNoBuffer, std::move(sizes), std::move(order), params};
-  out.buffer = add_buffer(static_cast<uint64_t>(out.numel()));
+  out.buffer = add_buffer(static_cast<uint64_t>(out.numel()), params.width);
   return out;
 }
 
@@ -112,7 +124,7 @@ Result<std::vector<double>> NetworkBuilder::read_numbers(uint32_t value) {
   size_t count = 1;
   for (uint32_t i = 0; i < spec.rank; ++i) count *= static_cast<size_t>(std::max<int64_t>(spec.sizes[i], 0));
   if (spec.dtype != ETB_DTYPE_FLOAT32 && spec.dtype != ETB_DTYPE_FLOAT64 && spec.dtype != ETB_DTYPE_INT64 &&
-      spec.dtype != ETB_DTYPE_INT32 && spec.dtype != ETB_DTYPE_INT8)
+      spec.dtype != ETB_DTYPE_INT32 && spec.dtype != ETB_DTYPE_INT16 && spec.dtype != ETB_DTYPE_INT8)
     return reject("dtype", std::string("a constant of ") + dtype_text(static_cast<etb_dtype>(spec.dtype)));
   if (is_claiming()) return std::vector<double>(count, 1);
   const etb_graph_constant constant = etb_graph_get_constant(&graph.view(), graph.input(value).constant);
@@ -128,33 +140,40 @@ Result<std::vector<double>> NetworkBuilder::read_numbers(uint32_t value) {
       return to_numbers<int64_t>(payload.bytes());
     case ETB_DTYPE_INT32:
       return to_numbers<int32_t>(payload.bytes());
+    case ETB_DTYPE_INT16:
+      return to_numbers<int16_t>(payload.bytes());
     default:
       return to_numbers<int8_t>(payload.bytes());
   }
+}
+
+void append_code(int32_t code, uint32_t width, std::vector<std::byte>& out) {
+  out.push_back(static_cast<std::byte>(code & 0xff));
+  if (width == 2) out.push_back(static_cast<std::byte>(code >> 8 & 0xff));
 }
 
 // A constant is a buffer of the payload; in claims, any value from outside of the pattern is an input.
 Result<Codes> NetworkBuilder::codes(uint32_t value) {
   if (const auto found = values_.find(value); found != values_.end()) return found->second;
   const etb_graph_spec spec = facts_.graph().spec_of(value);
-  if (spec.dtype != ETB_DTYPE_INT8)
+  if (spec.dtype != ETB_DTYPE_INT8 && spec.dtype != ETB_DTYPE_INT16)
     return reject("dtype", std::string("codes of ") + dtype_text(static_cast<etb_dtype>(spec.dtype)) +
-                               ", expected int8");
+                               ", expected int8 or int16");
   Codes out{kNoBuffer, facts_.sizes(value), row_major(spec.rank), {}};
-  const auto nbytes = static_cast<uint64_t>(out.numel());
-  out.buffer = add_buffer(nbytes);
+  out.params.width = spec.dtype == ETB_DTYPE_INT16 ? 2 : 1;
+  out.params = out.params.whole();
+  out.buffer = add_buffer(static_cast<uint64_t>(out.numel()), out.params.width);
   Buffer& buffer = network_.buffers[out.buffer];
   if (facts_.is_constant(value)) {
     ETB_ASSIGN(const std::vector<double> numbers, read_numbers(value));
-    std::vector<std::byte> bytes(numbers.size());
-    for (size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = static_cast<std::byte>(static_cast<int8_t>(numbers[i]));
+    std::vector<std::byte> bytes;
+    for (const double number : numbers) append_code(static_cast<int32_t>(number), out.params.width, bytes);
     network_.buffers[out.buffer].kind = Buffer::Kind::kConstant;
     network_.buffers[out.buffer].index = add_constant(bytes).offset;
   } else {
     buffer.kind = Buffer::Kind::kInput;
     buffer.index = static_cast<uint32_t>(network_.inputs.size());
-    network_.inputs.push_back(out.sizes);
+    network_.inputs.push_back({out.sizes, out.params.width});
   }
   values_[value] = out;
   return out;
@@ -199,6 +218,7 @@ void NetworkBuilder::copy_into(const Codes& from, const Codes& to, const std::ve
                                const std::vector<int64_t>& from_begins,
                                const std::vector<int64_t>& from_steps) {
   const std::vector<int64_t> from_strides = from.strides(), to_strides = to.strides();
+  const uint32_t width = from.params.width;
   Copy copy{.from = from.buffer};
   std::vector<CopyDim> dims;
   for (const uint32_t d : to.order) {
@@ -208,11 +228,12 @@ void NetworkBuilder::copy_into(const Codes& from, const Codes& to, const std::ve
     const bool is_repeated = from.sizes[d] == 1 && to.sizes[d] != 1 && begins.empty() && from_begins.empty();
     const int64_t extent = is_repeated || !from_begins.empty() ? to.sizes[d] : from.sizes[d];
     dims.push_back({static_cast<uint32_t>(extent),
-                    is_repeated ? 0 : static_cast<uint32_t>(from_strides[d] * step),
-                    static_cast<uint32_t>(to_strides[d])});
-    copy.from_offset += static_cast<uint64_t>(from_begin * from_strides[d]);
-    copy.to_offset += static_cast<uint64_t>(begin * to_strides[d]);
+                    is_repeated ? 0 : static_cast<uint32_t>(from_strides[d] * step * width),
+                    static_cast<uint32_t>(to_strides[d] * width)});
+    copy.from_offset += static_cast<uint64_t>(from_begin * from_strides[d] * width);
+    copy.to_offset += static_cast<uint64_t>(begin * to_strides[d] * width);
   }
+  dims.push_back({width, 1, 1});
   copy.dims = merged(dims);
   // A layer that fills its output before continues with this copy.
   Layer* last = network_.layers.empty() ? nullptr : &network_.layers.back();
@@ -239,7 +260,7 @@ Status NetworkBuilder::add_output(uint32_t value) {
   if (found == values_.end()) return reject("op", "an output that no pattern makes");
   const Codes codes = reorder(found->second, row_major(found->second.sizes.size()));
   const auto index = static_cast<uint32_t>(network_.outputs.size());
-  network_.outputs.push_back(codes.sizes);
+  network_.outputs.push_back({codes.sizes, codes.params.width});
   uint32_t buffer = codes.buffer;
   if (network_.buffers[buffer].kind != Buffer::Kind::kInner) {
     const Codes copy = add_codes(codes.sizes, codes.order, codes.params);

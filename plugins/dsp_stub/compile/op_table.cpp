@@ -14,18 +14,19 @@ const Op* find_in(std::span<const Op> ops, std::string_view name) {
   return nullptr;
 }
 
-constexpr etb_dtype kInt8Only[] = {ETB_DTYPE_INT8};
-constexpr etb_dtype kCodes[] = {ETB_DTYPE_INT8, ETB_DTYPE_INT32};
+constexpr etb_dtype kCodes[] = {ETB_DTYPE_INT8, ETB_DTYPE_INT16, ETB_DTYPE_INT32};
+constexpr etb_dtype kWeightCodes[] = {ETB_DTYPE_INT8, ETB_DTYPE_INT32};
 constexpr const char* kWhole = "Only in a whole pattern from dequantize to quantize.";
 
 std::vector<OpRow> make_rows() {
   std::vector<OpRow> rows = {
       {.op = "quantized_decomposed.quantize_per_tensor.default",
-       .constraint = "The end of a whole pattern, to int8."},
+       .constraint = "The end of a whole pattern, to int8, or to int16 with zero point 0."},
       {.op = "quantized_decomposed.dequantize_per_tensor.default",
        .dtypes = kCodes,
-       .constraint = "The begin of whole patterns: all readers are claimed; int32 only for a bias."},
-      {.op = kDequantizePerChannel, .dtypes = kCodes, .constraint = "Of a constant weight or bias."}};
+       .constraint = "The begin of whole patterns: all readers are claimed; int16 with zero point 0; int32 "
+                     "only for a bias."},
+      {.op = kDequantizePerChannel, .dtypes = kWeightCodes, .constraint = "Of a constant weight or bias."}};
   const auto add = [&](const char* op, const char* constraint) {
     rows.push_back({.op = op, .constraint = *constraint != '\0' ? constraint : kWhole});
   };

@@ -17,9 +17,9 @@ class PatternMatcher {
   Result<Pattern> match(uint32_t quantize) {
     pattern_.quantize = quantize;
     see(quantize);
-    ETB_ASSIGN(pattern_.params, read_params(node(quantize)));
+    ETB_TRY(check_sizes(facts_.graph().value(value_of(quantize))));
+    ETB_ASSIGN(pattern_.params, read_params(facts_, node(quantize), value_of(quantize)));
     ETB_ASSIGN(uint32_t value, Arguments(node(quantize)).tensor("input"));
-    ETB_TRY(check_sizes(facts_.graph().value(node(quantize).first_output())));
     ETB_ASSIGN(const uint32_t top, climb(value, pattern_.tail));
     const Role role = role_of(node(top).op_name());
     if (role == Role::kCore) {
@@ -57,7 +57,7 @@ class PatternMatcher {
       const std::string name = "'" + std::string(facts_.graph().value(value).name()) + "': ";
       if (index == graph::kNone)
         return reject(kPatternReason,
-                      name + "not computed from int8 codes, expected dequantize -> op -> quantize");
+                      name + "not computed from codes, expected dequantize -> op -> quantize");
       const Node above = node(index);
       if (is_dequantize(above) || above.op_name() == kDequantizePerChannel) return index;
       seen_.push_back(index);
@@ -96,12 +96,12 @@ class PatternMatcher {
     out.dequantize = index;
     ETB_ASSIGN(out.codes, Arguments(node(index)).tensor("input"));
     out.is_constant = facts_.is_constant(out.codes);
+    ETB_TRY(check_sizes(facts_.graph().value(out.codes)));
     if (is_dequantize(node(index))) {
-      ETB_ASSIGN(out.params, read_params(node(index)));
+      ETB_ASSIGN(out.params, read_params(facts_, node(index), out.codes));
     } else if (!out.is_constant) {
       return reject("quant", "a scale for each channel of a tensor that is no constant");
     }
-    ETB_TRY(check_sizes(facts_.graph().value(out.codes)));
     pattern_.nodes.push_back(index);
     seen_.push_back(index);
     return out;

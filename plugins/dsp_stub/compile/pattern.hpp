@@ -20,7 +20,7 @@ bool is_clamp(std::string_view op);
 
 // One operand of a core, or the operand of a pattern without one.
 struct Operand {
-  uint32_t codes = graph::kNone;     // the int8 value
+  uint32_t codes = graph::kNone;     // the value with the codes
   Params params = {};                // of the dequantize node
   std::vector<uint32_t> steps = {};  // indices of unary and move nodes from the codes to the core, in order
   bool is_constant = false;

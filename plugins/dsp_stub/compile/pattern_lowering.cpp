@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "plugins/dsp_stub/compile/lowering.hpp"
 
 namespace etb::dsp_stub {
-
-Codes add_table(NetworkBuilder& builder, const Codes& from, const std::array<uint8_t, 256>& table,
-                const Params& params) {
-  Codes out = builder.add_codes(from.sizes, from.order, params);
-  Layer layer{.kind = Layer::Kind::kTable, .inputs = {from.buffer, kNoBuffer}, .output = out.buffer};
-  layer.count = static_cast<uint64_t>(from.numel());
-  layer.tables = builder.add_constant(std::as_bytes(std::span(table)));
-  builder.add_layer(std::move(layer));
-  return out;
-}
 
 std::vector<int64_t> PatternLowering::result_sizes() const {
   return facts().sizes(facts().graph().node(node_).first_output());
@@ -67,7 +56,7 @@ Status PatternLowering::move(uint32_t index) {
   return find_move(node.op_name())->lower(*this, node);
 }
 
-// Moves change places, unary functions codes: all of them together are one table, after the moves.
+// Moves change places, unary functions codes: all of them together are one layer, after the moves.
 Status PatternLowering::apply_steps(const std::vector<uint32_t>& steps, const Params& final_params,
                                     bool is_tail) {
   std::vector<uint32_t> functions;
@@ -78,21 +67,9 @@ Status PatternLowering::apply_steps(const std::vector<uint32_t>& steps, const Pa
       functions.push_back(index);
     }
   }
-  const bool keeps_codes = current_.params.scale == final_params.scale &&
-                           current_.params.zero == final_params.zero && final_params.low == -128 &&
-                           final_params.high == 127;
+  const bool keeps_codes = current_.params.has_codes_of(final_params) && final_params.is_whole();
   if (functions.empty() && (keeps_codes || !is_tail)) return {};
-  std::array<uint8_t, 256> table{};
-  for (size_t i = 0; i < table.size(); ++i) {
-    const int code = static_cast<int>(i) - 128;
-    float value = static_cast<float>(code - current_.params.zero) * static_cast<float>(current_.params.scale);
-    for (const uint32_t index : functions) {
-      const Node node = facts().graph().node(index);
-      value = find_unary(node.op_name())->compute(value, Arguments(node));
-    }
-    table[i] = static_cast<uint8_t>(quantise(value, final_params));
-  }
-  current_ = add_table(builder_, current_, table, final_params);
+  ETB_ASSIGN(current_, map_codes(builder_, current_, Functions(facts(), std::move(functions)), final_params));
   return {};
 }
 
@@ -110,7 +87,7 @@ Result<Codes> PatternLowering::operand(size_t index) {
                                         ", expected quantize between them");
   const Codes kept = current_;
   ETB_ASSIGN(current_, builder_.codes(operand.codes));
-  current_.params = {operand.params.scale, operand.params.zero};
+  current_.params = operand.params.whole();
   const Params same = current_.params;
   ETB_TRY(apply_steps(operand.steps, same, false));
   node_ = pattern_.core;

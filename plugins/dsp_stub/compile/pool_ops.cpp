@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "plugins/dsp_stub/compile/lowering.hpp"
+#include "plugins/dsp_stub/plan/tiles.hpp"
 
 namespace etb::dsp_stub {
 
@@ -26,8 +27,11 @@ void set_average(PatternLowering& lowering, const Codes& input, double count, La
   layer.shift = scale.shift;
 }
 
-void add_pool(PatternLowering& lowering, const Codes& input, const Codes& output, const Window& window,
-              Layer layer) {
+Status add_pool(PatternLowering& lowering, const Codes& input, const Codes& output, const Window& window,
+                Layer layer) {
+  const uint64_t most = input.params.width == 2 ? DSP_MAX_WIDE_WINDOW : DSP_MAX_WINDOW;
+  if (uint64_t{window.kernel_h} * window.kernel_w > most)
+    return reject("attribute", "a window of more than " + std::to_string(most) + " elements");
   layer.kind = Layer::Kind::kPool;
   layer.inputs = {input.buffer, kNoBuffer};
   layer.output = output.buffer;
@@ -38,6 +42,7 @@ void add_pool(PatternLowering& lowering, const Codes& input, const Codes& output
   layer.high = lowering.result().high;
   lowering.builder().add_layer(std::move(layer));
   lowering.finish(output);
+  return {};
 }
 
 // Reads the sizes of a pool and checks them. The window has no channels of the output yet.
@@ -72,8 +77,7 @@ Status lower_max_pool(PatternLowering& lowering, const Node& node) {
       lowering.builder().add_codes(lowering.result_sizes(), channels_last(), lowering.result());
   Layer layer{.op = DSP_POOL_MAX};
   set_average(lowering, input, 1, layer);
-  add_pool(lowering, input, output, w, std::move(layer));
-  return {};
+  return add_pool(lowering, input, output, w, std::move(layer));
 }
 
 Status lower_average_pool(PatternLowering& lowering, const Node& node) {
@@ -104,8 +108,7 @@ Status lower_average_pool(PatternLowering& lowering, const Node& node) {
   input = lowering.builder().reorder(input, channels_last());
   const Codes output =
       lowering.builder().add_codes(lowering.result_sizes(), channels_last(), lowering.result());
-  add_pool(lowering, input, output, w, std::move(layer));
-  return {};
+  return add_pool(lowering, input, output, w, std::move(layer));
 }
 
 // Windows that divide the input.
@@ -124,8 +127,16 @@ Status lower_adaptive_pool(PatternLowering& lowering, const Node& node) {
   const Codes output = lowering.builder().add_codes(sizes, channels_last(), lowering.result());
   Layer layer{.op = DSP_POOL_AVERAGE};
   set_average(lowering, input, static_cast<double>(w.kernel_h) * w.kernel_w, layer);
-  add_pool(lowering, input, output, w, std::move(layer));
-  return {};
+  return add_pool(lowering, input, output, w, std::move(layer));
+}
+
+// True if windows over `reduced` fit into the TCM together with all elements of dimension `last`.
+bool fits_beside(PatternLowering& lowering, const Codes& input, const std::vector<uint32_t>& reduced,
+                 uint32_t last) {
+  uint64_t count = input.size(last);
+  const uint64_t result = count * lowering.result().width;
+  for (const uint32_t d : reduced) count *= input.size(d);
+  return aligned(count * input.params.width) + aligned(result) <= lowering.builder().tcm_bytes();
 }
 
 // Moves the other dimensions outwards: then a mean is a pool over one column.
@@ -141,8 +152,9 @@ Status lower_mean(PatternLowering& lowering, const Node& node) {
   }
   std::vector<uint32_t> order, reduced, kept;
   for (const uint32_t d : input.order) (is_reduced[d] ? reduced : kept).push_back(d);
-  // Channels last keeps the reduced dimensions before the channels; there they stay.
-  const bool is_inner = !input.order.empty() && !is_reduced[input.order.back()];
+  // Channels last keeps the reduced dimensions before the channels; there they stay, if a window of all channels fits.
+  const bool is_inner = !input.order.empty() && !is_reduced[input.order.back()] &&
+                        fits_beside(lowering, input, reduced, input.order.back());
   const uint32_t last = is_inner ? input.order.back() : graph::kNone;
   for (const uint32_t d : kept)
     if (d != last) order.push_back(d);
@@ -169,8 +181,7 @@ Status lower_mean(PatternLowering& lowering, const Node& node) {
   const Codes output = lowering.builder().add_codes(sizes, result_order, lowering.result());
   Layer layer{.op = DSP_POOL_AVERAGE};
   set_average(lowering, input, static_cast<double>(count), layer);
-  add_pool(lowering, input, output, w, std::move(layer));
-  return {};
+  return add_pool(lowering, input, output, w, std::move(layer));
 }
 
 // ---- resize
@@ -189,8 +200,7 @@ Status lower_nearest(PatternLowering& lowering, const Node& node) {
   ETB_ASSIGN(Codes input, lowering.operand(0));
   const std::vector<int64_t> sizes = lowering.result_sizes();
   if (input.sizes.size() != 4 || sizes.size() != 4) return no_image(input);
-  if (input.params.scale != lowering.result().scale || input.params.zero != lowering.result().zero ||
-      lowering.result().low != -128 || lowering.result().high != 127)
+  if (!input.params.has_codes_of(lowering.result()) || !lowering.result().is_whole())
     return reject("quant", "another scale of the result, expected that of the input");
   std::array<std::optional<double>, 2> factors;
   if (const auto given = args.find("scale_factors"))

@@ -125,13 +125,15 @@ struct Channel {
   int halvings = 0;  // of the weights
 };
 
-// A bias that needs more than 30 bits gets a coarser scale. The weights are halved as often: beside such a bias they
-// hardly matter.
-void fit_bias(Channel& channel) {
+// Bits of a bias that fit beside the sum: 32 bits for int8 input, 48 for int16.
+constexpr int bias_bits(uint32_t input_width) { return input_width == 2 ? 46 : 30; }
+
+// A bias that needs more bits gets a coarser scale. The weights are halved as often: beside such a bias they hardly matter.
+void fit_bias(Channel& channel, int bits) {
   int exponent = 0;
   (void)std::frexp(channel.bias, &exponent);
-  if (!std::isfinite(channel.bias) || exponent <= 30) return;
-  channel.halvings = exponent - 30;
+  if (!std::isfinite(channel.bias) || exponent <= bits) return;
+  channel.halvings = exponent - bits;
   channel.bias = std::ldexp(channel.bias, -channel.halvings);
   channel.scale = std::ldexp(channel.scale, channel.halvings);
 }
@@ -142,19 +144,32 @@ std::byte to_weight(double code, const Channel& channel) {
   return static_cast<std::byte>(static_cast<int8_t>(std::clamp(halved, -128.0, 127.0)));
 }
 
+// Writes bias and multiplier of one channel: 4 bytes each, or 6 and 2 for int16 input. Returns the shift.
+uint32_t write_scale(double bias, double scale, uint32_t input_width, std::byte* to) {
+  if (input_width == 2) {
+    const Multiplier made = to_wide_multiplier(scale);
+    const auto number = static_cast<int64_t>(std::clamp(bias, -0x1p46, 0x1p46));
+    std::memcpy(to, &number, 6);
+    std::memcpy(to + 6, &made.multiplier, 2);
+    return made.shift;
+  }
+  const Multiplier made = to_multiplier(scale);
+  const auto number = static_cast<int32_t>(std::clamp<double>(bias, INT32_MIN, INT32_MAX));
+  std::memcpy(to, &number, 4);
+  std::memcpy(to + 4, &made.multiplier, 4);
+  return made.shift;
+}
+
 // Writes bias, multiplier, shift and zero point of each channel.
-ConstantRange add_channels(NetworkBuilder& builder, const std::vector<Channel>& channels,
-                           double result_scale) {
+ConstantRange add_channels(NetworkBuilder& builder, const std::vector<Channel>& channels, double result_scale,
+                           uint32_t input_width) {
   std::vector<std::byte> bytes(channels.size() * DSP_CHANNEL_BYTES);
   std::byte* at = bytes.data();
   for (const Channel& channel : channels) {
-    const auto bias =
-        static_cast<int32_t>(std::clamp<double>(std::nearbyint(channel.bias), INT32_MIN, INT32_MAX));
-    const Multiplier scale = to_multiplier(channel.scale / result_scale);
+    const uint32_t shift =
+        write_scale(std::nearbyint(channel.bias), channel.scale / result_scale, input_width, at);
     const auto zero = static_cast<uint32_t>(channel.halvings == 0 ? channel.zero : 0);
-    const uint32_t last = scale.shift | (zero & 0xffu) << 8;
-    std::memcpy(at, &bias, 4);
-    std::memcpy(at + 4, &scale.multiplier, 4);
+    const uint32_t last = shift | (zero & 0xffu) << 8;
     std::memcpy(at + 8, &last, 4);
     at += DSP_CHANNEL_BYTES;
   }
@@ -213,7 +228,7 @@ Status add_conv(PatternLowering& lowering, const Node& node, const Codes& input,
   std::vector<Channel> channels;
   for (uint32_t o = 0; o < w.out_c; ++o) {
     channels.push_back({scales[o], bias[o], weight.zero(o)});
-    if (!builder.is_claiming()) fit_bias(channels.back());
+    if (!builder.is_claiming()) fit_bias(channels.back(), bias_bits(input.params.width));
   }
   Layer layer{
       .kind = Layer::Kind::kConv, .inputs = {input.buffer, kNoBuffer}, .output = output.buffer, .window = w};
@@ -222,7 +237,7 @@ Status add_conv(PatternLowering& lowering, const Node& node, const Codes& input,
   layer.low = lowering.result().low;
   layer.high = lowering.result().high;
   layer.weights = add_weight(builder, weight, w, places, channels);
-  layer.tables = add_channels(builder, channels, lowering.result().scale);
+  layer.tables = add_channels(builder, channels, lowering.result().scale, input.params.width);
   builder.add_layer(std::move(layer));
   lowering.finish(output);
   return {};

@@ -30,9 +30,24 @@ static inline int64_t dsp_round_even(int64_t value, uint32_t shift) {
   return down + (rest > half || (rest == half && (down & 1) != 0));
 }
 
+// Returns code `at` of int16 codes if `is_wide`, else of int8 codes.
+static inline int32_t dsp_load_code(const uint8_t* codes, size_t at, uint32_t is_wide) {
+  if (!is_wide) return (int8_t)codes[at];
+  return (int16_t)(uint16_t)(codes[2 * at] | codes[2 * at + 1] << 8);
+}
+
+static inline void dsp_store_code(uint8_t* codes, size_t at, uint32_t is_wide, int64_t code) {
+  if (is_wide) {
+    codes[2 * at] = (uint8_t)code;
+    codes[2 * at + 1] = (uint8_t)((uint64_t)code >> 8);
+  } else {
+    codes[at] = (uint8_t)code;
+  }
+}
+
 // A code: the requantised value plus the zero point, limited to [low, high].
-static inline uint8_t dsp_to_code(int64_t value, int32_t zero, int32_t low, int32_t high) {
-  return (uint8_t)dsp_clamp(value + zero, low, high);
+static inline int64_t dsp_to_code(int64_t value, int32_t zero, int32_t low, int32_t high) {
+  return dsp_clamp(value + zero, low, high);
 }
 
 #endif

@@ -8,6 +8,9 @@ enum { kIssue = 4, kStartDma = 64, kStartCompute = 16, kUnits = 8, kLanes = 8, k
 
 static uint64_t over(uint64_t count, uint64_t width) { return (count + width - 1) / width; }
 
+// A command with int16 codes has half the lanes.
+static uint64_t lanes_of(uint32_t wide) { return wide != 0 ? kLanes / 2 : kLanes; }
+
 // One burst for each run of neighbouring bytes: 16 bytes a cycle, 2 bytes a cycle for single bytes.
 static uint64_t count_dma(const uint32_t* w, uint32_t word_count) {
   uint64_t bytes = 1, burst = 1;
@@ -29,17 +32,17 @@ static uint64_t count_dma(const uint32_t* w, uint32_t word_count) {
 static uint64_t count_conv(const uint32_t* w) {
   const uint64_t pixels = (uint64_t)w[DSP_CONV_OUT_H] * w[DSP_CONV_OUT_W];
   const uint64_t taps = (uint64_t)w[DSP_CONV_KERNEL_H] * w[DSP_CONV_KERNEL_W];
-  const uint64_t channels = w[DSP_CONV_OUT_C];
+  const uint64_t channels = w[DSP_CONV_OUT_C], lanes = lanes_of(w[DSP_CONV_WIDE]);
   const uint64_t work = w[DSP_CONV_GROUP_IN] == 1
-                            ? over(pixels, kUnits) * over(channels, kLanes) * taps
-                            : pixels * over(channels, kUnits) * taps * over(w[DSP_CONV_GROUP_IN], kLanes);
+                            ? over(pixels, kUnits) * over(channels, lanes) * taps
+                            : pixels * over(channels, kUnits) * taps * over(w[DSP_CONV_GROUP_IN], lanes);
   return kStartCompute + work + pixels * over(channels, kUnits);
 }
 
 static uint64_t count_pool(const uint32_t* w) {
   const uint64_t pixels = (uint64_t)w[DSP_POOL_OUT_H] * w[DSP_POOL_OUT_W];
   const uint64_t taps = (uint64_t)w[DSP_POOL_KERNEL_H] * w[DSP_POOL_KERNEL_W];
-  return kStartCompute + over(pixels, kUnits) * over(w[DSP_POOL_IN_C], kLanes) * taps +
+  return kStartCompute + over(pixels, kUnits) * over(w[DSP_POOL_IN_C], lanes_of(w[DSP_POOL_WIDE])) * taps +
          pixels * over(w[DSP_POOL_IN_C], kUnits);
 }
 
@@ -53,9 +56,9 @@ uint64_t dsp_count_cycles(const dsp_command* command) {
     case DSP_OP_POOL:
       return count_pool(w);
     case DSP_OP_BINARY:
-      return kStartCompute + over(w[DSP_BINARY_COUNT], kLanes);
+      return kStartCompute + over(w[DSP_BINARY_COUNT], lanes_of(w[DSP_BINARY_WIDE]));
     case DSP_OP_TABLE:
-      return kStartCompute + over(w[DSP_TABLE_COUNT], kLanes);
+      return kStartCompute + over(w[DSP_TABLE_COUNT], lanes_of(w[DSP_TABLE_WIDE]));
     case DSP_OP_SOFTMAX:  // three passes, and one division for each row
       return kStartCompute + w[DSP_SOFTMAX_ROWS] * (3 * over(w[DSP_SOFTMAX_COLUMNS], kLanes) + 32);
     case DSP_OP_GATHER:

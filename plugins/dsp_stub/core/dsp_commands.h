@@ -20,11 +20,12 @@
 #define DSP_TCM_BYTES 262144u
 #define DSP_MAX_IO 64u
 #define DSP_MAX_WORDS 32u
-#define DSP_QUEUE_LENGTH 8u        // commands in flight of one engine
-#define DSP_MAX_PRODUCTS 32768u    // of one sum: more could overflow 32 bits
-#define DSP_MAX_COLUMNS 65536u     // of softmax
-#define DSP_MAX_EXTENT (1u << 20)  // of a dimension, stride or padding
-#define DSP_MAX_WINDOW (1u << 18)  // elements of a pool's window
+#define DSP_QUEUE_LENGTH 8u             // commands in flight of one engine
+#define DSP_MAX_PRODUCTS 32768u         // of one sum: more could overflow 32 bits
+#define DSP_MAX_COLUMNS 65536u          // of softmax
+#define DSP_MAX_EXTENT (1u << 20)       // of a dimension, stride or padding
+#define DSP_MAX_WINDOW (1u << 18)       // elements of a pool's window
+#define DSP_MAX_WIDE_WINDOW (1u << 16)  // the same of int16 codes: more could overflow 64 bits
 #define DSP_MAX_CYCLES ((uint64_t)1 << 31)
 #define DSP_UNUSED_BYTES 64u  // that a layout may have after the last used byte of a memory
 #define DSP_CLOCK_HZ 800000000u
@@ -40,10 +41,16 @@
 #define DSP_OP_SOFTMAX 9u
 #define DSP_OP_GATHER 10u
 
+// Codes are int8, or int16 with zero point 0. The last word of CONV, POOL, BINARY and TABLE has a bit for each operand and result
+// with int16 codes. A command of NARROW_WORDS has int8 codes only.
+#define DSP_WIDE_FIRST 1u   // operand, or the first one of two
+#define DSP_WIDE_SECOND 2u  // operand of BINARY
+#define DSP_WIDE_RESULT 4u
+
 #define DSP_ENGINE_DMA 0u
 #define DSP_ENGINE_COMPUTE 1u
 
-// Fields are indices of words. Offsets are bytes in the TCM; extents are elements.
+// Fields are indices of words. Offsets are bytes in the TCM, even ones for int16 codes; extents are elements.
 enum { DSP_LAYER_INDEX = 1, DSP_LAYER_WORDS };
 // Waits until at most WAIT_LEFT commands of the engine are in flight.
 enum { DSP_WAIT_ENGINE = 1, DSP_WAIT_LEFT, DSP_WAIT_WORDS };
@@ -67,7 +74,7 @@ enum {
   DSP_CONV_OUT_H,
   DSP_CONV_OUT_W,
   DSP_CONV_OUT_C,
-  DSP_CONV_PIXEL_STRIDE,  // bytes between two output pixels
+  DSP_CONV_PIXEL_STRIDE,  // elements between two output pixels
   DSP_CONV_KERNEL_H,
   DSP_CONV_KERNEL_W,
   DSP_CONV_STRIDE_H,
@@ -84,10 +91,15 @@ enum {
   DSP_CONV_LOW,
   DSP_CONV_HIGH,
   DSP_CONV_IS_TRANSPOSED,
+  DSP_CONV_WIDE,
   DSP_CONV_WORDS
 };
-// An output channel: int32 bias, int32 multiplier, shift in a byte, int8 zero point of the weights, 2 zeros.
+#define DSP_CONV_NARROW_WORDS DSP_CONV_WIDE
+// An output channel: int32 bias, int32 multiplier, shift in a byte, int8 zero point of the weights, 2 zeros. For int16 input, bias
+// and multiplier have 48 and 16 bits.
 #define DSP_CHANNEL_BYTES 12u
+#define DSP_CHANNEL_SHIFT 8u
+#define DSP_CHANNEL_ZERO 9u
 
 #define DSP_POOL_MAX 0u
 #define DSP_POOL_AVERAGE 1u  // one multiplier
@@ -117,8 +129,10 @@ enum {
   DSP_POOL_MULTIPLIER,
   DSP_POOL_SHIFT,
   DSP_POOL_SCALES,  // 8 bytes for each count from 1 to KERNEL_H * KERNEL_W: int32 multiplier, uint32 shift
+  DSP_POOL_WIDE,
   DSP_POOL_WORDS
 };
+#define DSP_POOL_NARROW_WORDS DSP_POOL_WIDE
 
 #define DSP_BINARY_ADD 0u  // subtraction has a negative multiplier
 #define DSP_BINARY_MULTIPLY 1u
@@ -138,10 +152,26 @@ enum {
   DSP_BINARY_A_MULTIPLIER,  // of the product for MULTIPLY
   DSP_BINARY_B_MULTIPLIER,
   DSP_BINARY_SHIFT,
+  DSP_BINARY_WIDE,
   DSP_BINARY_WORDS
 };
+#define DSP_BINARY_NARROW_WORDS DSP_BINARY_WIDE
 
-enum { DSP_TABLE_INPUT = 1, DSP_TABLE_OUTPUT, DSP_TABLE_COUNT, DSP_TABLE_TABLE, DSP_TABLE_WORDS };
+// A function of one code. TABLE has 256 codes of the result for int8 codes. For int16 codes it has int16 samples at every
+// 2^FRACTION-th code from -32768 to 32768, and the device interpolates. Samples for int8 results have DSP_SAMPLE_BITS fraction bits.
+enum {
+  DSP_TABLE_INPUT = 1,
+  DSP_TABLE_OUTPUT,
+  DSP_TABLE_COUNT,
+  DSP_TABLE_TABLE,
+  DSP_TABLE_FRACTION,
+  DSP_TABLE_WIDE,
+  DSP_TABLE_WORDS
+};
+#define DSP_TABLE_NARROW_WORDS DSP_TABLE_FRACTION
+#define DSP_MIN_FRACTION 3u
+#define DSP_MAX_FRACTION 7u
+#define DSP_SAMPLE_BITS 7u
 
 // Softmax of rows. TABLE has 256 uint32: 2^24 * exp(-distance * scale of the input) for each distance to the
 // largest code. INVERSE is 2^16 / scale of the output.

@@ -13,8 +13,9 @@ typedef struct window {
   int32_t largest;
 } window;
 
-static window read_window(const uint32_t* w, const int8_t* input, uint32_t y, uint32_t x, uint32_t c) {
-  window out = {0, 0, -128};
+static window read_window(const uint32_t* w, const uint8_t* input, uint32_t y, uint32_t x, uint32_t c) {
+  const uint32_t is_wide = w[DSP_POOL_WIDE] & DSP_WIDE_FIRST;
+  window out = {0, 0, is_wide ? INT16_MIN : INT8_MIN};
   const int32_t zero = (int32_t)w[DSP_POOL_IN_ZERO];
   for (uint32_t ky = 0; ky < w[DSP_POOL_KERNEL_H]; ++ky) {
     const int64_t row = (int64_t)y * w[DSP_POOL_STRIDE_H] - (int32_t)w[DSP_POOL_PADDING_TOP] +
@@ -24,7 +25,8 @@ static window read_window(const uint32_t* w, const int8_t* input, uint32_t y, ui
       const int64_t column = (int64_t)x * w[DSP_POOL_STRIDE_W] - (int32_t)w[DSP_POOL_PADDING_LEFT] +
                              (int64_t)kx * w[DSP_POOL_DILATION_W];
       if (column < 0 || column >= w[DSP_POOL_IN_W]) continue;
-      const int32_t code = input[((size_t)row * w[DSP_POOL_IN_W] + (size_t)column) * w[DSP_POOL_IN_C] + c];
+      const size_t at = ((size_t)row * w[DSP_POOL_IN_W] + (size_t)column) * w[DSP_POOL_IN_C] + c;
+      const int32_t code = dsp_load_code(input, at, is_wide);
       ++out.count;
       out.sum += code - zero;
       if (out.largest < code) out.largest = code;
@@ -47,26 +49,29 @@ static int64_t pool_value(const uint32_t* w, const uint8_t* tcm, const window* f
 }
 
 void dsp_pool(const uint32_t* w, uint8_t* tcm) {
-  const int8_t* input = (const int8_t*)tcm + w[DSP_POOL_INPUT];
+  const uint8_t* input = tcm + w[DSP_POOL_INPUT];
   uint8_t* output = tcm + w[DSP_POOL_OUTPUT];
+  size_t at = 0;
   for (uint32_t y = 0; y < w[DSP_POOL_OUT_H]; ++y)
     for (uint32_t x = 0; x < w[DSP_POOL_OUT_W]; ++x)
       for (uint32_t c = 0; c < w[DSP_POOL_IN_C]; ++c) {
         const window found = read_window(w, input, y, x, c);
-        *output++ = dsp_to_code(pool_value(w, tcm, &found), (int32_t)w[DSP_POOL_OUT_ZERO],
-                                (int32_t)w[DSP_POOL_LOW], (int32_t)w[DSP_POOL_HIGH]);
+        dsp_store_code(output, at++, w[DSP_POOL_WIDE] & DSP_WIDE_RESULT,
+                       dsp_to_code(pool_value(w, tcm, &found), (int32_t)w[DSP_POOL_OUT_ZERO],
+                                   (int32_t)w[DSP_POOL_LOW], (int32_t)w[DSP_POOL_HIGH]));
       }
 }
 
 void dsp_binary(const uint32_t* w, uint8_t* tcm) {
-  const int8_t* a = (const int8_t*)tcm + w[DSP_BINARY_A];
-  const int8_t* b = (const int8_t*)tcm + w[DSP_BINARY_B];
+  const uint8_t* a = tcm + w[DSP_BINARY_A];
+  const uint8_t* b = tcm + w[DSP_BINARY_B];
+  const uint32_t a_wide = w[DSP_BINARY_WIDE] & DSP_WIDE_FIRST, b_wide = w[DSP_BINARY_WIDE] & DSP_WIDE_SECOND;
   uint8_t* output = tcm + w[DSP_BINARY_OUTPUT];
   const int32_t a_zero = (int32_t)w[DSP_BINARY_A_ZERO], b_zero = (int32_t)w[DSP_BINARY_B_ZERO];
   const int64_t a_multiplier = (int32_t)w[DSP_BINARY_A_MULTIPLIER],
                 b_multiplier = (int32_t)w[DSP_BINARY_B_MULTIPLIER];
   for (uint32_t i = 0; i < w[DSP_BINARY_COUNT]; ++i) {
-    const int64_t left = a[i] - a_zero, right = b[i] - b_zero;
+    const int64_t left = dsp_load_code(a, i, a_wide) - a_zero, right = dsp_load_code(b, i, b_wide) - b_zero;
     const int64_t scaled_left = left * a_multiplier, scaled_right = right * b_multiplier;
     int64_t value = 0;
     switch (w[DSP_BINARY_KIND]) {
@@ -82,16 +87,40 @@ void dsp_binary(const uint32_t* w, uint8_t* tcm) {
       default:
         value = scaled_left < scaled_right ? scaled_left : scaled_right;
     }
-    output[i] = dsp_to_code(dsp_round_even(value, w[DSP_BINARY_SHIFT]), (int32_t)w[DSP_BINARY_OUT_ZERO],
-                            (int32_t)w[DSP_BINARY_LOW], (int32_t)w[DSP_BINARY_HIGH]);
+    dsp_store_code(output, i, w[DSP_BINARY_WIDE] & DSP_WIDE_RESULT,
+                   dsp_to_code(dsp_round_even(value, w[DSP_BINARY_SHIFT]), (int32_t)w[DSP_BINARY_OUT_ZERO],
+                               (int32_t)w[DSP_BINARY_LOW], (int32_t)w[DSP_BINARY_HIGH]));
   }
 }
 
+int64_t dsp_interpolate(int32_t before, int32_t after, uint32_t rest, uint32_t fraction,
+                        uint32_t sample_bits) {
+  const int64_t value = (int64_t)before * (1 << fraction) + (int64_t)(after - before) * (int32_t)rest;
+  return dsp_round_shift(value, fraction + sample_bits);
+}
+
+static int64_t interpolated(const uint8_t* table, int32_t code, uint32_t fraction, uint32_t sample_bits) {
+  const uint32_t at = (uint32_t)(code + 32768), index = at >> fraction;
+  return dsp_interpolate(dsp_load_code(table, index, 1), dsp_load_code(table, index + 1, 1),
+                         at & ((1u << fraction) - 1), fraction, sample_bits);
+}
+
 void dsp_table(const uint32_t* w, uint8_t* tcm) {
-  const int8_t* input = (const int8_t*)tcm + w[DSP_TABLE_INPUT];
+  const uint8_t* input = tcm + w[DSP_TABLE_INPUT];
   uint8_t* output = tcm + w[DSP_TABLE_OUTPUT];
   const uint8_t* table = tcm + w[DSP_TABLE_TABLE];
-  for (uint32_t i = 0; i < w[DSP_TABLE_COUNT]; ++i) output[i] = table[input[i] + 128];
+  const uint32_t in_wide = w[DSP_TABLE_WIDE] & DSP_WIDE_FIRST, out_wide = w[DSP_TABLE_WIDE] & DSP_WIDE_RESULT;
+  for (uint32_t i = 0; i < w[DSP_TABLE_COUNT]; ++i) {
+    const int32_t code = dsp_load_code(input, i, in_wide);
+    if (!in_wide)
+      dsp_store_code(output, i, out_wide, dsp_load_code(table, (size_t)(code + 128), out_wide));
+    else if (out_wide)
+      dsp_store_code(output, i, 1, interpolated(table, code, w[DSP_TABLE_FRACTION], 0));
+    else
+      dsp_store_code(
+          output, i, 0,
+          dsp_clamp(interpolated(table, code, w[DSP_TABLE_FRACTION], DSP_SAMPLE_BITS), INT8_MIN, INT8_MAX));
+  }
 }
 
 // Entries above 1 count as 1, so that no sum overflows.
@@ -115,7 +144,7 @@ void dsp_softmax(const uint32_t* w, uint8_t* tcm) {
     for (uint32_t i = 0; i < columns; ++i) {
       const uint64_t scaled = exponential(table, largest - input[i]) * w[DSP_SOFTMAX_INVERSE];
       const uint64_t code = (scaled + (sum << 15)) / (sum << 16);
-      output[i] = dsp_to_code((int64_t)code, (int32_t)w[DSP_SOFTMAX_OUT_ZERO], -128, 127);
+      output[i] = (uint8_t)dsp_to_code((int64_t)code, (int32_t)w[DSP_SOFTMAX_OUT_ZERO], -128, 127);
     }
   }
 }

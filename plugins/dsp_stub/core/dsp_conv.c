@@ -7,6 +7,12 @@ int64_t dsp_requantise(int64_t value, int32_t multiplier, uint32_t shift) {
   return dsp_round_shift(dsp_clamp(value, INT32_MIN, INT32_MAX) * multiplier, shift);
 }
 
+int64_t dsp_requantise_wide(int64_t value, int16_t multiplier, uint32_t shift) {
+  const int64_t most = ((int64_t)1 << 47) - 1;
+  const int64_t product = dsp_clamp(value, -most - 1, most) * multiplier;
+  return shift == 0 ? product : dsp_round_shift(product, shift);
+}
+
 // Returns the input index that tap `tap` of output `at` reads, -1 for padding.
 static int64_t source_index(int64_t at, int64_t tap, int64_t stride, int64_t dilation, int64_t padding,
                             int64_t extent, uint32_t is_transposed) {
@@ -31,41 +37,69 @@ static int32_t dot(const int8_t* x, const int8_t* w, uint32_t count, int32_t x_z
   return sum;
 }
 
-void dsp_conv(const uint32_t* w, uint8_t* tcm) {
-  const int8_t* input = (const int8_t*)tcm + w[DSP_CONV_INPUT];
-  const int8_t* weights = (const int8_t*)tcm + w[DSP_CONV_WEIGHTS];
-  const uint8_t* channels = tcm + w[DSP_CONV_CHANNELS];
+// The same for int16 input, whose zero point is 0. Sums of 32,768 products have less than 40 bits.
+static int64_t dot_wide(const uint8_t* x, const int8_t* w, uint32_t count, int32_t w_zero) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < count; ++i) sum += (int64_t)dsp_load_code(x, i, 1) * (w[i] - w_zero);
+  return sum;
+}
+
+// Sums over all taps of one output element. `channel` is an index in the block.
+static int64_t sum_taps(const uint32_t* w, const uint8_t* tcm, uint32_t y, uint32_t x, uint32_t channel) {
+  const uint8_t* input = tcm + w[DSP_CONV_INPUT];
   const uint32_t group_in = w[DSP_CONV_GROUP_IN], kernel_h = w[DSP_CONV_KERNEL_H],
                  kernel_w = w[DSP_CONV_KERNEL_W];
-  const size_t filter = (size_t)kernel_h * kernel_w * group_in;
-  const int32_t in_zero = (int32_t)w[DSP_CONV_IN_ZERO], out_zero = (int32_t)w[DSP_CONV_OUT_ZERO];
+  const int8_t* weights =
+      (const int8_t*)tcm + w[DSP_CONV_WEIGHTS] + (size_t)channel * kernel_h * kernel_w * group_in;
+  const int32_t in_zero = (int32_t)w[DSP_CONV_IN_ZERO],
+                w_zero = (int8_t)
+                    tcm[w[DSP_CONV_CHANNELS] + (size_t)channel * DSP_CHANNEL_BYTES + DSP_CHANNEL_ZERO];
+  const uint32_t is_wide = w[DSP_CONV_WIDE] & DSP_WIDE_FIRST;
+  const size_t first = (size_t)((w[DSP_CONV_FIRST_OUT] + channel) / w[DSP_CONV_GROUP_OUT]) * group_in;
+  int32_t sum = 0;
+  int64_t wide_sum = 0;
+  for (uint32_t ky = 0; ky < kernel_h; ++ky) {
+    const int64_t row =
+        source_index(y, ky, w[DSP_CONV_STRIDE_H], w[DSP_CONV_DILATION_H], (int32_t)w[DSP_CONV_PADDING_TOP],
+                     w[DSP_CONV_IN_H], w[DSP_CONV_IS_TRANSPOSED]);
+    if (row < 0) continue;
+    for (uint32_t kx = 0; kx < kernel_w; ++kx) {
+      const int64_t column =
+          source_index(x, kx, w[DSP_CONV_STRIDE_W], w[DSP_CONV_DILATION_W], (int32_t)w[DSP_CONV_PADDING_LEFT],
+                       w[DSP_CONV_IN_W], w[DSP_CONV_IS_TRANSPOSED]);
+      if (column < 0) continue;
+      const size_t at = ((size_t)row * w[DSP_CONV_IN_W] + (size_t)column) * w[DSP_CONV_IN_C] + first;
+      const int8_t* tap = weights + ((size_t)ky * kernel_w + kx) * group_in;
+      if (is_wide)
+        wide_sum += dot_wide(input + 2 * at, tap, group_in, w_zero);
+      else
+        sum += dot((const int8_t*)input + at, tap, group_in, in_zero, w_zero);
+    }
+  }
+  return is_wide ? wide_sum : sum;
+}
+
+// Adds the bias of a channel to its sum, and brings it to the scale of the result.
+static int64_t rescaled(int64_t sum, const uint8_t* channel, uint32_t is_wide) {
+  if (!is_wide)
+    return dsp_requantise(sum + dsp_load_i32(channel), dsp_load_i32(channel + 4), channel[DSP_CHANNEL_SHIFT]);
+  const int64_t bias =
+      (int64_t)dsp_load_u32(channel) + (int64_t)dsp_load_code(channel + 4, 0, 1) * ((int64_t)1 << 32);
+  return dsp_requantise_wide(sum + bias, (int16_t)dsp_load_code(channel + 6, 0, 1),
+                             channel[DSP_CHANNEL_SHIFT]);
+}
+
+void dsp_conv(const uint32_t* w, uint8_t* tcm) {
   for (uint32_t y = 0; y < w[DSP_CONV_OUT_H]; ++y)
     for (uint32_t x = 0; x < w[DSP_CONV_OUT_W]; ++x) {
-      uint8_t* pixel =
-          tcm + w[DSP_CONV_OUTPUT] + ((size_t)y * w[DSP_CONV_OUT_W] + x) * w[DSP_CONV_PIXEL_STRIDE];
+      const size_t pixel = ((size_t)y * w[DSP_CONV_OUT_W] + x) * w[DSP_CONV_PIXEL_STRIDE];
       for (uint32_t c = 0; c < w[DSP_CONV_OUT_C]; ++c) {
-        const uint8_t* channel = channels + (size_t)c * DSP_CHANNEL_BYTES;
-        const int32_t w_zero = (int8_t)channel[9];
-        const size_t first = (size_t)((w[DSP_CONV_FIRST_OUT] + c) / w[DSP_CONV_GROUP_OUT]) * group_in;
-        int32_t sum = 0;
-        for (uint32_t ky = 0; ky < kernel_h; ++ky) {
-          const int64_t row =
-              source_index(y, ky, w[DSP_CONV_STRIDE_H], w[DSP_CONV_DILATION_H],
-                           (int32_t)w[DSP_CONV_PADDING_TOP], w[DSP_CONV_IN_H], w[DSP_CONV_IS_TRANSPOSED]);
-          if (row < 0) continue;
-          for (uint32_t kx = 0; kx < kernel_w; ++kx) {
-            const int64_t column =
-                source_index(x, kx, w[DSP_CONV_STRIDE_W], w[DSP_CONV_DILATION_W],
-                             (int32_t)w[DSP_CONV_PADDING_LEFT], w[DSP_CONV_IN_W], w[DSP_CONV_IS_TRANSPOSED]);
-            if (column < 0) continue;
-            sum += dot(input + ((size_t)row * w[DSP_CONV_IN_W] + (size_t)column) * w[DSP_CONV_IN_C] + first,
-                       weights + c * filter + ((size_t)ky * kernel_w + kx) * group_in, group_in, in_zero,
-                       w_zero);
-          }
-        }
         const int64_t value =
-            dsp_requantise((int64_t)sum + dsp_load_i32(channel), dsp_load_i32(channel + 4), channel[8]);
-        pixel[c] = dsp_to_code(value, out_zero, (int32_t)w[DSP_CONV_LOW], (int32_t)w[DSP_CONV_HIGH]);
+            rescaled(sum_taps(w, tcm, y, x, c), tcm + w[DSP_CONV_CHANNELS] + (size_t)c * DSP_CHANNEL_BYTES,
+                     w[DSP_CONV_WIDE] & DSP_WIDE_FIRST);
+        dsp_store_code(tcm + w[DSP_CONV_OUTPUT], pixel + c, w[DSP_CONV_WIDE] & DSP_WIDE_RESULT,
+                       dsp_to_code(value, (int32_t)w[DSP_CONV_OUT_ZERO], (int32_t)w[DSP_CONV_LOW],
+                                   (int32_t)w[DSP_CONV_HIGH]));
       }
     }
 }

@@ -107,6 +107,13 @@ int dsp_run(const dsp_stream* stream, const dsp_memories* memories, const dsp_ob
 // The arithmetic rule of results: rounds value * multiplier / 2^shift to the nearest integer, ties towards
 // plus infinity. shift is 1 to 62; others count as the nearest of these.
 int64_t dsp_requantise(int64_t value, int32_t multiplier, uint32_t shift);
+// The same rule for sums of int16 codes: the value is saturated to 48 bits. shift is 0 to 62.
+int64_t dsp_requantise_wide(int64_t value, int16_t multiplier, uint32_t shift);
+// The rule of tables of int16 codes: the code `rest` steps of 2^fraction after the sample `before`, rounded once as above.
+int64_t dsp_interpolate(int32_t before, int32_t after, uint32_t rest, uint32_t fraction,
+                        uint32_t sample_bits);
+// Bytes of the table that a TABLE command reads.
+uint32_t dsp_table_bytes(uint32_t wide, uint32_t fraction);
 
 #ifdef __cplusplus
 }

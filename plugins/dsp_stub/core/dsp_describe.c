@@ -24,6 +24,9 @@ static uint64_t times(uint64_t a, uint64_t b) {
   return b != 0 && a > most / b ? most : a * b;
 }
 
+// Bytes of `count` codes.
+static uint64_t code_bytes(uint64_t count, uint32_t is_wide) { return times(count, is_wide ? 2 : 1); }
+
 static dsp_range range_of(uint32_t is_write, uint32_t memory, uint64_t first, uint64_t count) {
   const dsp_range range = {memory, is_write, first, first + count};
   return range;
@@ -47,39 +50,53 @@ static uint32_t list_conv(const uint32_t* w, dsp_range* out) {
   const uint64_t taps = times(times(w[DSP_CONV_KERNEL_H], w[DSP_CONV_KERNEL_W]), w[DSP_CONV_GROUP_IN]);
   const uint64_t pixels = times(w[DSP_CONV_OUT_H], w[DSP_CONV_OUT_W]);
   out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_INPUT],
-                    times(times(w[DSP_CONV_IN_H], w[DSP_CONV_IN_W]), w[DSP_CONV_IN_C]));
+                    code_bytes(times(times(w[DSP_CONV_IN_H], w[DSP_CONV_IN_W]), w[DSP_CONV_IN_C]),
+                               w[DSP_CONV_WIDE] & DSP_WIDE_FIRST));
   out[1] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_WEIGHTS], times(taps, w[DSP_CONV_OUT_C]));
   out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_CHANNELS], times(w[DSP_CONV_OUT_C], DSP_CHANNEL_BYTES));
-  out[3] = range_of(1, DSP_MEMORY_TCM, w[DSP_CONV_OUTPUT],
-                    times(pixels != 0 ? pixels - 1 : 0, w[DSP_CONV_PIXEL_STRIDE]) + w[DSP_CONV_OUT_C]);
+  out[3] =
+      range_of(1, DSP_MEMORY_TCM, w[DSP_CONV_OUTPUT],
+               code_bytes(times(pixels != 0 ? pixels - 1 : 0, w[DSP_CONV_PIXEL_STRIDE]) + w[DSP_CONV_OUT_C],
+                          w[DSP_CONV_WIDE] & DSP_WIDE_RESULT));
   return 4;
 }
 
 static uint32_t list_pool(const uint32_t* w, dsp_range* out) {
-  out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_POOL_INPUT],
-                    times(times(w[DSP_POOL_IN_H], w[DSP_POOL_IN_W]), w[DSP_POOL_IN_C]));
+  const uint32_t wide = w[DSP_POOL_WIDE];
+  out[0] = range_of(
+      0, DSP_MEMORY_TCM, w[DSP_POOL_INPUT],
+      code_bytes(times(times(w[DSP_POOL_IN_H], w[DSP_POOL_IN_W]), w[DSP_POOL_IN_C]), wide & DSP_WIDE_FIRST));
   out[1] = range_of(1, DSP_MEMORY_TCM, w[DSP_POOL_OUTPUT],
-                    times(times(w[DSP_POOL_OUT_H], w[DSP_POOL_OUT_W]), w[DSP_POOL_IN_C]));
+                    code_bytes(times(times(w[DSP_POOL_OUT_H], w[DSP_POOL_OUT_W]), w[DSP_POOL_IN_C]),
+                               wide & DSP_WIDE_RESULT));
   if (w[DSP_POOL_KIND] != DSP_POOL_AVERAGE_BY_COUNT) return 2;
   out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_POOL_SCALES],
                     times(times(w[DSP_POOL_KERNEL_H], w[DSP_POOL_KERNEL_W]), 8));
   return 3;
 }
 
+uint32_t dsp_table_bytes(uint32_t wide, uint32_t fraction) {
+  if ((wide & DSP_WIDE_FIRST) == 0) return (wide & DSP_WIDE_RESULT) != 0 ? 512 : 256;
+  return 2 * ((65536u >> (fraction < 16 ? fraction : 16)) + 1);
+}
+
 static uint32_t list_small(const uint32_t* w, uint32_t opcode, dsp_range* out) {
   uint64_t count = 0;
+  uint32_t wide = 0;
   switch (opcode) {
     case DSP_OP_BINARY:
       count = w[DSP_BINARY_COUNT];
-      out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_BINARY_A], count);
-      out[1] = range_of(0, DSP_MEMORY_TCM, w[DSP_BINARY_B], count);
-      out[2] = range_of(1, DSP_MEMORY_TCM, w[DSP_BINARY_OUTPUT], count);
+      wide = w[DSP_BINARY_WIDE];
+      out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_BINARY_A], code_bytes(count, wide & DSP_WIDE_FIRST));
+      out[1] = range_of(0, DSP_MEMORY_TCM, w[DSP_BINARY_B], code_bytes(count, wide & DSP_WIDE_SECOND));
+      out[2] = range_of(1, DSP_MEMORY_TCM, w[DSP_BINARY_OUTPUT], code_bytes(count, wide & DSP_WIDE_RESULT));
       return 3;
     case DSP_OP_TABLE:
       count = w[DSP_TABLE_COUNT];
-      out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_TABLE_INPUT], count);
-      out[1] = range_of(1, DSP_MEMORY_TCM, w[DSP_TABLE_OUTPUT], count);
-      out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_TABLE_TABLE], 256);
+      wide = w[DSP_TABLE_WIDE];
+      out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_TABLE_INPUT], code_bytes(count, wide & DSP_WIDE_FIRST));
+      out[1] = range_of(1, DSP_MEMORY_TCM, w[DSP_TABLE_OUTPUT], code_bytes(count, wide & DSP_WIDE_RESULT));
+      out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_TABLE_TABLE], dsp_table_bytes(wide, w[DSP_TABLE_FRACTION]));
       return 3;
     case DSP_OP_SOFTMAX:
       count = times(w[DSP_SOFTMAX_ROWS], w[DSP_SOFTMAX_COLUMNS]);

@@ -21,7 +21,14 @@ typedef struct verifier {
 static int is_between(uint32_t word, int32_t low, int32_t high) {
   return (int32_t)word >= low && (int32_t)word <= high;
 }
-static int is_code(uint32_t word) { return is_between(word, -128, 127); }
+static int is_zero(uint32_t word, uint32_t is_wide) {
+  return is_wide ? word == 0 : is_between(word, -128, 127);
+}
+static int is_limit(uint32_t word, uint32_t is_wide) {
+  return is_wide ? is_between(word, -32768, 32767) : is_between(word, -128, 127);
+}
+// Offsets of int16 codes are even.
+static int is_aligned(uint32_t offset, uint32_t is_wide) { return !is_wide || offset % 2 == 0; }
 static int are_extents(const uint32_t* words, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i)
     if (words[i] < 1 || words[i] > DSP_MAX_EXTENT) return 0;
@@ -30,10 +37,10 @@ static int are_extents(const uint32_t* words, uint32_t count) {
 static int is_padding(uint32_t word) {
   return is_between(word, -(int32_t)DSP_MAX_EXTENT, (int32_t)DSP_MAX_EXTENT);
 }
-// Checks two zero points and two limits, in this order.
-static int are_codes(const uint32_t* words) {
-  return is_code(words[0]) && is_code(words[1]) && is_code(words[2]) && is_code(words[3]) &&
-         (int32_t)words[2] <= (int32_t)words[3];
+// Checks zero points of an operand and of the result, and two limits, in this order.
+static int are_codes(const uint32_t* words, uint32_t in_wide, uint32_t out_wide) {
+  return is_zero(words[0], in_wide) && is_zero(words[1], out_wide) && is_limit(words[2], out_wide) &&
+         is_limit(words[3], out_wide) && (int32_t)words[2] <= (int32_t)words[3];
 }
 
 static const char* check_dma(const dsp_command* c) {
@@ -58,7 +65,11 @@ static const char* check_conv(const uint32_t* w) {
     return "extent of a convolution";
   if (!is_padding(w[DSP_CONV_PADDING_TOP]) || !is_padding(w[DSP_CONV_PADDING_LEFT]))
     return "padding of a convolution";
-  if (!are_codes(w + DSP_CONV_IN_ZERO)) return "zero point or limit of a convolution";
+  const uint32_t in_wide = w[DSP_CONV_WIDE] & DSP_WIDE_FIRST, out_wide = w[DSP_CONV_WIDE] & DSP_WIDE_RESULT;
+  if (w[DSP_CONV_WIDE] != (in_wide | out_wide)) return "types of a convolution";
+  if (!is_aligned(w[DSP_CONV_INPUT], in_wide) || !is_aligned(w[DSP_CONV_OUTPUT], out_wide))
+    return "odd offset of int16 codes";
+  if (!are_codes(w + DSP_CONV_IN_ZERO, in_wide, out_wide)) return "zero point or limit of a convolution";
   if (w[DSP_CONV_IS_TRANSPOSED] > 1) return "kind of a convolution";
   const uint64_t taps = (uint64_t)w[DSP_CONV_KERNEL_H] * w[DSP_CONV_KERNEL_W];
   if (taps > DSP_MAX_PRODUCTS || taps * w[DSP_CONV_GROUP_IN] > DSP_MAX_PRODUCTS)
@@ -76,26 +87,52 @@ static const char* check_pool(const uint32_t* w) {
   if (!are_extents(w + DSP_POOL_IN_H, 3) || !are_extents(w + DSP_POOL_OUT_H, 8)) return "extent of a pool";
   if (!is_padding(w[DSP_POOL_PADDING_TOP]) || !is_padding(w[DSP_POOL_PADDING_LEFT]))
     return "padding of a pool";
-  if (!are_codes(w + DSP_POOL_IN_ZERO)) return "zero point or limit of a pool";
-  if ((uint64_t)w[DSP_POOL_KERNEL_H] * w[DSP_POOL_KERNEL_W] > DSP_MAX_WINDOW) return "window of a pool";
-  return NULL;
+  const uint32_t in_wide = w[DSP_POOL_WIDE] & DSP_WIDE_FIRST, out_wide = w[DSP_POOL_WIDE] & DSP_WIDE_RESULT;
+  if (w[DSP_POOL_WIDE] != (in_wide | out_wide)) return "types of a pool";
+  if (!is_aligned(w[DSP_POOL_INPUT], in_wide) || !is_aligned(w[DSP_POOL_OUTPUT], out_wide))
+    return "odd offset of int16 codes";
+  if (!are_codes(w + DSP_POOL_IN_ZERO, in_wide, out_wide)) return "zero point or limit of a pool";
+  const uint64_t window = (uint64_t)w[DSP_POOL_KERNEL_H] * w[DSP_POOL_KERNEL_W];
+  return window > (in_wide ? DSP_MAX_WIDE_WINDOW : DSP_MAX_WINDOW) ? "window of a pool" : NULL;
+}
+
+static const char* check_binary(const uint32_t* w) {
+  const uint32_t wide = w[DSP_BINARY_WIDE], a_wide = wide & DSP_WIDE_FIRST, b_wide = wide & DSP_WIDE_SECOND,
+                 out_wide = wide & DSP_WIDE_RESULT;
+  if (w[DSP_BINARY_KIND] > DSP_BINARY_MINIMUM) return "kind of a binary op";
+  if (wide != (a_wide | b_wide | out_wide)) return "types of a binary op";
+  if (!is_aligned(w[DSP_BINARY_A], a_wide) || !is_aligned(w[DSP_BINARY_B], b_wide) ||
+      !is_aligned(w[DSP_BINARY_OUTPUT], out_wide))
+    return "odd offset of int16 codes";
+  if (!is_zero(w[DSP_BINARY_A_ZERO], a_wide) || !are_codes(w + DSP_BINARY_B_ZERO, b_wide, out_wide))
+    return "zero point or limit of a binary op";
+  return w[DSP_BINARY_COUNT] < 1 ? "extent of a binary op" : NULL;
+}
+
+static const char* check_table(const uint32_t* w) {
+  const uint32_t in_wide = w[DSP_TABLE_WIDE] & DSP_WIDE_FIRST, out_wide = w[DSP_TABLE_WIDE] & DSP_WIDE_RESULT;
+  if (w[DSP_TABLE_WIDE] != (in_wide | out_wide)) return "types of a table";
+  if (!is_aligned(w[DSP_TABLE_INPUT], in_wide) || !is_aligned(w[DSP_TABLE_OUTPUT], out_wide) ||
+      !is_aligned(w[DSP_TABLE_TABLE], in_wide | out_wide))
+    return "odd offset of int16 codes";
+  const uint32_t fraction = w[DSP_TABLE_FRACTION];
+  if (in_wide ? fraction < DSP_MIN_FRACTION || fraction > DSP_MAX_FRACTION : fraction != 0)
+    return "fraction of a table";
+  return w[DSP_TABLE_COUNT] < 1 ? "extent of a table" : NULL;
 }
 
 static const char* check_small(const dsp_command* c) {
   const uint32_t* w = c->word;
   switch (c->opcode) {
     case DSP_OP_BINARY:
-      if (w[DSP_BINARY_KIND] > DSP_BINARY_MINIMUM) return "kind of a binary op";
-      if (!is_code(w[DSP_BINARY_A_ZERO]) || !are_codes(w + DSP_BINARY_B_ZERO))
-        return "zero point or limit of a binary op";
-      return w[DSP_BINARY_COUNT] < 1 ? "extent of a binary op" : NULL;
+      return check_binary(w);
     case DSP_OP_TABLE:
-      return w[DSP_TABLE_COUNT] < 1 ? "extent of a table" : NULL;
+      return check_table(w);
     case DSP_OP_SOFTMAX:
       if (w[DSP_SOFTMAX_ROWS] < 1 || w[DSP_SOFTMAX_ROWS] > DSP_MAX_EXTENT || w[DSP_SOFTMAX_COLUMNS] < 1 ||
           w[DSP_SOFTMAX_COLUMNS] > DSP_MAX_COLUMNS)
         return "extent of a softmax";
-      return w[DSP_SOFTMAX_INVERSE] > DSP_SOFTMAX_MAX_INVERSE || !is_code(w[DSP_SOFTMAX_OUT_ZERO])
+      return w[DSP_SOFTMAX_INVERSE] > DSP_SOFTMAX_MAX_INVERSE || !is_zero(w[DSP_SOFTMAX_OUT_ZERO], 0)
                  ? "scale of a softmax"
                  : NULL;
     case DSP_OP_GATHER:
@@ -107,26 +144,31 @@ static const char* check_small(const dsp_command* c) {
   }
 }
 
-static uint32_t words_of(uint32_t opcode) {
-  static const uint32_t kWords[] = {0,
-                                    1,
-                                    DSP_LAYER_WORDS,
-                                    DSP_WAIT_WORDS,
-                                    0,
-                                    DSP_CONV_WORDS,
-                                    DSP_POOL_WORDS,
-                                    DSP_BINARY_WORDS,
-                                    DSP_TABLE_WORDS,
-                                    DSP_SOFTMAX_WORDS,
-                                    DSP_GATHER_WORDS};
-  return opcode < sizeof kWords / sizeof kWords[0] ? kWords[opcode] : 0;
+// Lengths of a command: with int8 codes only, and with the word for int16 codes. 0: unknown opcode.
+typedef struct lengths {
+  uint8_t narrow, full;
+} lengths;
+
+static lengths lengths_of(uint32_t opcode) {
+  static const lengths kLengths[] = {{0, 0},
+                                     {1, 1},
+                                     {DSP_LAYER_WORDS, DSP_LAYER_WORDS},
+                                     {DSP_WAIT_WORDS, DSP_WAIT_WORDS},
+                                     {0, 0},
+                                     {DSP_CONV_NARROW_WORDS, DSP_CONV_WORDS},
+                                     {DSP_POOL_NARROW_WORDS, DSP_POOL_WORDS},
+                                     {DSP_BINARY_NARROW_WORDS, DSP_BINARY_WORDS},
+                                     {DSP_TABLE_NARROW_WORDS, DSP_TABLE_WORDS},
+                                     {DSP_SOFTMAX_WORDS, DSP_SOFTMAX_WORDS},
+                                     {DSP_GATHER_WORDS, DSP_GATHER_WORDS}};
+  return kLengths[opcode < sizeof kLengths / sizeof kLengths[0] ? opcode : 0];
 }
 
 static const char* check_fields(const verifier* v, const dsp_command* c) {
   if (c->opcode == DSP_OP_DMA) return check_dma(c);
-  const uint32_t words = words_of(c->opcode);
-  if (words == 0) return "unknown opcode";
-  if (c->word_count != words) return "length of a command";
+  const lengths words = lengths_of(c->opcode);
+  if (words.full == 0) return "unknown opcode";
+  if (c->word_count != words.narrow && c->word_count != words.full) return "length of a command";
   if (c->opcode == DSP_OP_LAYER)
     return c->word[DSP_LAYER_INDEX] < v->layout->layer_count ? NULL : "index of a layer";
   if (c->opcode == DSP_OP_WAIT)

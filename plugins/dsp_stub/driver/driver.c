@@ -154,7 +154,7 @@ static etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_c
   verdict->text[0] = '\0';
   if (check->prefix.nbytes < 8 || memcmp(prefix, magic, sizeof magic) != 0) return ETB_OK;
   verdict->reasons = ETB_REASON_FORMAT;
-  if (prefix[4] < 1 || prefix[4] > 2 || prefix[5] != 0 || prefix[6] != 0 || prefix[7] != 0) return ETB_OK;
+  if (prefix[4] < 1 || prefix[4] > 3 || prefix[5] != 0 || prefix[6] != 0 || prefix[7] != 0) return ETB_OK;
   verdict->reasons = 0;
   verdict->kind = ETB_VERDICT_OPTIMAL;
   return ETB_OK;
@@ -290,13 +290,14 @@ static etb_status bad_tensor(etb_error* error, const char* what, uint32_t index)
   return driver_fail(error, ETB_INVALID_ARGUMENT, text, index);
 }
 
-/* Accepts int8 tensors of the payload's sizes, row-major, in host memory (ABI-TENSOR-01). */
+/* Accepts int8 or int16 tensors, and sizes, as the payload has them, row-major, in host memory (ABI-TENSOR-01). */
 static etb_status check_tensor(const driver_payload* payload, uint32_t index, const etb_tensor* tensor,
                                etb_error* error) {
   int64_t packed = 1;
   if (!ETB_HAS_FIELD(etb_tensor, tensor, buffer) || tensor->flags != 0 || tensor->buffer != NULL)
     return bad_tensor(error, "memory of another kind, expected host memory", index);
-  if (tensor->dtype != ETB_DTYPE_INT8) return bad_tensor(error, "dtype, expected int8", index);
+  if (tensor->dtype != (payload->width[index] == 2 ? ETB_DTYPE_INT16 : ETB_DTYPE_INT8))
+    return bad_tensor(error, "dtype, expected that of the payload", index);
   if (tensor->rank != payload->rank[index]) return bad_tensor(error, "rank", index);
   for (uint32_t dim = tensor->rank; dim-- > 0;) {
     const int in_order = tensor->dim_order == NULL || tensor->dim_order[dim] == dim;

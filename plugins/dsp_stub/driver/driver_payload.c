@@ -57,8 +57,12 @@ int64_t driver_size(const driver_payload* payload, uint32_t index, uint32_t dim)
 
 static etb_status read_sizes(reader* in, driver_payload* out, uint32_t index, etb_error* error) {
   const uint64_t offset = in->position;
-  uint64_t nbytes = 1;
+  uint64_t nbytes;
+  const uint32_t width = out->version >= 3 ? take_word(in) : 1;
   const uint32_t rank = take_word(in);
+  if (in->is_short || width < 1 || width > 2) return bad(error, "bytes of a code, expected 1 or 2", offset);
+  nbytes = width;
+  out->width[index] = (uint8_t)width;
   if (rank > ETB_MAX_RANK) return bad(error, "rank above 16", offset);
   out->rank[index] = rank;
   out->sizes[index] = take(in, 4 * (uint64_t)rank);
@@ -76,8 +80,8 @@ static etb_status read_header(reader* in, driver_payload* out, etb_error* error)
   uint32_t output_count;
   if (take_word(in) != MAGIC) return bad(error, "not of dsp_stub", 0);
   out->version = take_word(in);
-  if (out->version < 1 || out->version > 2)
-    return driver_fail(error, ETB_INCOMPATIBLE, "payload: the driver reads versions 1 and 2, found",
+  if (out->version < 1 || out->version > 3)
+    return driver_fail(error, ETB_INCOMPATIBLE, "payload: the driver reads versions 1 to 3, found",
                        out->version);
   out->layout.tcm_bytes = take_word(in);
   out->layout.arena_bytes = take_word(in);

@@ -14,6 +14,7 @@ typedef struct driver_payload {
   const uint8_t* constants;
   const uint8_t* sizes[DSP_MAX_IO];  // little-endian u32, one for each dimension
   uint32_t rank[DSP_MAX_IO];
+  uint8_t width[DSP_MAX_IO];  // bytes of a code: int8 or int16
 } driver_payload;
 
 // Size of dimension `dim` of input or output `index`, in the order of payloads: inputs first.

@@ -36,9 +36,11 @@ void Emitter::issue(uint32_t engine, uint32_t opcode, const std::vector<uint32_t
   if (flights_[engine].size() > DSP_QUEUE_LENGTH) flights_[engine].pop_front();
 }
 
-void Emitter::compute(uint32_t opcode, uint32_t word_count, std::initializer_list<Field> fields) {
+void Emitter::compute(uint32_t opcode, uint32_t narrow_count, uint32_t word_count,
+                      std::initializer_list<Field> fields) {
   std::vector<uint32_t> words(word_count - 1);
   for (const auto& [index, value] : fields) words[index - 1] = static_cast<uint32_t>(value);
+  if (narrow_count < word_count && words.back() == 0) words.resize(narrow_count - 1);
   issue(DSP_ENGINE_COMPUTE, opcode, words);
 }
 

@@ -23,7 +23,9 @@ using Field = std::pair<uint32_t, int64_t>;
 class Emitter {
  public:
   void layer(uint32_t index) { append(DSP_OP_LAYER, {index}); }
-  void compute(uint32_t opcode, uint32_t word_count, std::initializer_list<Field> fields);
+  // The last field has a bit for each operand and result of int16 codes. If it is 0, the command has `narrow_count` words.
+  void compute(uint32_t opcode, uint32_t narrow_count, uint32_t word_count,
+               std::initializer_list<Field> fields);
   // Dimensions are triples of extent, source stride and destination stride, outermost first.
   void copy(Address from, Address to, const std::vector<uint32_t>& dims);
   void copy_bytes(Address from, Address to, uint32_t count) { copy(from, to, {count, 1, 1}); }

@@ -3,6 +3,7 @@
 // the storage, outermost first.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@ struct Buffer {
   enum class Kind { kInner, kInput, kOutput, kConstant };
   Kind kind = Kind::kInner;
   uint64_t nbytes = 0;
+  uint32_t width = 1;  // bytes of a code
   uint32_t index = 0;  // of an input or output; offset of a constant
   // Chosen by the memory plan, for inner buffers: in the TCM for all its life, or in the arena.
   bool is_resident = false;
@@ -26,7 +28,7 @@ struct Buffer {
   uint32_t first_layer = UINT32_MAX, last_layer = 0;
 };
 
-// One dimension of a strided copy.
+// One dimension of a strided copy, in bytes.
 struct CopyDim {
   uint32_t extent, from_stride, to_stride;
 };
@@ -56,8 +58,8 @@ struct Window {
 struct Layer {
   enum class Kind { kCopy, kConv, kPool, kBinary, kTable, kSoftmax, kGather };
   Kind kind = Kind::kCopy;
-  uint32_t op = 0;  // DSP_POOL_* or DSP_BINARY_*
-  std::array<uint32_t, 2> inputs = {kNoBuffer, kNoBuffer};
+  uint32_t op = 0;                                          // DSP_POOL_* or DSP_BINARY_*
+  std::array<uint32_t, 2> inputs = {kNoBuffer, kNoBuffer};  // kBinary with one: both operands
   uint32_t output = kNoBuffer;
   Window window = {};              // kConv, kPool, kGather
   uint64_t count = 0;              // elements of kBinary and kTable
@@ -66,6 +68,7 @@ struct Layer {
   int32_t out_zero = 0, low = -128, high = 127;
   std::array<int32_t, 2> multipliers = {0, 0};
   uint32_t shift = 1;
+  uint32_t fraction = 0;       // kTable of int16 codes
   ConstantRange weights = {};  // kConv
   ConstantRange tables = {};   // channels of kConv; table of kTable, kSoftmax, kGather, kPool
   std::vector<Copy> copies = {};
@@ -75,8 +78,14 @@ struct Layer {
 struct Network {
   std::vector<Buffer> buffers = {};
   std::vector<Layer> layers = {};
-  std::vector<IoSizes> inputs = {}, outputs = {};
+  std::vector<IoTensor> inputs = {}, outputs = {};
   std::vector<std::byte> constants = {};
+
+  uint32_t width(uint32_t buffer) const { return buffer == kNoBuffer ? 1 : buffers[buffer].width; }
+  // True if any code is int16.
+  bool is_wide() const {
+    return std::any_of(buffers.begin(), buffers.end(), [](const Buffer& b) { return b.width != 1; });
+  }
 };
 
 }  // namespace etb::dsp_stub

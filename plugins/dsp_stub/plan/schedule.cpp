@@ -54,6 +54,15 @@ class LayerEmitter {
     }
     return {b.is_resident ? DSP_MEMORY_TCM : DSP_MEMORY_ARENA, b.offset};
   }
+  uint32_t width(uint32_t buffer) const { return network_.width(buffer); }
+  // The word with a bit for each operand and result of int16 codes.
+  uint32_t wide() const {
+    const uint32_t second = layer_.inputs[1] != kNoBuffer || layer_.kind != Layer::Kind::kBinary
+                                ? layer_.inputs[1]
+                                : layer_.inputs[0];
+    return (width(layer_.inputs[0]) == 2 ? DSP_WIDE_FIRST : 0) | (width(second) == 2 ? DSP_WIDE_SECOND : 0) |
+           (width(layer_.output) == 2 ? DSP_WIDE_RESULT : 0);
+  }
   Address half(const Slot& slot, uint32_t offset, uint64_t step) const {
     return {DSP_MEMORY_TCM, offset + static_cast<uint32_t>(aligned(slot.nbytes) * (step % slot.halves))};
   }
@@ -84,12 +93,12 @@ class LayerEmitter {
   // Returns where the elements of a step are in the TCM.
   uint32_t place_of(uint32_t buffer, const Slot& slot, uint32_t offset, uint64_t step) const {
     if (slot.nbytes != 0) return half(slot, offset, step).offset;
-    return (address(buffer) + step * tiles_.count).offset;
+    return (address(buffer) + step * tiles_.count * width(buffer)).offset;
   }
   void load_chunk(uint32_t buffer, const Slot& slot, uint32_t offset, uint64_t step, uint64_t count) {
     if (slot.nbytes != 0)
-      out_.copy_bytes(address(buffer) + step * tiles_.count, half(slot, offset, step),
-                      static_cast<uint32_t>(count));
+      out_.copy_bytes(address(buffer) + step * tiles_.count * width(buffer), half(slot, offset, step),
+                      static_cast<uint32_t>(count * width(buffer)));
   }
 
   void emit_chunks() {
@@ -109,8 +118,9 @@ class LayerEmitter {
       const uint64_t done = step - ahead, count = count_of(done);
       compute_chunk(done, count);
       if (tiles_.output.nbytes != 0)
-        out_.copy_bytes(half(tiles_.output, output_, done), address(layer_.output) + done * tiles_.count,
-                        static_cast<uint32_t>(count));
+        out_.copy_bytes(half(tiles_.output, output_, done),
+                        address(layer_.output) + done * tiles_.count * width(layer_.output),
+                        static_cast<uint32_t>(count * width(layer_.output)));
     }
   }
 
@@ -119,13 +129,15 @@ class LayerEmitter {
     const uint32_t in = place_of(layer_.inputs[0], tiles_.input, input_, step),
                    result = place_of(layer_.output, tiles_.output, output_, step);
     if (layer_.kind == Layer::Kind::kTable) {
-      out_.compute(DSP_OP_TABLE, DSP_TABLE_WORDS,
+      out_.compute(DSP_OP_TABLE, DSP_TABLE_NARROW_WORDS, DSP_TABLE_WORDS,
                    {{DSP_TABLE_INPUT, in},
                     {DSP_TABLE_OUTPUT, result},
                     {DSP_TABLE_COUNT, elements},
-                    {DSP_TABLE_TABLE, tables_}});
+                    {DSP_TABLE_TABLE, tables_},
+                    {DSP_TABLE_FRACTION, layer_.fraction},
+                    {DSP_TABLE_WIDE, wide()}});
     } else if (layer_.kind == Layer::Kind::kSoftmax) {
-      out_.compute(DSP_OP_SOFTMAX, DSP_SOFTMAX_WORDS,
+      out_.compute(DSP_OP_SOFTMAX, DSP_SOFTMAX_WORDS, DSP_SOFTMAX_WORDS,
                    {{DSP_SOFTMAX_INPUT, in},
                     {DSP_SOFTMAX_OUTPUT, result},
                     {DSP_SOFTMAX_ROWS, elements / layer_.columns},
@@ -134,20 +146,23 @@ class LayerEmitter {
                     {DSP_SOFTMAX_INVERSE, layer_.multipliers[0]},
                     {DSP_SOFTMAX_OUT_ZERO, layer_.out_zero}});
     } else {
-      out_.compute(DSP_OP_BINARY, DSP_BINARY_WORDS,
-                   {{DSP_BINARY_KIND, layer_.op},
-                    {DSP_BINARY_A, in},
-                    {DSP_BINARY_B, place_of(layer_.inputs[1], tiles_.second, second_, step)},
-                    {DSP_BINARY_OUTPUT, result},
-                    {DSP_BINARY_COUNT, elements},
-                    {DSP_BINARY_A_ZERO, layer_.in_zeros[0]},
-                    {DSP_BINARY_B_ZERO, layer_.in_zeros[1]},
-                    {DSP_BINARY_OUT_ZERO, layer_.out_zero},
-                    {DSP_BINARY_LOW, layer_.low},
-                    {DSP_BINARY_HIGH, layer_.high},
-                    {DSP_BINARY_A_MULTIPLIER, layer_.multipliers[0]},
-                    {DSP_BINARY_B_MULTIPLIER, layer_.multipliers[1]},
-                    {DSP_BINARY_SHIFT, layer_.shift}});
+      const bool has_second = layer_.inputs[1] != kNoBuffer;
+      out_.compute(
+          DSP_OP_BINARY, DSP_BINARY_NARROW_WORDS, DSP_BINARY_WORDS,
+          {{DSP_BINARY_KIND, layer_.op},
+           {DSP_BINARY_A, in},
+           {DSP_BINARY_B, has_second ? place_of(layer_.inputs[1], tiles_.second, second_, step) : in},
+           {DSP_BINARY_OUTPUT, result},
+           {DSP_BINARY_COUNT, elements},
+           {DSP_BINARY_A_ZERO, layer_.in_zeros[0]},
+           {DSP_BINARY_B_ZERO, layer_.in_zeros[1]},
+           {DSP_BINARY_OUT_ZERO, layer_.out_zero},
+           {DSP_BINARY_LOW, layer_.low},
+           {DSP_BINARY_HIGH, layer_.high},
+           {DSP_BINARY_A_MULTIPLIER, layer_.multipliers[0]},
+           {DSP_BINARY_B_MULTIPLIER, layer_.multipliers[1]},
+           {DSP_BINARY_SHIFT, layer_.shift},
+           {DSP_BINARY_WIDE, wide()}});
     }
   }
 
@@ -200,7 +215,7 @@ class LayerEmitter {
                       half(tiles_.tables, tables_, step.block), DSP_CHANNEL_BYTES * step.channels);
     }
     if (tiles_.input.nbytes == 0) return;
-    const uint64_t row = uint64_t{w.in_w} * w.in_c;
+    const uint64_t row = uint64_t{w.in_w} * w.in_c * width(layer_.inputs[0]);
     out_.copy_bytes(address(layer_.inputs[0]) + (uint64_t{step.image} * w.in_h + step.in.first) * row,
                     half(tiles_.input, input_, step.index), static_cast<uint32_t>(step.in.count * row));
   }
@@ -209,13 +224,14 @@ class LayerEmitter {
   uint32_t input_place(const Step& step) const {
     if (tiles_.input.nbytes != 0) return half(tiles_.input, input_, step.index).offset;
     const Window& w = layer_.window;
-    return (address(layer_.inputs[0]) + (uint64_t{step.image} * w.in_h + step.in.first) * w.in_w * w.in_c)
-        .offset;
+    const uint64_t row = uint64_t{w.in_w} * w.in_c * width(layer_.inputs[0]);
+    return (address(layer_.inputs[0]) + (uint64_t{step.image} * w.in_h + step.in.first) * row).offset;
   }
-  // Returns where the step's results begin in a buffer of the whole output.
+  // Returns the byte where the step's results begin in a buffer of the whole output.
   uint64_t output_offset(const Step& step) const {
     const Window& w = layer_.window;
-    return (uint64_t{step.image} * w.out_h + step.row) * w.out_w * w.out_c + step.channel;
+    const uint64_t pixel = (uint64_t{step.image} * w.out_h + step.row) * w.out_w;
+    return (pixel * w.out_c + step.channel) * width(layer_.output);
   }
   uint32_t output_place(const Step& step) const {
     return tiles_.output.nbytes != 0 ? half(tiles_.output, output_, step.index).offset
@@ -226,11 +242,12 @@ class LayerEmitter {
     if (layer_.kind == Layer::Kind::kConv) return compute_conv(step);
     const Window& w = layer_.window;
     if (layer_.kind == Layer::Kind::kPool) return compute_pool(step);
-    out_.compute(DSP_OP_GATHER, DSP_GATHER_WORDS,
+    const uint32_t bytes = width(layer_.output);  // it copies pixels
+    out_.compute(DSP_OP_GATHER, DSP_GATHER_WORDS, DSP_GATHER_WORDS,
                  {{DSP_GATHER_INPUT, input_place(step)},
                   {DSP_GATHER_IN_H, w.in_h},
                   {DSP_GATHER_IN_W, w.in_w},
-                  {DSP_GATHER_IN_C, w.in_c},
+                  {DSP_GATHER_IN_C, w.in_c * bytes},
                   {DSP_GATHER_OUTPUT, output_place(step)},
                   {DSP_GATHER_OUT_H, w.out_h},
                   {DSP_GATHER_OUT_W, w.out_w},
@@ -239,7 +256,7 @@ class LayerEmitter {
 
   void compute_conv(const Step& step) {
     const Window& w = layer_.window;
-    out_.compute(DSP_OP_CONV, DSP_CONV_WORDS,
+    out_.compute(DSP_OP_CONV, DSP_CONV_NARROW_WORDS, DSP_CONV_WORDS,
                  {{DSP_CONV_INPUT, input_place(step)},
                   {DSP_CONV_IN_H, step.in.count},
                   {DSP_CONV_IN_W, w.in_w},
@@ -266,12 +283,13 @@ class LayerEmitter {
                   {DSP_CONV_OUT_ZERO, layer_.out_zero},
                   {DSP_CONV_LOW, layer_.low},
                   {DSP_CONV_HIGH, layer_.high},
-                  {DSP_CONV_IS_TRANSPOSED, w.is_transposed ? 1 : 0}});
+                  {DSP_CONV_IS_TRANSPOSED, w.is_transposed ? 1 : 0},
+                  {DSP_CONV_WIDE, wide()}});
   }
 
   void compute_pool(const Step& step) {
     const Window& w = layer_.window;
-    out_.compute(DSP_OP_POOL, DSP_POOL_WORDS,
+    out_.compute(DSP_OP_POOL, DSP_POOL_NARROW_WORDS, DSP_POOL_WORDS,
                  {{DSP_POOL_KIND, layer_.op},
                   {DSP_POOL_INPUT, input_place(step)},
                   {DSP_POOL_IN_H, step.in.count},
@@ -294,16 +312,17 @@ class LayerEmitter {
                   {DSP_POOL_HIGH, layer_.high},
                   {DSP_POOL_MULTIPLIER, layer_.multipliers[0]},
                   {DSP_POOL_SHIFT, layer_.shift},
-                  {DSP_POOL_SCALES, tables_}});
+                  {DSP_POOL_SCALES, tables_},
+                  {DSP_POOL_WIDE, wide()}});
   }
 
   void store_step(const Step& step) {
     const Window& w = layer_.window;
     const Address to = address(layer_.output) + output_offset(step);
-    const uint32_t pixels = step.rows * w.out_w;
+    const uint32_t pixels = step.rows * w.out_w, bytes = width(layer_.output);
     const Address from = half(tiles_.output, output_, step.index);
-    if (step.channels == w.out_c) return out_.copy_bytes(from, to, pixels * step.channels);
-    out_.copy(from, to, {pixels, step.channels, w.out_c, step.channels, 1, 1});
+    if (step.channels == w.out_c) return out_.copy_bytes(from, to, pixels * step.channels * bytes);
+    out_.copy(from, to, {pixels, step.channels * bytes, w.out_c * bytes, step.channels * bytes, 1, 1});
   }
 
   const Network& network_;

@@ -34,6 +34,7 @@ uint32_t most_input_rows(const Window& w, uint32_t rows) {
 
 struct Residence {
   bool input, second, output;
+  uint64_t input_width, second_width, output_width;  // bytes of a code
 };
 
 // `most_halves` is 1 where memory is too small for two buffers: the engines then take turns.
@@ -52,8 +53,9 @@ Tiles window_tiles(const Layer& layer, const Residence& resident, uint32_t rows,
   } else if (layer.tables.nbytes != 0) {
     out.tables = {layer.tables.nbytes, 1};
   }
-  if (!resident.input) out.input = {uint64_t{most_input_rows(w, rows)} * w.in_w * w.in_c, halves};
-  if (!resident.output) out.output = {uint64_t{rows} * w.out_w * channels, halves};
+  if (!resident.input)
+    out.input = {most_input_rows(w, rows) * resident.input_width * w.in_w * w.in_c, halves};
+  if (!resident.output) out.output = {rows * resident.output_width * w.out_w * channels, halves};
   return out;
 }
 
@@ -63,7 +65,7 @@ uint64_t window_cost(const Layer& layer, const Residence& resident, const Tiles&
   uint64_t bytes = layer.weights.nbytes + layer.tables.nbytes;
   const bool keeps_input = w.batch * stripes == 1;
   if (!resident.input) bytes += (keeps_input ? 1 : blocks * w.batch * stripes) * tiles.input.nbytes;
-  if (!resident.output) bytes += uint64_t{w.batch} * w.out_h * w.out_w * w.out_c;
+  if (!resident.output) bytes += w.batch * resident.output_width * w.out_h * w.out_w * w.out_c;
   return bytes / kBusBytes + blocks * w.batch * stripes * kStepCycles;
 }
 
@@ -89,9 +91,9 @@ Tiles flat_tiles(const Layer& layer, const Residence& resident, uint64_t count, 
   Tiles out;
   out.count = count;
   if (layer.tables.nbytes != 0) out.tables = {layer.tables.nbytes, 1};
-  if (!resident.input) out.input = {count, halves};
-  if (layer.inputs[1] != kNoBuffer && !resident.second) out.second = {count, halves};
-  if (!resident.output) out.output = {count, halves};
+  if (!resident.input) out.input = {count * resident.input_width, halves};
+  if (layer.inputs[1] != kNoBuffer && !resident.second) out.second = {count * resident.second_width, halves};
+  if (!resident.output) out.output = {count * resident.output_width, halves};
   return out;
 }
 
@@ -136,7 +138,8 @@ RowSpan input_rows(const Window& w, uint32_t first_out, uint32_t out_count) {
 
 std::optional<Tiles> choose_tiles(const Network& network, const Layer& layer, uint64_t budget) {
   const Residence resident = {is_in_tcm(network, layer.inputs[0]), is_in_tcm(network, layer.inputs[1]),
-                              is_in_tcm(network, layer.output)};
+                              is_in_tcm(network, layer.output),    network.width(layer.inputs[0]),
+                              network.width(layer.inputs[1]),      network.width(layer.output)};
   switch (layer.kind) {
     case Layer::Kind::kCopy:
       return Tiles{};

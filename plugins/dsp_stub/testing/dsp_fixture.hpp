@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -27,11 +29,11 @@ using Sizes = std::vector<int64_t>;
 
 inline ArgumentDesc arg(uint32_t value, const char* name) { return graph::value_arg(value, name); }
 
-// A method over int8 codes. Scales are powers of two times `scale`.
+// A method over int8 codes, or int16 where a call asks for them.
 class CodesModel {
  public:
-  uint32_t input(const Sizes& sizes) {
-    return graph_.add_input(graph::tensor("x" + std::to_string(++count_), spec(ETB_DTYPE_INT8, sizes)));
+  uint32_t input(const Sizes& sizes, etb_dtype dtype = ETB_DTYPE_INT8) {
+    return graph_.add_input(graph::tensor("x" + std::to_string(++count_), spec(dtype, sizes)));
   }
   template <class T>
   uint32_t constant(etb_dtype dtype, const Sizes& sizes, const std::vector<T>& data) {
@@ -42,11 +44,13 @@ class CodesModel {
         {.key = key, .spec = of, .data = std::vector<uint8_t>(first, first + data.size() * sizeof(T))});
     return graph_.add_input(graph::tensor(key, of), ETB_GRAPH_INPUT_PARAMETER, key, made);
   }
-  uint32_t dequantize(uint32_t from, const Sizes& sizes, double scale, int64_t zero) {
-    return convert("dequantize", from, scale, zero, spec(ETB_DTYPE_FLOAT32, sizes));
+  uint32_t dequantize(uint32_t from, const Sizes& sizes, double scale, int64_t zero,
+                      etb_dtype dtype = ETB_DTYPE_INT8) {
+    return convert("dequantize", from, scale, zero, spec(ETB_DTYPE_FLOAT32, sizes), dtype);
   }
-  uint32_t quantize(uint32_t from, const Sizes& sizes, double scale, int64_t zero) {
-    return convert("quantize", from, scale, zero, spec(ETB_DTYPE_INT8, sizes));
+  uint32_t quantize(uint32_t from, const Sizes& sizes, double scale, int64_t zero,
+                    etb_dtype dtype = ETB_DTYPE_INT8) {
+    return convert("quantize", from, scale, zero, spec(dtype, sizes), dtype);
   }
   uint32_t node(const std::string& op, std::vector<ArgumentDesc> args, const Sizes& sizes) {
     return add(op, std::move(args), spec(ETB_DTYPE_FLOAT32, sizes));
@@ -66,11 +70,14 @@ class CodesModel {
                             .outputs = {graph::tensor("v" + std::to_string(++count_), of)},
                             .debug_handle = ++handle_});
   }
-  uint32_t convert(const std::string& op, uint32_t from, double scale, int64_t zero, uint32_t of) {
+  uint32_t convert(const std::string& op, uint32_t from, double scale, int64_t zero, uint32_t of,
+                   etb_dtype dtype) {
+    const bool is_wide = dtype == ETB_DTYPE_INT16;
     return add("quantized_decomposed." + op + "_per_tensor.default",
                {arg(from, "input"), graph::float_arg(scale, "scale"), graph::int_arg(zero, "zero_point"),
-                graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max"),
-                graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
+                graph::int_arg(is_wide ? INT16_MIN : INT8_MIN, "quant_min"),
+                graph::int_arg(is_wide ? INT16_MAX : INT8_MAX, "quant_max"),
+                graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, dtype, "dtype")},
                of);
   }
 
@@ -102,16 +109,16 @@ struct SeenEvent {
   uint64_t begin, end;
 };
 
-// The arguments of one run, with random codes as inputs.
+// The arguments of one run, with random codes as inputs. Data are bytes: two for an int16 code, the low one first.
 class CallOfRun {
  public:
-  CallOfRun(const PayloadView& known, uint32_t seed) : sizes_(known.inputs) {
+  CallOfRun(const PayloadView& known, uint32_t seed) : io_(known.inputs) {
     std::mt19937 random(seed);
-    const size_t input_count = sizes_.size();
-    sizes_.insert(sizes_.end(), known.outputs.begin(), known.outputs.end());
-    data_.resize(sizes_.size());
-    for (size_t i = 0; i < sizes_.size(); ++i) {
-      tensors_.push_back(tensor_of(sizes_[i], data_[i], i < input_count ? ETB_ROLE_INPUT : ETB_ROLE_OUTPUT));
+    const size_t input_count = io_.size();
+    io_.insert(io_.end(), known.outputs.begin(), known.outputs.end());
+    data_.resize(io_.size());
+    for (size_t i = 0; i < io_.size(); ++i) {
+      tensors_.push_back(tensor_of(io_[i], data_[i], i < input_count ? ETB_ROLE_INPUT : ETB_ROLE_OUTPUT));
       if (i < input_count)
         for (int8_t& code : data_[i]) code = static_cast<int8_t>(random());
     }
@@ -119,34 +126,34 @@ class CallOfRun {
     args.inputs = tensors_.data();
     args.input_count = static_cast<uint32_t>(input_count);
     args.outputs = tensors_.data() + input_count;
-    args.output_count = static_cast<uint32_t>(sizes_.size() - input_count);
+    args.output_count = static_cast<uint32_t>(io_.size() - input_count);
   }
   CallOfRun(const CallOfRun&) = delete;
   CallOfRun& operator=(const CallOfRun&) = delete;
 
-  // Codes of the first output; none if there is none.
+  // Bytes of the first output; none if there is none.
   std::vector<int8_t> output() const {
     return args.output_count == 0 ? std::vector<int8_t>() : data_[args.input_count];
   }
   etb_exec_args args{};
 
  private:
-  static etb_tensor tensor_of(Sizes& sizes, std::vector<int8_t>& data, int32_t role) {
-    size_t count = 1;
-    for (const int64_t size : sizes) count *= static_cast<size_t>(size);
-    data.resize(count);
+  static etb_tensor tensor_of(IoTensor& of, std::vector<int8_t>& data, int32_t role) {
+    size_t nbytes = of.width;
+    for (const int64_t size : of.sizes) nbytes *= static_cast<size_t>(size);
+    data.resize(nbytes);
     etb_tensor raw{};
     raw.struct_size = ETB_INIT_SIZE(etb_tensor);
-    raw.dtype = ETB_DTYPE_INT8;
+    raw.dtype = of.width == 2 ? ETB_DTYPE_INT16 : ETB_DTYPE_INT8;
     raw.role = role;
-    raw.rank = static_cast<uint32_t>(sizes.size());
-    raw.sizes = sizes.data();
+    raw.rank = static_cast<uint32_t>(of.sizes.size());
+    raw.sizes = of.sizes.data();
     raw.data = data.data();
-    raw.capacity_bytes = count;
+    raw.capacity_bytes = nbytes;
     return raw;
   }
 
-  std::vector<Sizes> sizes_;  // inputs, then outputs
+  std::vector<IoTensor> io_;  // inputs, then outputs
   std::vector<std::vector<int8_t>> data_;
   std::vector<etb_tensor> tensors_;
 };
@@ -230,7 +237,7 @@ class DspStub : public testing::Test {
     return table_->delegate->create(plugin_, &args, out, &error_);
   }
 
-  // Runs a payload on random codes. Returns the codes of its one output; none if the plugin rejects it.
+  // Runs a payload on random codes. Returns the bytes of its one output; none if the plugin rejects it.
   std::vector<int8_t> run(std::span<const std::byte> bytes, uint32_t seed = 1) {
     const auto known = read_payload(bytes);
     etb_delegate* delegate = nullptr;
@@ -241,6 +248,41 @@ class DspStub : public testing::Test {
     run(delegate, *known, seed, out);
     EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
     return out;
+  }
+
+  // Flips each bit of the header and the first commands, and bits all over: the plugin rejects the bytes, or runs them.
+  void flip_bits(const ImageBytes& image) {
+    std::vector<std::byte> payload;
+    ASSERT_EQ(compile(image, payload), ETB_OK) << error_.text;
+    std::mt19937 random(11);
+    size_t rejected = 0;
+    const size_t flips = 3000;
+    for (size_t i = 0; i < flips; ++i) {
+      std::vector<std::byte> damaged = payload;
+      const size_t bit = i < 800 ? i : random() % (damaged.size() * 8);
+      damaged[bit / 8] ^= std::byte{1} << (bit % 8);
+      if (const auto known = read_payload(damaged)) {
+        uint64_t nbytes = dsp_total_cycles(&known->stream);
+        for (uint32_t k = 0; k < known->layout.io_count; ++k) nbytes += known->layout.io_bytes[k];
+        if (nbytes > 100000) continue;  // a long run, or large tensors
+      }
+      rejected += run(damaged).empty() ? 1 : 0;
+    }
+    EXPECT_GT(rejected, flips / 8);
+    EXPECT_LT(rejected, flips);
+  }
+
+  // A file of the fuzzer's corpus is what the compiler makes. ETB_REBASE=1 writes it again.
+  void expect_corpus(const char* name, const ImageBytes& image, int64_t tcm_kib) {
+    const std::string path = std::string(ETB_SOURCE_DIR) + "/tests/fuzz/dsp_stub_payload/" + name;
+    options_ = {number("tcm_kib", tcm_kib)};
+    std::vector<std::byte> payload;
+    ASSERT_EQ(compile(image, payload), ETB_OK) << error_.text;
+    const std::string made(reinterpret_cast<const char*>(payload.data()), payload.size());
+    if (std::getenv("ETB_REBASE") != nullptr) std::ofstream(path, std::ios::binary) << made;
+    std::ifstream in(path, std::ios::binary);
+    const std::string known((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    EXPECT_EQ(known, made) << name;
   }
 
   std::vector<etb_option> options_;  // of partition, estimate and compile

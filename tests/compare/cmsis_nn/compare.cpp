@@ -12,6 +12,7 @@
 #include "arm_nnsupportfunctions.h"
 #include "count.hpp"
 #include "dsp_side.hpp"
+#include "files.hpp"
 #include "host/kernels/integer_products.hpp"
 #include "kernel_side.hpp"
 #include "layer.hpp"
@@ -20,16 +21,6 @@
 namespace {
 
 using namespace compare;
-
-constexpr uint32_t kFiles = 100;  // layers of each kind that are written for compare_tosa.py
-
-void write_file(const std::string& path, const void* data, size_t bytes) {
-  FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr || std::fwrite(data, 1, bytes, file) != bytes || std::fclose(file) != 0) {
-    std::fprintf(stderr, "cannot write %s\n", path.c_str());
-    std::exit(1);
-  }
-}
 
 // ---- Factors alone ----
 
@@ -98,50 +89,10 @@ struct Data {
   std::vector<int32_t> bias, multipliers, shifts, kernel_sums;
 };
 
-Layer draw_layer(Random& random, Kind kind) {
-  Layer layer;
-  layer.kind = kind;
-  layer.batch = random.between(1, kind == Kind::kLinear ? 6 : 2);
-  layer.input_offset = random.between(-127, 128);
-  layer.output_offset = random.between(-128, 127);
-  if (random.between(0, 1) != 0)
-    layer.low = random.between(-128, 0), layer.high = random.between(layer.low, 127);
-  layer.is_per_channel = random.between(0, 3) != 0;
-  if (kind == Kind::kLinear) {
-    layer.in_c = random.between(1, 300), layer.out_c = random.between(1, 60);
-    return layer;
-  }
-  const bool is_depthwise = kind == Kind::kDepthwise;
-  layer.groups = is_depthwise ? random.between(1, 40) : random.between(0, 2) == 0 ? random.between(2, 5) : 1;
-  layer.in_c = layer.groups * (is_depthwise ? 1 : random.between(1, 24));
-  layer.out_c = layer.groups * (is_depthwise ? random.between(1, 8) > 6 ? 3 : 1 : random.between(1, 24));
-  const auto draw_dim = [&random](int32_t& in, int32_t& kernel, int32_t& stride, int32_t& padding,
-                                  int32_t& dilation) {
-    kernel = random.between(1, 5), stride = random.between(1, 3),
-    dilation = random.between(0, 2) == 0 ? 2 : 1;
-    padding = random.between(0, kernel / 2 * dilation);
-    in = std::max((kernel - 1) * dilation + 1 - 2 * padding, 1) + random.between(0, 12);
-  };
-  draw_dim(layer.in_h, layer.kernel_h, layer.stride_h, layer.padding_h, layer.dilation_h);
-  draw_dim(layer.in_w, layer.kernel_w, layer.stride_w, layer.padding_w, layer.dilation_w);
-  return layer;
-}
-
 // One layer for compare_tosa.py: its numbers, its data, and the codes of the device.
 void write_layer(const std::string& folder, const Layer& l, Data& data, const Side& device) {
   const std::string base = folder + "/" + l.name;
-  char text[512];
-  const int length =
-      std::snprintf(text, sizeof text,
-                    "{\"kind\": %d, \"input\": [%d, %d, %d, %d], \"outputs\": %d, \"groups\": %d, "
-                    "\"kernel\": [%d, %d], \"stride\": [%d, %d], "
-                    "\"padding\": [%d, %d], \"dilation\": [%d, %d], \"input_offset\": %d, \"output_offset\": "
-                    "%d, \"low\": %d, \"high\": %d, "
-                    "\"output\": [%d, %d, %d, %d]}\n",
-                    static_cast<int>(l.kind), l.batch, l.in_h, l.in_w, l.in_c, l.out_c, l.groups, l.kernel_h,
-                    l.kernel_w, l.stride_h, l.stride_w, l.padding_h, l.padding_w, l.dilation_h, l.dilation_w,
-                    l.input_offset, l.output_offset, l.low, l.high, l.batch, l.out_h(), l.out_w(), l.out_c);
-  write_file(base + ".json", text, static_cast<size_t>(length));
+  write_numbers(base, l);
   write_file(base + ".input", data.input.data(), data.input.size());
   write_file(base + ".weights", data.weights.data(), data.weights.size());
   write_file(base + ".bias", data.bias.data(), data.bias.size() * 4);
@@ -321,5 +272,6 @@ int main(int argc, char** argv) {
   compare_additions(layers);
   compare_products(layers);
   compare_softmax(layers);
+  compare_wide(layers, folder);
   return 0;
 }

@@ -21,7 +21,7 @@ from tosa.RoundingMode import RoundingMode
 
 MODEL = Path(sysconfig.get_path("scripts")) / "tosa_reference_model"
 NAMES = {0: "conv2d", 1: "depthwise conv2d", 2: "linear", 3: "maximum pool", 4: "average pool"}
-TYPES = {"int8": DType.INT8, "int32": DType.INT32}
+TYPES = {"int8": DType.INT8, "int16": DType.INT16, "int32": DType.INT32}
 
 
 class Graph:
@@ -48,19 +48,20 @@ class Graph:
         self.s.addOperator(op, [tensor.name for tensor in inputs], [out.name], attribute)
         return out
 
-    def rescale(self, x, multipliers, shifts, out_zero, out_type, is_result):
-        attribute = ts.TosaSerializerAttribute()
-        attribute.RescaleAttribute(True, RoundingMode.SINGLE_ROUND, True, False, False)
-        zero_type = np.int8 if out_type == DType.INT8 else np.int32
-        inputs = [x, self.const(multipliers, DType.INT32), self.const((31 - shifts).astype(np.int8), DType.INT8),
-                  self.const(np.zeros(1, np.int32), DType.INT32), self.const(np.array([out_zero], zero_type), out_type)]
+    def rescale(self, x, multipliers, shifts, out_zero, out_type, is_result, in_type=DType.INT32):
+        """Sums of 48 bits have multipliers of 16 bits and shifts as they are; other shifts are relative to 31."""
+        attribute, is_wide = ts.TosaSerializerAttribute(), in_type == DType.INT48
+        attribute.RescaleAttribute(not is_wide, RoundingMode.SINGLE_ROUND, True, False, False)
+        shifts = shifts if is_wide else 31 - shifts
+        inputs = [x, self.const(multipliers, DType.INT16 if is_wide else DType.INT32), self.const(shifts.astype(np.int8), DType.INT8),
+                  self.const(np.zeros(1, np.int64), in_type), self.const(np.array([out_zero]), out_type)]
         return self.op(TosaOp.Op().RESCALE, inputs, x.shape, out_type, attribute, is_result)
 
-    def clamp(self, x, low, high):
+    def clamp(self, x, low, high, dtype=DType.INT8):
         attribute = ts.TosaSerializerAttribute()
-        as_bytes = lambda value: np.array([value], np.int8).tobytes()
+        as_bytes = lambda value: np.array([value], np.int8 if dtype == DType.INT8 else np.int16).tobytes()
         attribute.ClampAttribute(self.s.builder, list(as_bytes(low)), list(as_bytes(high)), NanPropagationMode.PROPAGATE)
-        return self.op(TosaOp.Op().CLAMP, [x], x.shape, DType.INT8, attribute, True)
+        return self.op(TosaOp.Op().CLAMP, [x], x.shape, dtype, attribute, True)
 
     def run(self):
         (self.folder / "program.tosa").write_bytes(self.s.serialize())
@@ -91,12 +92,14 @@ def run_sums(l, folder, x, weights, bias, multipliers, shifts, outputs):
     x, padding = fit(x, l)
     graph, attribute = Graph(folder), ts.TosaSerializerAttribute()
     is_depthwise = l["kind"] == 1
-    (attribute.DepthwiseConv2dAttribute if is_depthwise else attribute.Conv2dAttribute)(padding, l["stride"], l["dilation"], False, DType.INT32)
-    zero = lambda value: graph.const(np.array([value], np.int8), DType.INT8)
-    inputs = [graph.input("x", x), graph.const(weights, DType.INT8), graph.const(bias, DType.INT32), zero(-l["input_offset"]), zero(0)]
+    codes, sum_type = (DType.INT16, DType.INT48) if x.dtype == np.int16 else (DType.INT8, DType.INT32)
+    (attribute.DepthwiseConv2dAttribute if is_depthwise else attribute.Conv2dAttribute)(padding, l["stride"], l["dilation"], False, sum_type)
+    zero = lambda value, dtype: graph.const(np.array([value]), dtype)
+    inputs = [graph.input("x", x), graph.const(weights, DType.INT8), graph.const(bias, sum_type), zero(-l["input_offset"], codes), zero(0, DType.INT8)]
     shape = l["output"][:3] + [outputs]
-    sums = graph.op(TosaOp.Op().DEPTHWISE_CONV2D if is_depthwise else TosaOp.Op().CONV2D, inputs, shape, DType.INT32, attribute)
-    return graph.clamp(graph.rescale(sums, multipliers, shifts, l["output_offset"], DType.INT8, False), l["low"], l["high"]) and graph.run()
+    sums = graph.op(TosaOp.Op().DEPTHWISE_CONV2D if is_depthwise else TosaOp.Op().CONV2D, inputs, shape, sum_type, attribute)
+    scaled = graph.rescale(sums, multipliers, shifts, l["output_offset"], codes, False, sum_type)
+    return graph.clamp(scaled, l["low"], l["high"], codes) and graph.run()
 
 
 def run_pool(l, folder, x):
@@ -115,10 +118,13 @@ def run_pool(l, folder, x):
 def run_layer(base, folder):
     l = json.loads(base.with_suffix(".json").read_text())
     read = lambda name, dtype: np.fromfile(base.with_suffix("." + name), dtype)
-    x, expected = read("input", np.int8).reshape(l["input"]), read("output", np.int8).reshape(l["output"])
+    is_wide = base.name.startswith("wide")
+    codes = np.int16 if is_wide else np.int8
+    x, expected = read("input", codes).reshape(l["input"]), read("output", codes).reshape(l["output"])
     if l["kind"] >= 3:
         return l["kind"], run_pool(l, folder, x), expected
-    bias, multipliers, shifts = (read(name, np.int32) for name in ("bias", "multipliers", "shifts"))
+    bias = read("bias", np.int64 if is_wide else np.int32)
+    multipliers, shifts = (read(name, np.int32) for name in ("multipliers", "shifts"))
     if l["kind"] == 1:
         inputs = l["input"][3]
         weights = read("weights", np.int8).reshape(l["kernel"] + [inputs, l["outputs"] // inputs])
@@ -130,6 +136,18 @@ def run_layer(base, folder):
         own, width = slice(g * outputs, (g + 1) * outputs), l["input"][3] // groups
         parts.append(run_sums(l, folder, np.ascontiguousarray(x[..., g * width:(g + 1) * width]), weights[own], bias[own], multipliers[own], shifts[own], outputs))
     return l["kind"], np.concatenate(parts, axis=3), expected
+
+
+def run_table(base, folder):
+    """A table of 513 samples of int16 codes; its results have 7 more bits, which a rescale rounds off."""
+    read = lambda name: np.fromfile(base.with_suffix("." + name), np.int16)
+    graph, attribute = Graph(folder), ts.TosaSerializerAttribute()
+    attribute.TableAttribute()
+    x = read("input").reshape(-1, 1)
+    longer = graph.op(TosaOp.Op().TABLE, [graph.input("x", x), graph.const(read("samples"), DType.INT16)], x.shape, DType.INT32, attribute)
+    one = np.full(1, 1 << 30, np.int32), np.full(1, 31 - 37, np.int32)
+    graph.rescale(longer, *one, 0, DType.INT16, True)
+    return graph.run().ravel(), read("output")
 
 
 def print_row(name, cases, elements, inside, different, largest):
@@ -148,14 +166,20 @@ def main():
     inside = np.count_nonzero((results > -128) & (results < 127))
     print_row("requantise", 1, errors.size, inside, np.count_nonzero(errors), errors.max())
     counts = {}
+    def add(name, found, expected):
+        errors = np.abs(found.astype(np.int32) - expected)
+        cases, elements, inside, different, largest = counts.get(name, (0, 0, 0, 0, 0))
+        limits = np.iinfo(expected.dtype)
+        inside += np.count_nonzero((expected > limits.min) & (expected < limits.max))
+        counts[name] = (cases + 1, elements + errors.size, inside, different + np.count_nonzero(errors), max(largest, int(errors.max(initial=0))))
+
     for base in sorted(source.glob("*_*.json")):
         kind, found, expected = run_layer(base, folder)
-        errors = np.abs(found.astype(np.int32) - expected)
-        cases, elements, inside, different, largest = counts.get(kind, (0, 0, 0, 0, 0))
-        inside += np.count_nonzero((expected > -128) & (expected < 127))
-        counts[kind] = (cases + 1, elements + errors.size, inside, different + np.count_nonzero(errors), max(largest, int(errors.max(initial=0))))
-    for kind, count in sorted(counts.items()):
-        print_row(NAMES[kind], *count)
+        add(("int16 " if base.name.startswith("wide") else "") + NAMES[kind], found, expected)
+    for base in sorted(source.glob("table_*.input")):
+        add("int16 table", *run_table(base, folder))
+    for name, count in counts.items():
+        print_row(name, *count)
 
 
 if __name__ == "__main__":

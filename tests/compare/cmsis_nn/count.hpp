@@ -21,16 +21,18 @@ inline constexpr char kPeer[] = "CMSIS-NN, double rounding";
 // Elements of one operator on two sides.
 struct Count {
   const char* what;
+  int64_t lowest = INT8_MIN, highest = INT8_MAX;  // codes
   uint64_t cases = 0, refused = 0, elements = 0, inside = 0, different = 0;
   int64_t largest = 0;
 
   void add(int64_t found, int64_t expected) {
     ++elements;
-    inside += expected > -128 && expected < 127 ? 1 : 0;
+    inside += expected > lowest && expected < highest ? 1 : 0;
     different += found != expected ? 1 : 0;
     largest = std::max(largest, std::abs(found - expected));
   }
-  void add(const int8_t* found, const int8_t* expected, size_t count) {
+  template <class Code>
+  void add(const Code* found, const Code* expected, size_t count) {
     ++cases;
     for (size_t i = 0; i < count; ++i) add(found[i], expected[i]);
   }
@@ -52,5 +54,7 @@ inline std::vector<int8_t> draw_codes(Random& random, size_t count) {
 void compare_additions(uint32_t count);
 void compare_products(uint32_t count);
 void compare_softmax(uint32_t count);
+// Layers of int16 codes, on the DSP. With a folder, writes files for compare_tosa.py.
+void compare_wide(uint32_t count, const char* folder);
 
 }  // namespace compare

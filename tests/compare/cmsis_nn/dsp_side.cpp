@@ -15,17 +15,6 @@ void put(Words& out, uint32_t opcode, std::initializer_list<uint32_t> fields) {
   out.insert(out.end(), fields);
 }
 
-// Weights of depthwise layers are [rows, columns, outputs]; the device has the output first.
-std::vector<int8_t> device_weights(const Layer& layer, const int8_t* weights) {
-  std::vector<int8_t> out(weights, weights + layer.weight_count());
-  if (layer.kind != Kind::kDepthwise) return out;
-  const int32_t taps = layer.kernel_h * layer.kernel_w;
-  for (int32_t o = 0; o < layer.out_c; ++o)
-    for (int32_t tap = 0; tap < taps; ++tap)
-      out[static_cast<size_t>(o * taps + tap)] = weights[tap * layer.out_c + o];
-  return out;
-}
-
 }  // namespace
 
 uint32_t DspImage::append(const void* bytes, size_t count) {
@@ -68,13 +57,41 @@ bool DspImage::run(uint32_t opcode, const Words& command, int8_t* output, size_t
   return dsp_run(&stream, &memories, nullptr, &clock) == 0;
 }
 
+// Weights of depthwise layers are [rows, columns, outputs]; the device has the output first.
+std::vector<int8_t> device_weights(const Layer& layer, const int8_t* weights) {
+  std::vector<int8_t> out(weights, weights + layer.weight_count());
+  if (layer.kind != Kind::kDepthwise) return out;
+  const int32_t taps = layer.kernel_h * layer.kernel_w;
+  for (int32_t o = 0; o < layer.out_c; ++o)
+    for (int32_t tap = 0; tap < taps; ++tap)
+      out[static_cast<size_t>(o * taps + tap)] = weights[tap * layer.out_c + o];
+  return out;
+}
+
+Words conv_words(const Layer& layer) {
+  Words w(DSP_CONV_WORDS);
+  const auto set = [&w](uint32_t field, int32_t value) { w[field] = static_cast<uint32_t>(value); };
+  const int32_t groups = layer.in_c / layer.group_in();
+  set(DSP_CONV_IN_H, layer.in_h), set(DSP_CONV_IN_W, layer.in_w), set(DSP_CONV_IN_C, layer.in_c);
+  set(DSP_CONV_OUT_H, layer.out_h()), set(DSP_CONV_OUT_W, layer.out_w()), set(DSP_CONV_OUT_C, layer.out_c);
+  set(DSP_CONV_PIXEL_STRIDE, layer.out_c);
+  set(DSP_CONV_KERNEL_H, layer.kernel_h), set(DSP_CONV_KERNEL_W, layer.kernel_w);
+  set(DSP_CONV_STRIDE_H, layer.stride_h), set(DSP_CONV_STRIDE_W, layer.stride_w);
+  set(DSP_CONV_DILATION_H, layer.dilation_h), set(DSP_CONV_DILATION_W, layer.dilation_w);
+  set(DSP_CONV_PADDING_TOP, layer.padding_h), set(DSP_CONV_PADDING_LEFT, layer.padding_w);
+  set(DSP_CONV_GROUP_IN, layer.group_in()), set(DSP_CONV_GROUP_OUT, layer.out_c / groups);
+  set(DSP_CONV_IN_ZERO, -layer.input_offset), set(DSP_CONV_OUT_ZERO, layer.output_offset);
+  set(DSP_CONV_LOW, layer.low), set(DSP_CONV_HIGH, layer.high);
+  return w;
+}
+
 bool run_dsp(const Layer& layer, const Buffers& to) {
   const std::vector<int8_t> weights = device_weights(layer, to.weights);
   const size_t image_in = layer.input_count() / static_cast<size_t>(layer.batch),
                image_out = layer.output_count() / static_cast<size_t>(layer.batch);
   for (int32_t image = 0; image < layer.batch; ++image) {
     DspImage memory;
-    Words w(DSP_CONV_WORDS);
+    Words w = conv_words(layer);
     for (int32_t o = 0; o < layer.out_c; ++o) {
       memory.append_word(static_cast<uint32_t>(to.bias[o]));
       memory.append_word(static_cast<uint32_t>(to.multipliers[o]));
@@ -84,18 +101,6 @@ bool run_dsp(const Layer& layer, const Buffers& to) {
     w[DSP_CONV_INPUT] = memory.append(to.input + static_cast<size_t>(image) * image_in, image_in);
     w[DSP_CONV_WEIGHTS] = memory.append(weights.data(), weights.size());
     w[DSP_CONV_OUTPUT] = memory.size();
-    const auto set = [&w](uint32_t field, int32_t value) { w[field] = static_cast<uint32_t>(value); };
-    const int32_t groups = layer.in_c / layer.group_in();
-    set(DSP_CONV_IN_H, layer.in_h), set(DSP_CONV_IN_W, layer.in_w), set(DSP_CONV_IN_C, layer.in_c);
-    set(DSP_CONV_OUT_H, layer.out_h()), set(DSP_CONV_OUT_W, layer.out_w()), set(DSP_CONV_OUT_C, layer.out_c);
-    set(DSP_CONV_PIXEL_STRIDE, layer.out_c);
-    set(DSP_CONV_KERNEL_H, layer.kernel_h), set(DSP_CONV_KERNEL_W, layer.kernel_w);
-    set(DSP_CONV_STRIDE_H, layer.stride_h), set(DSP_CONV_STRIDE_W, layer.stride_w);
-    set(DSP_CONV_DILATION_H, layer.dilation_h), set(DSP_CONV_DILATION_W, layer.dilation_w);
-    set(DSP_CONV_PADDING_TOP, layer.padding_h), set(DSP_CONV_PADDING_LEFT, layer.padding_w);
-    set(DSP_CONV_GROUP_IN, layer.group_in()), set(DSP_CONV_GROUP_OUT, layer.out_c / groups);
-    set(DSP_CONV_IN_ZERO, -layer.input_offset), set(DSP_CONV_OUT_ZERO, layer.output_offset);
-    set(DSP_CONV_LOW, layer.low), set(DSP_CONV_HIGH, layer.high);
     if (!memory.run(DSP_OP_CONV, w, to.output + static_cast<size_t>(image) * image_out, image_out))
       return false;
   }

@@ -22,6 +22,11 @@ class DspImage {
   std::vector<uint8_t> bytes_;
 };
 
+// Fields of a convolution, without offsets of operands.
+std::vector<uint32_t> conv_words(const Layer& layer);
+// Weights in the order of the device.
+std::vector<int8_t> device_weights(const Layer& layer, const int8_t* weights);
+
 bool run_dsp(const Layer& layer, const Buffers& to);
 
 }  // namespace compare

@@ -56,6 +56,8 @@ class Random {
   uint32_t state_;
 };
 
+Layer draw_layer(Random& random, Kind kind);
+
 // Draws data, and factors that spread most results over the range of codes.
 void fill(Random& random, const Layer& layer, const Buffers& to);
 
