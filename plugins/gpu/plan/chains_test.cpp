@@ -90,8 +90,9 @@ TEST(GpuChains, ScaleAndShiftBroadcastInOneDispatch) {
   ASSERT_EQ(plan.dispatches.size(), 1u);
   EXPECT_EQ(plan.dispatches[0].kernel, Kernel::kChainBroadcast);
   // 20 elements of a plane, which two operands lack; 3 channels; 2 images.
-  EXPECT_THAT(std::vector(plan.dispatches[0].push.begin() + 1, plan.dispatches[0].push.begin() + 6),
-              ElementsAre(3u, 0b000111u | 0b010u << 6 | 0b010u << 12 | 0b111u << 18 | 0b111u << 24, 20u, 3u, 2u));
+  EXPECT_THAT(
+      std::vector(plan.dispatches[0].push.begin() + 1, plan.dispatches[0].push.begin() + 6),
+      ElementsAre(3u, 0b000111u | 0b010u << 6 | 0b010u << 12 | 0b111u << 18 | 0b111u << 24, 20u, 3u, 2u));
 }
 
 // A result that something else reads has to exist, and smaller results are not computed again for each element.

@@ -120,12 +120,12 @@ void compare(const GpuGraph& graph, std::mt19937& random, size_t& saved) {
 TEST(ChainsOfGpus, ComputeTheBitsOfTheirNodes) {
   std::mt19937 random(kSeed);
   size_t saved = 0;
-  for (uint32_t i = 0; i < 30; ++i) {
+  for (uint32_t i = 0; i < 16; ++i) {
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", graph " + std::to_string(i));
     compare(random_graph(random), random, saved);
     if (testing::Test::HasFatalFailure() || testing::Test::IsSkipped()) return;
   }
-  EXPECT_GT(saved, 100u);
+  EXPECT_GT(saved, 50u);
 }
 
 // Each function after and before a product, which a compiler might contract or reorder.
