@@ -143,7 +143,7 @@ TEST(GpuChains, OfManyKindsKeepThoseThatSaveMost) {
   EXPECT_EQ(longest, 4u);
 }
 
-// The memory of an operand is free only after the chain, whose steps stand before other nodes.
+// The memory of an operand is free only after the chain, whose first steps precede other nodes.
 TEST(GpuChains, OperandsLiveUntilTheLastNode) {
   GpuGraph graph;
   const uint32_t x = add_input(graph, shape_of({64})), w = add_constant(graph, shape_of({64, 64}), "w");

@@ -258,18 +258,33 @@ Status GpuContext::run_timed(const Run& run) {
   };
   for (size_t i = 0; i < dispatches_.size();) {
     const size_t first = i;
-    while (i < dispatches_.size() && dispatches_[i].node == dispatches_[first].node) ++i;
-    etb_event event{};
-    event.struct_size = ETB_INIT_SIZE(etb_event);
-    event.flags = ETB_EVENT_LOSSY;
-    event.name = event_names_[dispatches_[first].node].c_str();
-    event.debug_id = plan_.graph.nodes[dispatches_[first].node].debug_id;
-    event.begin_ticks = on_host(begins_ns_[first]);
-    event.end_ticks = on_host(ends_ns_[i - 1]);
-    event.timebase = ETB_TIMEBASE_HOST;
-    event.ns_numerator = event.ns_denominator = 1;
-    ETB_TRY(from_host(run.raw().events->put(run.raw().events->ctx, &event), "event sink"));
+    const uint32_t node = dispatches_[first].node;
+    while (i < dispatches_.size() && dispatches_[i].node == node) ++i;
+    const uint64_t begin = on_host(begins_ns_[first]);
+    ETB_TRY(put_inner_events(run, node, begin));
+    ETB_TRY(put_event(run, node, begin, on_host(ends_ns_[i - 1])));
   }
+  return {};
+}
+
+Status GpuContext::put_event(const Run& run, uint32_t node, uint64_t begin, uint64_t end) const {
+  etb_event event{};
+  event.struct_size = ETB_INIT_SIZE(etb_event);
+  event.flags = ETB_EVENT_LOSSY;
+  event.name = event_names_[node].c_str();
+  event.debug_id = plan_.graph.nodes[node].debug_id;
+  event.begin_ticks = begin;
+  event.end_ticks = end;
+  event.timebase = ETB_TIMEBASE_HOST;
+  event.ns_numerator = event.ns_denominator = 1;
+  return from_host(run.raw().events->put(run.raw().events->ctx, &event), "event sink");
+}
+
+Status GpuContext::put_inner_events(const Run& run, uint32_t node, uint64_t begin) const {
+  const Chain* const chain = plan_.chains.find(node);
+  for (size_t i = 0; chain != nullptr && i + 1 < chain->nodes.size(); ++i)
+    if (plan_.graph.nodes[chain->nodes[i]].debug_id >= 0)
+      ETB_TRY(put_event(run, chain->nodes[i], begin, begin));
   return {};
 }
 

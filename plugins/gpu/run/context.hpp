@@ -98,6 +98,9 @@ class GpuContext : private CompletionThread::Entry {
   Status read_outputs(const Run& run);
   // Reports an event for each node that has dispatches.
   Status run_timed(const Run& run);
+  Status put_event(const Run& run, uint32_t node, uint64_t begin, uint64_t end) const;
+  // Official files have no debug map, in which the event of a chain names all nodes: the others have events without length.
+  Status put_inner_events(const Run& run, uint32_t node, uint64_t begin) const;
   // Runs with a dispatch for each node, so that inner results of chains exist.
   Status run_without_chains(const Run& run);
   // Runs one dispatch after the other, and reports each result before another overwrites it.

@@ -182,6 +182,25 @@ struct Recorded {
   }
 };
 
+// Payloads of our own have no debug ids, and their debug map joins the event of a chain with all nodes.
+TEST(ChainsOfGpus, HaveOneEvent) {
+  if (!tested_plugin().has_timestamps()) GTEST_SKIP() << "a device without time stamps";
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({3}));
+  graph.outputs.push_back(
+      add_binary(graph, BinaryFunction::kMul, x, add_unary(graph, UnaryFunction::kSigmoid, x)));
+  std::vector<std::string> names;
+  const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &names,
+                               [](void* ctx, const etb_event* event) {
+                                 static_cast<std::vector<std::string>*>(ctx)->push_back(event->name);
+                                 return etb_status{ETB_OK};
+                               }};
+  FloatRun run(graph, shape_of({3}), "auto", "on");
+  if (!run.is_ready()) GTEST_SKIP() << run.error();
+  ASSERT_TRUE(run.run(&sink)) << run.error();
+  EXPECT_THAT(names, ElementsAre(event_name(graph.nodes[1])));
+}
+
 TEST(ChainsOfGpus, InnerResultsAreRecorded) {
   GpuGraph graph;
   const uint32_t x = add_input(graph, shape_of({3}));
