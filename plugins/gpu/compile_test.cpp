@@ -32,10 +32,12 @@ class Model {
     return graph_.add_input(graph::tensor(key, of), ETB_GRAPH_INPUT_PARAMETER, key, made);
   }
   uint32_t node(const std::string& op, std::vector<graph::ArgumentDesc> args,
-                const std::vector<int64_t>& sizes, etb_dtype dtype = ETB_DTYPE_FLOAT32) {
+                const std::vector<int64_t>& sizes, etb_dtype dtype = ETB_DTYPE_FLOAT32,
+                uint32_t debug_handle = 0) {
     return graph_.add_node({.op = op,
                             .args = std::move(args),
-                            .outputs = {graph::tensor(name(), builder_.add_spec({dtype, sizes}))}});
+                            .outputs = {graph::tensor(name(), builder_.add_spec({dtype, sizes}))},
+                            .debug_handle = debug_handle});
   }
   graph::ImageBytes finish(uint32_t result) {
     graph_.add_output(result);
@@ -96,6 +98,26 @@ GpuGraph compiled(const graph::ImageBytes& image) {
 // The value that the second input of node `index` is.
 const GpuValue& weight_of(const GpuGraph& graph, size_t index = 0) {
   return graph.value(graph.nodes.at(index).inputs.at(1));
+}
+
+// The event of a chain is named after its last node.
+TEST(GpuChains, TheirEventHasTheHandlesOfAllNodes) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT32, {2, 4});
+  const uint32_t gate =
+      model.node("aten.sigmoid.default", {value_arg(x, "self")}, {2, 4}, ETB_DTYPE_FLOAT32, 7);
+  const auto image = model.finish(model.node(
+      "aten.mul.Tensor", {value_arg(x, "self"), value_arg(gate, "other")}, {2, 4}, ETB_DTYPE_FLOAT32, 9));
+  const auto artifact = compile(image);
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  const auto graph = read_payload(artifact->payload);
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_EQ(graph->nodes.size(), 2u);
+  std::map<std::string, std::vector<uint32_t>> handles;
+  for (const auto& row : artifact->debug_map) handles[row.name] = row.handles;
+  EXPECT_THAT(handles[event_name(graph->nodes[0])], testing::ElementsAre(7));
+  EXPECT_THAT(handles[event_name(graph->nodes[1])], testing::ElementsAre(7, 9));
+  EXPECT_THAT(handles[result_name(graph->nodes[0].output)], testing::ElementsAre(7));
 }
 
 const std::vector<int8_t> kCodes = {1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, 100};  // [3, 4]

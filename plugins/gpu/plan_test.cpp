@@ -26,6 +26,11 @@ GpuGraph chain(uint32_t length) {
   return graph;
 }
 
+// A plan with a dispatch for each node.
+Result<ExecutionPlan> plan_of_nodes(GpuGraph graph) {
+  return make_execution_plan(std::move(graph), KernelFamily::kRegisters, kMostOffsetAlignment, Fusion::kOff);
+}
+
 // A constant of 80 kB is in memory and in a file, with other numbers, so that the test sees which ones are read.
 TEST(GpuConstants, LargeOnesComeFromTheFile) {
   constexpr uint32_t kCount = 20000;
@@ -103,7 +108,7 @@ TEST(GpuConstants, HalvesStayOrBecomeFloats) {
 }
 
 TEST(GpuMemoryPlan, ChainNeedsTwoBlocks) {
-  const auto plan = make_execution_plan(chain(10));
+  const auto plan = plan_of_nodes(chain(10));
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->memory.arena_bytes, 512u + 400u);  // the second block begins at a multiple of 256
   EXPECT_EQ(plan->memory.transfer_bytes, 2 * 512u);
@@ -116,7 +121,7 @@ TEST(GpuMemoryPlan, ValuesThatLiveAtTheSameTimeDoNotOverlap) {
   for (uint32_t i = 0; i < 6; ++i)
     live.push_back(add_unary(graph, UnaryFunction::kNeg, i == 0 ? input : live.back()));
   graph.outputs.push_back(add_node(graph, Operator::kCat, live, {0}));
-  const auto plan = make_execution_plan(graph);
+  const auto plan = plan_of_nodes(graph);
   ASSERT_TRUE(plan) << plan.error().message;
   for (size_t a = 0; a < live.size(); ++a)
     for (size_t b = a + 1; b < live.size(); ++b)
@@ -143,13 +148,13 @@ TEST(GpuBarriers, StandOnlyBetweenDispatchesThatDependOnEachOther) {
   const uint32_t left = add_unary(graph, UnaryFunction::kAbs, a),
                  right = add_unary(graph, UnaryFunction::kNeg, b);
   graph.outputs.push_back(add_binary(graph, BinaryFunction::kAdd, left, right));
-  const auto plan = make_execution_plan(graph);
+  const auto plan = plan_of_nodes(graph);
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_THAT(plan->needs_barrier, ElementsAre(false, false, true));
 }
 
 TEST(GpuBarriers, SeparateAReaderFromTheNextWriterOfItsMemory) {
-  const auto plan = make_execution_plan(chain(4));
+  const auto plan = plan_of_nodes(chain(4));
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_THAT(plan->needs_barrier, ElementsAre(false, true, true, true));
 }

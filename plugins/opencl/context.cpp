@@ -13,10 +13,18 @@ constexpr size_t kDispatchesPerPoll = 8;
 }  // namespace
 
 OpenclContext::OpenclContext(const OpenclDelegate& delegate)
-    : GpuContext(delegate.state().plan, OpenclApi::kBufferKind, *delegate.state().completions),
-      state_(delegate.state()),
+    : OpenclContext(delegate.state(), delegate.state().plan) {}
+
+OpenclContext::OpenclContext(const OpenclDelegate::SharedState& state, const gpu::ExecutionPlan& plan)
+    : GpuContext(plan, OpenclApi::kBufferKind, *state.completions),
+      state_(state),
       cl_(state_.device->functions()),
       created_(create()) {}
+
+Result<std::unique_ptr<gpu::GpuContext>> OpenclContext::make_context(const gpu::ExecutionPlan& plan) const {
+  ETB_TRY(state_.device->prepare(plan, Host()));
+  return std::make_unique<OpenclContext>(state_, plan);
+}
 
 OpenclContext::~OpenclContext() { release_events(); }
 
@@ -62,19 +70,19 @@ Status OpenclContext::prepare(bool has_changed) {
 Status OpenclContext::set_arguments(size_t index) {
   const gpu::Dispatch& dispatch = dispatches()[index];
   BoundKernel& bound = kernels_[index];
-  const bool is_new = !bound.handle || bound.kernel != dispatch.kernel;
+  const bool is_new = !bound.built.handle || bound.kernel != dispatch.kernel;
   if (is_new) {
-    ETB_ASSIGN(bound.handle, state_.device->make_kernel(dispatch.kernel));
+    ETB_ASSIGN(bound.built, state_.device->make_kernel(dispatch.variant()));
     bound.kernel = dispatch.kernel;
   }
   if (is_new || !bound.has_memory) {
     for (uint32_t b = 0; b < dispatch.binding_count; ++b) {
       const cl_mem part = memory_of(dispatch.bindings[b]);
-      ETB_TRY(from_cl(cl_.SetKernelArg(bound.handle.get(), b, sizeof(part), &part), "clSetKernelArg"));
+      ETB_TRY(from_cl(cl_.SetKernelArg(bound.built.handle.get(), b, sizeof(part), &part), "clSetKernelArg"));
     }
     bound.has_memory = true;
   }
-  return state_.device->set_push(bound.handle, dispatch);
+  return state_.device->set_push(bound.built.handle, dispatch);
 }
 
 Status OpenclContext::write(uint64_t offset, std::span<const std::byte> bytes) {
@@ -90,7 +98,7 @@ Status OpenclContext::read(uint64_t offset, std::span<std::byte> bytes) {
 }
 
 Status OpenclContext::enqueue(size_t index) {
-  return state_.device->enqueue(queue(), kernels_[index].handle, dispatches()[index],
+  return state_.device->enqueue(queue(), kernels_[index].built, dispatches()[index],
                                 is_timed_ ? &events_[index] : nullptr);
 }
 

@@ -32,6 +32,7 @@ using OpenclDelegate = gpu::GpuDelegate<OpenclApi>;
 class OpenclContext : public gpu::GpuContext {
  public:
   explicit OpenclContext(const OpenclDelegate& delegate);
+  OpenclContext(const OpenclDelegate::SharedState& state, const gpu::ExecutionPlan& plan);
   ~OpenclContext() override;
 
  private:
@@ -46,6 +47,7 @@ class OpenclContext : public gpu::GpuContext {
   bool set_timed(bool is_timed) override;
   Status read_times(std::span<uint64_t> begins_ns, std::span<uint64_t> ends_ns) override;
   Result<std::byte*> run_one(size_t index, bool is_wanted) override;
+  Result<std::unique_ptr<gpu::GpuContext>> make_context(const gpu::ExecutionPlan& plan) const override;
 
   Status create();
   // Makes the kernel of a dispatch, if sizes need another one, and sets its arguments.
@@ -65,7 +67,7 @@ class OpenclContext : public gpu::GpuContext {
   OwnedMemory transfer_, arena_;
   std::vector<OwnedMemory> parts_;  // by value: its part of a buffer
   struct BoundKernel {
-    OwnedKernel handle;
+    BuiltKernel built;
     gpu::Kernel kernel = gpu::Kernel::kCopy;
     bool has_memory = false;  // its buffers are those of the present run
   };

@@ -176,8 +176,9 @@ void Device::save_program(const gpu::KernelCache& cache, const format::Sha256& k
     cache.put(key, bytes);
 }
 
-Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const gpu::KernelCache& cache) {
-  const KernelSource source = kernel_source(kernel);
+Result<OwnedProgram> Device::make_program(const gpu::KernelVariant& kernel, const gpu::KernelCache& cache,
+                                          std::optional<format::Sha256>& out_unsaved) const {
+  const KernelSource source = kernel_source(kernel.kernel, kernel.chain);
   const std::string options = build_options(source.macros);
   std::vector<const char*> texts;
   std::vector<size_t> sizes;
@@ -197,27 +198,29 @@ Result<OwnedProgram> Device::make_program(gpu::Kernel kernel, const gpu::KernelC
                                                         texts.data(), sizes.data(), &result));
   ETB_TRY(from_cl(result, "clCreateProgramWithSource"));
   ETB_TRY(build(made, options));
-  if (cache.is_there()) unsaved_.emplace_back(gpu::index_of(kernel), digest);
+  if (cache.is_there()) out_unsaved = digest;
   return made;
 }
 
-Result<OwnedKernel> Device::make_kernel(gpu::Kernel kernel) {
-  ETB_TRY(build_program(kernel, gpu::KernelCache(Host())));
-  return create_kernel(kernel);
+Result<BuiltKernel> Device::make_kernel(const gpu::KernelVariant& kernel) {
+  ETB_ASSIGN(const Program* const program, build_program(kernel, gpu::KernelCache(Host())));
+  BuiltKernel made;
+  ETB_ASSIGN(made.handle, create_kernel(kernel.kernel, program->handle));
+  made.group_size = program->group_size;
+  return made;
 }
 
-Result<OwnedKernel> Device::create_kernel(gpu::Kernel kernel) const {
-  const uint32_t index = gpu::index_of(kernel);
+Result<OwnedKernel> Device::create_kernel(gpu::Kernel kernel, const OwnedProgram& program) const {
   cl_int result = CL_SUCCESS;
-  OwnedKernel made(functions(),
-                   functions().CreateKernel(programs_[index].get(), gpu::kKernelNames[index], &result));
+  OwnedKernel made(functions(), functions().CreateKernel(program.get(),
+                                                         gpu::kKernelNames[gpu::index_of(kernel)], &result));
   ETB_TRY(from_cl(result, "clCreateKernel"));
   return made;
 }
 
 // Vector kernels give each work-item a tile of its own. Others share loads in a workgroup.
-Result<size_t> Device::find_group_size(gpu::Kernel kernel) const {
-  ETB_ASSIGN(const OwnedKernel made, create_kernel(kernel));
+Result<size_t> Device::find_group_size(gpu::Kernel kernel, const OwnedProgram& program) const {
+  ETB_ASSIGN(const OwnedKernel made, create_kernel(kernel, program));
   size_t allowed = 0;
   ETB_TRY(from_cl(functions().GetKernelWorkGroupInfo(made.get(), facts_.handle, CL_KERNEL_WORK_GROUP_SIZE,
                                                      sizeof(allowed), &allowed, nullptr),
@@ -237,26 +240,30 @@ Result<size_t> Device::find_group_size(gpu::Kernel kernel) const {
   return std::min({wanted, allowed, facts_.max_group_size});
 }
 
-Status Device::build_program(gpu::Kernel kernel, const gpu::KernelCache& cache) {
+Result<const Device::Program*> Device::build_program(const gpu::KernelVariant& kernel,
+                                                     const gpu::KernelCache& cache) {
   const std::lock_guard lock(programs_mutex_);
-  const uint32_t index = gpu::index_of(kernel);
-  if (group_sizes_[index] != 0) return {};
+  if (const auto found = programs_.find(kernel); found != programs_.end()) return &found->second;
   const DriverScope scope;
+  Program made;
+  std::optional<format::Sha256> unsaved;
   const auto build = [&]() -> Status {
-    ETB_ASSIGN(programs_[index], make_program(kernel, cache));
-    ETB_ASSIGN(group_sizes_[index], find_group_size(kernel));
+    ETB_ASSIGN(made.handle, make_program(kernel, cache, unsaved));
+    ETB_ASSIGN(made.group_size, find_group_size(kernel.kernel, made.handle));
     return {};
   };
-  Status built = build();
-  if (built) return {};
-  return tl::make_unexpected(
-      with_context(std::move(built).error(),
-                   std::string("kernel ") + gpu::kKernelNames[index] + " on '" + facts_.name + "'"));
+  if (Status built = build(); !built)
+    return tl::make_unexpected(with_context(
+        std::move(built).error(), std::string("kernel ") + gpu::kKernelNames[gpu::index_of(kernel.kernel)] +
+                                      " on '" + facts_.name + "'"));
+  const Program* const kept = &programs_.emplace(kernel, std::move(made)).first->second;
+  if (unsaved) unsaved_.emplace_back(kept, *unsaved);
+  return kept;
 }
 
 Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
   const gpu::KernelCache cache(host);
-  for (const gpu::Dispatch& dispatch : plan.dispatches) ETB_TRY(build_program(dispatch.kernel, cache));
+  for (const gpu::Dispatch& dispatch : plan.dispatches) ETB_TRY(build_program(dispatch.variant(), cache));
   const DriverScope scope;
   ETB_TRY(run_empty(plan));
   save_programs(cache);
@@ -266,22 +273,23 @@ Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
 // After the first run: a binary of PoCL has the code of the runs until then.
 void Device::save_programs(const gpu::KernelCache& cache) {
   const std::lock_guard lock(programs_mutex_);
-  for (const auto& [index, key] : unsaved_) save_program(cache, key, programs_[index]);
+  for (const auto& [program, key] : unsaved_) save_program(cache, key, program->handle);
   unsaved_.clear();
 }
 
 // All counts are zero, so no kernel reads or writes the buffer.
-Status Device::run_empty(const gpu::ExecutionPlan& plan) const {
+Status Device::run_empty(const gpu::ExecutionPlan& plan) {
   std::vector<gpu::Dispatch> dispatches = plan.dispatches;
   ETB_ASSIGN(const OwnedQueue queue, make_queue(false));
   ETB_ASSIGN(const OwnedMemory buffer, make_buffer(0));
   const cl_mem memory = buffer.get();
   for (gpu::Dispatch& dispatch : dispatches) {
-    ETB_ASSIGN(const OwnedKernel kernel, create_kernel(dispatch.kernel));
+    ETB_ASSIGN(const BuiltKernel kernel, make_kernel(dispatch.variant()));
     for (uint32_t b = 0; b < dispatch.binding_count; ++b)
-      ETB_TRY(from_cl(functions().SetKernelArg(kernel.get(), b, sizeof(memory), &memory), "clSetKernelArg"));
+      ETB_TRY(from_cl(functions().SetKernelArg(kernel.handle.get(), b, sizeof(memory), &memory),
+                      "clSetKernelArg"));
     dispatch.push = {};
-    ETB_TRY(set_push(kernel, dispatch));
+    ETB_TRY(set_push(kernel.handle, dispatch));
     ETB_TRY(enqueue(queue, kernel, dispatch, nullptr));
   }
   return finish(queue);
@@ -293,10 +301,10 @@ Status Device::set_push(const OwnedKernel& kernel, const gpu::Dispatch& dispatch
                  "clSetKernelArg");
 }
 
-Status Device::enqueue(const OwnedQueue& queue, const OwnedKernel& kernel, const gpu::Dispatch& dispatch,
+Status Device::enqueue(const OwnedQueue& queue, const BuiltKernel& kernel, const gpu::Dispatch& dispatch,
                        cl_event* out_event) const {
   if (dispatch.items[0] == 0 || dispatch.items[1] == 0 || dispatch.items[2] == 0) return {};
-  const size_t group = group_sizes_[gpu::index_of(dispatch.kernel)];
+  const size_t group = kernel.group_size;
   size_t groups = (dispatch.items[0] - 1) / group + 1, y = dispatch.items[1];
   if (gpu::is_linear(dispatch.kernel)) {
     const size_t width = std::min<size_t>(groups, gpu::kMaxGroups);
@@ -304,8 +312,8 @@ Status Device::enqueue(const OwnedQueue& queue, const OwnedKernel& kernel, const
     groups = width;
   }
   const size_t global[3] = {groups * group, y, dispatch.items[2]}, local[3] = {group, 1, 1};
-  return from_cl(functions().EnqueueNDRangeKernel(queue.get(), kernel.get(), 3, nullptr, global, local, 0,
-                                                  nullptr, out_event),
+  return from_cl(functions().EnqueueNDRangeKernel(queue.get(), kernel.handle.get(), 3, nullptr, global, local,
+                                                  0, nullptr, out_event),
                  gpu::kKernelNames[gpu::index_of(dispatch.kernel)]);
 }
 

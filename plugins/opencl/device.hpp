@@ -2,10 +2,11 @@
 // An opened device: its context and programs. Shared by the delegates that run on it.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/gpu/run/kernel_cache.hpp"
@@ -21,6 +22,12 @@ struct SharedMemory {
   OwnedQueue queue;           // for sync, if the host can use it
   std::byte* host = nullptr;  // NULL: the host cannot use it
   uint64_t nbytes = 0;
+};
+
+// A kernel, whose arguments belong to the caller.
+struct BuiltKernel {
+  OwnedKernel handle;
+  size_t group_size = 0;  // work-items of a workgroup
 };
 
 class Device {
@@ -86,13 +93,12 @@ class Device {
 
   // Builds the programs of the plan, and has the driver compile them for its sizes: some do that at the first run of a kernel.
   [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
-  // Returns a kernel, whose arguments belong to the caller. Sizes other than the plan's may need one that prepare() did not
-  // build.
-  [[nodiscard]] Result<OwnedKernel> make_kernel(gpu::Kernel kernel);
+  // Sizes other than the plan's may need a kernel that prepare() did not build.
+  [[nodiscard]] Result<BuiltKernel> make_kernel(const gpu::KernelVariant& kernel);
   // Sets the arguments of a dispatch that follow its buffers.
   [[nodiscard]] Status set_push(const OwnedKernel& kernel, const gpu::Dispatch& dispatch) const;
   // Enqueues a dispatch, if it has anything to do. Writes an event unless `out_event` is NULL.
-  [[nodiscard]] Status enqueue(const OwnedQueue& queue, const OwnedKernel& kernel,
+  [[nodiscard]] Status enqueue(const OwnedQueue& queue, const BuiltKernel& kernel,
                                const gpu::Dispatch& dispatch, cl_event* out_event) const;
 
  private:
@@ -101,8 +107,9 @@ class Device {
   Result<std::byte*> map(const OwnedQueue& queue, const OwnedMemory& buffer, uint64_t nbytes) const;
   Status unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::byte* mapped) const;
   std::string build_options(const std::string& macros) const;
-  // Adds a program that was compiled from source to unsaved_.
-  Result<OwnedProgram> make_program(gpu::Kernel kernel, const gpu::KernelCache& cache);
+  // Sets `out_unsaved` to the key of a program that was compiled from source and belongs in the cache.
+  Result<OwnedProgram> make_program(const gpu::KernelVariant& kernel, const gpu::KernelCache& cache,
+                                    std::optional<format::Sha256>& out_unsaved) const;
   // Returns a program of a binary in the cache; nothing if there is none that the driver takes.
   OwnedProgram load_program(const gpu::KernelCache& cache, const format::Sha256& key,
                             const std::string& options) const;
@@ -111,22 +118,26 @@ class Device {
   Status build(const OwnedProgram& program, const std::string& options) const;
   // Stores the binaries of programs that were compiled from source.
   void save_programs(const gpu::KernelCache& cache);
+  struct Program {
+    OwnedProgram handle;
+    size_t group_size = 0;
+  };
   // Returns the work-items of a workgroup of the kernel.
-  Result<size_t> find_group_size(gpu::Kernel kernel) const;
-  // Builds the program of a kernel, unless it is there.
-  Status build_program(gpu::Kernel kernel, const gpu::KernelCache& cache);
-  Result<OwnedKernel> create_kernel(gpu::Kernel kernel) const;
+  Result<size_t> find_group_size(gpu::Kernel kernel, const OwnedProgram& program) const;
+  // Returns the program of a kernel. Builds it, unless it is there.
+  Result<const Program*> build_program(const gpu::KernelVariant& kernel, const gpu::KernelCache& cache);
+  Result<OwnedKernel> create_kernel(gpu::Kernel kernel, const OwnedProgram& program) const;
   // Runs the plan's kernels with arguments that let them return at once.
-  Status run_empty(const gpu::ExecutionPlan& plan) const;
+  Status run_empty(const gpu::ExecutionPlan& plan);
 
   std::shared_ptr<Instance> instance_;
   DeviceFacts facts_;
   gpu::OpenedProcess process_;
   OwnedContext context_;
-  std::array<OwnedProgram, gpu::kKernelCount> programs_;
-  std::array<size_t, gpu::kKernelCount> group_sizes_ = {};
-  std::vector<std::pair<uint32_t, format::Sha256>> unsaved_;  // index of the program, key of its binary
-  std::mutex programs_mutex_;                                 // locked while programs are built
+  // Programs stay where they are until the device ends.
+  std::map<gpu::KernelVariant, Program> programs_;
+  std::vector<std::pair<const Program*, format::Sha256>> unsaved_;  // and the key of its binary
+  std::mutex programs_mutex_;                                       // locked while programs are built
   mutable std::atomic<bool> is_lost_{false};
 };
 

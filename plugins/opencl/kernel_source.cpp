@@ -31,7 +31,7 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-KernelSource kernel_source(gpu::Kernel kernel) {
+KernelSource kernel_source(gpu::Kernel kernel, const gpu::ChainCode& chain) {
   const Row& row = kRows[gpu::index_of(kernel)];
   KernelSource made;
   made.texts = {kText_kernel, kText_numbers};
@@ -43,6 +43,9 @@ KernelSource kernel_source(gpu::Kernel kernel) {
   made.texts.push_back(row.file->text);
   made.macros = std::string("KERNEL_NAME=") + gpu::kKernelNames[gpu::index_of(kernel)] + " " + row.macros;
   if (made.macros.back() == ' ') made.macros.pop_back();
+  for (uint32_t i = 0; gpu::is_chain(kernel) && i < gpu::kMaxChainSteps; ++i)
+    made.macros += " STEP_" + std::to_string(i) + "=" + std::to_string(chain.steps[i]) + "u function_" +
+                   std::to_string(i) + "=" + chain.function(i);
   made.macros.insert(0, " -D");
   for (size_t at = made.macros.find(' ', 1); at != std::string::npos; at = made.macros.find(' ', at + 3))
     made.macros.insert(at + 1, "-D");

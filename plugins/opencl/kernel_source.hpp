@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/gpu/kernels/kernel.hpp"
+#include "plugins/gpu/plan/chains.hpp"
 
 namespace etb::opencl {
 
@@ -15,6 +15,7 @@ struct KernelSource {
   std::string macros;                   // options that define macros
 };
 
-KernelSource kernel_source(gpu::Kernel kernel);
+// `chain`: the steps of a kernel for chains.
+KernelSource kernel_source(gpu::Kernel kernel, const gpu::ChainCode& chain = {});
 
 }  // namespace etb::opencl

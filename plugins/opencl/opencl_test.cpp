@@ -166,7 +166,7 @@ TEST_F(OpenclDevice, CompilesEveryKernel) {
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     const auto kernel = static_cast<gpu::Kernel>(i);
     if (family_of(kernel) == gpu::KernelFamily::kTiles) continue;
-    const auto made = (*device)->make_kernel(kernel);
+    const auto made = (*device)->make_kernel({kernel});
     EXPECT_TRUE(made) << made.error().message;
   }
 }

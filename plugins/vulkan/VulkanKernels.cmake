@@ -15,9 +15,12 @@ function(etb_vulkan_kernels out)
     set(flags ${macros})
     separate_arguments(flags)
     list(TRANSFORM flags PREPEND -D)
+    if("${file}" STREQUAL "chain")   # nothing calls its functions before they are linked
+      list(APPEND flags --keep-uncalled)
+    endif()
     add_custom_command(OUTPUT ${header} VERBATIM COMMENT "Compiling kernel ${name}"
       COMMAND ${ETB_GLSLANG} -V --quiet --target-env vulkan1.1 ${flags} --vn kSpirv${name} -o ${header} ${sources}/${file}.comp
-      DEPENDS ${sources}/${file}.comp ${sources}/kernel.glsl ${sources}/numbers.glsl ${sources}/functions.glsl)
+      DEPENDS ${sources}/${file}.comp ${sources}/kernel.glsl ${sources}/numbers.glsl ${sources}/functions.glsl ${sources}/functions.def)
     list(APPEND headers ${header})
     string(APPEND lines "#include \"spirv/${name}.h\"\n")
   endmacro()

@@ -7,14 +7,20 @@
 namespace etb::vulkan {
 
 VulkanContext::VulkanContext(const VulkanDelegate& delegate)
-    : GpuContext(delegate.state().plan, VulkanApi::kBufferKind, *delegate.state().completions),
-      state_(delegate.state()),
-      created_(create()) {}
+    : VulkanContext(delegate.state(), delegate.state().plan) {}
+
+VulkanContext::VulkanContext(const VulkanDelegate::SharedState& state, const gpu::ExecutionPlan& plan)
+    : GpuContext(plan, VulkanApi::kBufferKind, *state.completions), state_(state), created_(create()) {}
+
+Result<std::unique_ptr<gpu::GpuContext>> VulkanContext::make_context(const gpu::ExecutionPlan& plan) const {
+  ETB_TRY(state_.device->prepare(plan, Host()));
+  return std::make_unique<VulkanContext>(state_, plan);
+}
 
 Status VulkanContext::create() {
   const Device& device = *state_.device;
-  ETB_ASSIGN(transfer_, device.make_buffer(state_.plan.memory.transfer_bytes, BufferUse::kTransfer));
-  ETB_ASSIGN(arena_, device.make_buffer(state_.plan.memory.arena_bytes, BufferUse::kArena));
+  ETB_ASSIGN(transfer_, device.make_buffer(plan().memory.transfer_bytes, BufferUse::kTransfer));
+  ETB_ASSIGN(arena_, device.make_buffer(plan().memory.arena_bytes, BufferUse::kArena));
   ETB_ASSIGN(command_pool_, device.make_command_pool());
   ETB_ASSIGN(commands_, device.make_command_buffer(command_pool_));
   ETB_ASSIGN(fence_, device.make_fence());
@@ -25,7 +31,7 @@ Status VulkanContext::create_descriptors() {
   if (dispatches().empty()) return {};
   const Device& device = *state_.device;
   uint32_t count = 0, texels = 0;
-  views_.resize(state_.plan.graph.values.size());
+  views_.resize(plan().graph.values.size());
   std::vector<VkDescriptorSetLayout> layouts;
   for (const gpu::Dispatch& dispatch : dispatches()) {
     const uint32_t texel_count = gpu::texels_of(dispatch.kernel).count;
@@ -150,7 +156,7 @@ Status VulkanContext::record() {
     vk.CmdResetQueryPool(commands_, timestamps_.get(), 0, static_cast<uint32_t>(times_ns_.size()));
   stamp(0);
   for (size_t i = 0; i < dispatches().size(); ++i) {
-    if (state_.plan.needs_barrier[i])
+    if (plan().needs_barrier[i])
       vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
     // Kernels for other sizes may read texels of another format.
@@ -212,7 +218,7 @@ void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorS
   const Device& device = *state_.device;
   const DeviceFunctions& vk = device.functions();
   const VkPipelineLayout layout = device.pipeline_layout(dispatch.kernel);
-  vk.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline(dispatch.kernel));
+  vk.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline(dispatch));
   vk.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
   vk.CmdPushConstants(commands_, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_count * 4,
                       dispatch.push.data());

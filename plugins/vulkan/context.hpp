@@ -34,6 +34,7 @@ using VulkanDelegate = gpu::GpuDelegate<VulkanApi>;
 class VulkanContext : public gpu::GpuContext {
  public:
   explicit VulkanContext(const VulkanDelegate& delegate);
+  VulkanContext(const VulkanDelegate::SharedState& state, const gpu::ExecutionPlan& plan);
 
  private:
   Status created() const override { return created_; }
@@ -47,6 +48,7 @@ class VulkanContext : public gpu::GpuContext {
   bool set_timed(bool is_timed) override;
   Status read_times(std::span<uint64_t> begins_ns, std::span<uint64_t> ends_ns) override;
   Result<std::byte*> run_one(size_t index, bool is_wanted) override;
+  Result<std::unique_ptr<gpu::GpuContext>> make_context(const gpu::ExecutionPlan& plan) const override;
 
   Status create();
   Status create_descriptors();

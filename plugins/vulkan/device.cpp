@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plugins/vulkan/kernel_code.hpp"
+#include "plugins/vulkan/linked_code.hpp"
 #include "plugins/vulkan/pipeline_cache.hpp"
 
 namespace etb::vulkan {
@@ -97,6 +98,8 @@ Status Device::create_layouts() {
 Device::~Device() {
   if (handle_ == VK_NULL_HANDLE) return;
   for (const VkPipeline pipeline : pipelines_) functions_.DestroyPipeline(handle_, pipeline, nullptr);
+  for (const auto& [kernel, pipeline] : chain_pipelines_)
+    functions_.DestroyPipeline(handle_, pipeline, nullptr);
   functions_.DestroyPipelineCache(handle_, pipeline_cache_, nullptr);
   for (const auto& by_count : layouts_) {
     for (const Layouts& layouts : by_count) {
@@ -189,17 +192,33 @@ Result<OwnedBufferView> Device::make_view(VkBuffer buffer, uint64_t offset, uint
   return OwnedBufferView(shared_from_this(), view);
 }
 
-Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel) const {
-  const std::span<const uint32_t> code = kernel_code(kernel);
+VkPipeline Device::pipeline(const gpu::Dispatch& dispatch) const {
+  if (!gpu::is_chain(dispatch.kernel)) return pipelines_[gpu::index_of(dispatch.kernel)];
+  const std::lock_guard lock(chain_pipelines_mutex_);
+  const auto found = chain_pipelines_.find(dispatch.variant());
+  return found == chain_pipelines_.end() ? VK_NULL_HANDLE : found->second;
+}
+
+Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel, const gpu::ChainCode& chain) const {
+  std::span<const uint32_t> code = kernel_code(kernel);
+  std::vector<uint32_t> linked;
+  if (gpu::is_chain(kernel)) {
+    ETB_ASSIGN(linked, link_chain(code, chain));
+    code = linked;
+  }
   auto shader = vk_struct<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   shader.codeSize = code.size_bytes();
   shader.pCode = code.data();
   VkShaderModule handle = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateShaderModule(handle_, &shader, nullptr, &handle), "vkCreateShaderModule"));
   const OwnedShader owned(shared_from_this(), handle);
-  const uint32_t local_size = this->local_size(kernel);
-  const VkSpecializationMapEntry entry{0, 0, sizeof(local_size)};
-  const VkSpecializationInfo constants{1, &entry, sizeof(local_size), &local_size};
+  // Constant 0 of each kernel is the workgroup size; those after it are the steps of a chain.
+  std::array<uint32_t, 1 + gpu::kMaxChainSteps> numbers = {local_size(kernel)};
+  std::copy(chain.steps.begin(), chain.steps.end(), numbers.begin() + 1);
+  std::array<VkSpecializationMapEntry, numbers.size()> entries{};
+  for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
+  const VkSpecializationInfo constants{gpu::is_chain(kernel) ? static_cast<uint32_t>(entries.size()) : 1u,
+                                       entries.data(), sizeof(numbers), numbers.data()};
   auto info = vk_struct<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
@@ -251,15 +270,25 @@ void Device::save_pipelines(const gpu::KernelCache& cache) {
 }
 
 Status Device::create_pipelines(const gpu::ExecutionPlan& plan, bool& out_has_new) {
-  for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
-    if (!plan.uses_kernel[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
-    auto made = make_pipeline(static_cast<gpu::Kernel>(i));
+  const auto create = [&](gpu::Kernel kernel, const gpu::ChainCode& chain) -> Result<VkPipeline> {
+    auto made = make_pipeline(kernel, chain);
     if (!made)
-      return tl::make_unexpected(
-          with_context(std::move(made).error(),
-                       std::string("kernel ") + gpu::kKernelNames[i] + " on '" + facts_.name + "'"));
-    pipelines_[i] = *made;
+      return tl::make_unexpected(with_context(
+          std::move(made).error(),
+          std::string("kernel ") + gpu::kKernelNames[gpu::index_of(kernel)] + " on '" + facts_.name + "'"));
     out_has_new = true;
+    return *made;
+  };
+  for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
+    const auto kernel = static_cast<gpu::Kernel>(i);
+    if (!plan.uses_kernel[i] || pipelines_[i] != VK_NULL_HANDLE || gpu::is_chain(kernel)) continue;
+    ETB_ASSIGN(pipelines_[i], create(kernel, {}));
+  }
+  for (const gpu::KernelVariant& each : plan.chain_kernels) {
+    if (chain_pipelines_.count(each) != 0) continue;
+    ETB_ASSIGN(const VkPipeline made, create(each.kernel, each.chain));
+    const std::lock_guard lock(chain_pipelines_mutex_);
+    chain_pipelines_.emplace(each, made);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -134,7 +135,7 @@ class Device : public std::enable_shared_from_this<Device> {
   // Creates the pipelines that a delegate may need.
   [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
   // A pipeline that prepare() created.
-  VkPipeline pipeline(gpu::Kernel kernel) const { return pipelines_[gpu::index_of(kernel)]; }
+  VkPipeline pipeline(const gpu::Dispatch& dispatch) const;
   // Invocations of a workgroup of the kernel.
   uint32_t local_size(gpu::Kernel kernel) const;
   VkDescriptorSetLayout set_layout(gpu::Kernel kernel) const { return layouts_of(kernel).set; }
@@ -173,8 +174,9 @@ class Device : public std::enable_shared_from_this<Device> {
   }
   Status create_layouts();
   Status create_layout(uint32_t count, uint32_t texels);
-  Result<VkPipeline> make_pipeline(gpu::Kernel kernel) const;
-  // Creates pipelines_ that a plan uses. Sets `out_has_new` if there were any.
+  // `chain`: the steps of a kernel for chains.
+  Result<VkPipeline> make_pipeline(gpu::Kernel kernel, const gpu::ChainCode& chain) const;
+  // Creates pipelines that a plan uses. Sets `out_has_new` if there were any.
   Status create_pipelines(const gpu::ExecutionPlan& plan, bool& out_has_new);
   // Creates pipeline_cache_ with the data of earlier processes. Without one, pipelines are compiled.
   void load_pipelines(const gpu::KernelCache& cache);
@@ -191,6 +193,8 @@ class Device : public std::enable_shared_from_this<Device> {
   VkPhysicalDeviceMemoryProperties memory_ = {};
   std::array<std::array<Layouts, 3>, gpu::kMaxBindings + 1> layouts_ = {};
   std::array<VkPipeline, gpu::kKernelCount> pipelines_ = {};
+  std::map<gpu::KernelVariant, VkPipeline> chain_pipelines_;
+  mutable std::mutex chain_pipelines_mutex_;  // locked while they are read or one is added
   VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
   size_t saved_nbytes_ = 0;     // of its data in the host's cache
   std::mutex pipelines_mutex_;  // locked while pipelines are created

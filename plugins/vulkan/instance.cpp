@@ -85,6 +85,11 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
   facts.is_cpu = facts.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   facts.preference = preference_of(facts.properties.deviceType);
   if (facts.properties.apiVersion < VK_API_VERSION_1_1) return "Vulkan 1.0, expected 1.1 or newer";
+  // Vulkan guarantees four.
+  if (const uint32_t buffers = facts.properties.limits.maxPerStageDescriptorStorageBuffers;
+      buffers < gpu::kMaxBindings)
+    return std::to_string(buffers) + " storage buffers for a kernel, expected " +
+           std::to_string(gpu::kMaxBindings);
   const std::vector<std::string> extensions = extensions_of(vk, facts.handle);
   const bool is_1_2 = facts.properties.apiVersion >= VK_API_VERSION_1_2;
   facts.needs_float_controls = !is_1_2;

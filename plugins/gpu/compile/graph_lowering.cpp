@@ -128,13 +128,14 @@ std::set<uint32_t> GraphLowering::handles_of_output(uint32_t id) const {
   return handles;
 }
 
-// The plan merges nodes: what it no longer has is a part of the node that reads it.
+// The plan merges nodes: what it no longer has is a part of the node that reads it. The event of a chain is that of its last
+// node. The others have events, too, for a delegate without fusion.
 void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifact) const {
   std::map<uint32_t, const GpuNode*> producers;
   for (const GpuNode& node : state_.graph.nodes) producers[node.output] = &node;
   std::set<uint32_t> planned;
   for (const GpuNode& node : plan.graph.nodes) planned.insert(node.output);
-  for (const GpuNode& node : plan.graph.nodes) {
+  const auto handles_of = [&](const GpuNode& node) {
     std::set<uint32_t> handles;
     for (uint32_t value = node.output;;) {
       if (const auto found = handles_.find(value); found != handles_.end())
@@ -144,7 +145,13 @@ void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifac
       value = producer->second->inputs[0];
       if (producers.count(value) == 0 || planned.count(value) != 0) break;
     }
-    if (handles.empty()) handles = handles_of_output(node.output);
+    return handles.empty() ? handles_of_output(node.output) : handles;
+  };
+  for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i) {
+    const GpuNode& node = plan.graph.nodes[i];
+    std::set<uint32_t> handles = handles_of(node);
+    if (const Chain* const chain = plan.chains.find(i); chain != nullptr && chain->nodes.back() == i)
+      for (const uint32_t inner : chain->nodes) handles.merge(handles_of(plan.graph.nodes[inner]));
     if (!handles.empty())
       artifact.debug_map.push_back({.name = event_name(node), .handles = {handles.begin(), handles.end()}});
   }

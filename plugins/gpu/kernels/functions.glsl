@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of single elements. Vulkan's own exp, log and tanh may be wrong by many units in the last place, so these are
-// the formulas of the portable kernels (host/kernels/vector/math.hpp). `precise` keeps the order of their operations; for
-// OpenCL, contraction is off.
+// the formulas of the portable kernels (host/kernels/vector/math.hpp). `precise` keeps the order of their operations, also
+// those of one formula and the next in a chain; for OpenCL, contraction is off.
 float unary_abs(float x, float p0, float p1) { return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu); }
 float unary_neg(float x, float p0, float p1) { return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u); }
 
@@ -56,13 +56,18 @@ float unary_log(float x, float p0, float p1) { return logarithm(x); }
 float unary_sqrt(float x, float p0, float p1) { return is_nan(x) || x < 0.0 ? NOT_A_NUMBER : (x == 0.0 ? x : sqrt(x)); }
 float unary_rsqrt(float x, float p0, float p1) {
   if (is_nan(x) || x < 0.0) return NOT_A_NUMBER;
-  return x == 0.0 ? with_sign(INFINITY, x) : 1.0 / sqrt(x);
+  precise float result = 1.0 / sqrt(x);
+  return x == 0.0 ? with_sign(INFINITY, x) : result;
 }
-float unary_reciprocal(float x, float p0, float p1) { return 1.0 / x; }
+float unary_reciprocal(float x, float p0, float p1) {
+  precise float result = 1.0 / x;
+  return result;
+}
 
 float sigmoid(float x) {
   precise float e = exponential(-abs(x));
-  return is_nan(x) ? x : (x < 0.0 ? e : 1.0) / (1.0 + e);
+  precise float result = (x < 0.0 ? e : 1.0) / (1.0 + e);
+  return is_nan(x) ? x : result;
 }
 float unary_sigmoid(float x, float p0, float p1) { return sigmoid(x); }
 
@@ -138,7 +143,10 @@ float unary_gelu_tanh(float x, float p0, float p1) {
 }
 
 float unary_clamp(float x, float p0, float p1) { return is_nan(p0) || is_nan(p1) ? NOT_A_NUMBER : limited(x, p0, p1); }
-float unary_leaky_relu(float x, float p0, float p1) { return x > 0.0 ? x : x * p0; }
+float unary_leaky_relu(float x, float p0, float p1) {
+  precise float scaled = x * p0;
+  return x > 0.0 ? x : scaled;
+}
 
 // The nearest number of float16; of two, the even one.
 float unary_round_half(float x, float p0, float p1) {
@@ -152,10 +160,22 @@ float unary_round_half(float x, float p0, float p1) {
   return uintBitsToFloat((rounded > 0x477fe000u ? 0x7f800000u : rounded) | sign);
 }
 
-float binary_add(float x, float y, float p0) { return x + p0 * y; }
-float binary_sub(float x, float y, float p0) { return x - p0 * y; }
-float binary_mul(float x, float y, float p0) { return x * y; }
-float binary_div(float x, float y, float p0) { return x / y; }
+float binary_add(float x, float y, float p0) {
+  precise float result = x + p0 * y;
+  return result;
+}
+float binary_sub(float x, float y, float p0) {
+  precise float result = x - p0 * y;
+  return result;
+}
+float binary_mul(float x, float y, float p0) {
+  precise float result = x * y;
+  return result;
+}
+float binary_div(float x, float y, float p0) {
+  precise float result = x / y;
+  return result;
+}
 float binary_maximum(float x, float y, float p0) { return is_nan(x) || x > y ? x : y; }
 float binary_minimum(float x, float y, float p0) { return is_nan(x) || x < y ? x : y; }
 float binary_equal(float x, float y, float p0) { return x == y ? 1.0 : 0.0; }

@@ -6,6 +6,8 @@
 #define UNROLL _Pragma("unroll")
 #define ELEMENT(vector, i) (((float*)&(vector))[i])
 
+#define SPECIALIZED(index, name)
+#define LINKED(name)
 #define SHARED_OUTSIDE(type, name, count)
 #define SHARED_INSIDE(type, name, count) __local type name[count];
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)

@@ -17,6 +17,11 @@ layout(local_size_x_id = 0) in;
 #define IVEC4 ivec4
 #define UVEC4 uvec4
 
+// A number that is constant in a pipeline, by the index of its specialization; for OpenCL, a macro of the program.
+#define SPECIALIZED(index, name) layout(constant_id = index) const uint name = 0u;
+// A function whose calls go to another one in a pipeline (plugins/vulkan/linked_code.hpp); for OpenCL, a macro of the program.
+#define LINKED(name) float name(float x, float y, float p0, float p1) { return x; }
+
 // Memory that a workgroup shares. GLSL declares it before the kernel, OpenCL C inside. BARRIER: all invocations of the
 // workgroup wait for each other, and see what the others wrote.
 #define SHARED_OUTSIDE(type, name, count) shared type name[count];

@@ -235,13 +235,19 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
 
 }  // namespace
 
-void make_dispatches(const GpuGraph& graph, KernelFamily family, std::span<const Shape> shapes,
-                     std::span<const uint32_t> aliases, std::vector<Dispatch>& out) {
+void make_dispatches(const GpuGraph& graph, const Chains& chains, KernelFamily family,
+                     std::span<const Shape> shapes, std::span<const uint32_t> aliases,
+                     std::vector<Dispatch>& out) {
   out.clear();
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const GpuNode& node = graph.nodes[i];
     const size_t first = out.size();
-    dispatch_node({graph, family, node, shapes, out}, aliases[node.output] != node.output);
+    const Chain* const chain = chains.find(i);
+    if (chain != nullptr) {
+      if (chain->nodes.back() == i) dispatch_chain({graph, family, node, shapes, out}, *chain);
+    } else {
+      dispatch_node({graph, family, node, shapes, out}, aliases[node.output] != node.output);
+    }
     for (size_t k = first; k < out.size(); ++k) out[k].node = i;
   }
 }

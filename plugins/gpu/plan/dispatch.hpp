@@ -11,6 +11,7 @@
 #include "etb/cpp/result.hpp"
 #include "plugins/gpu/graph/graph.hpp"
 #include "plugins/gpu/kernels/kernel.hpp"
+#include "plugins/gpu/plan/chains.hpp"
 
 namespace etb::gpu {
 
@@ -21,7 +22,8 @@ inline constexpr uint32_t kMaxPushWords = 32;  // 128 bytes, which every Vulkan 
 
 struct Dispatch {
   Kernel kernel = Kernel::kCopy;
-  uint32_t node = 0;  // index of the graph's node
+  uint32_t node = 0;     // index of the graph's node; of a chain, the last one
+  ChainCode chain = {};  // of kernels for chains
   uint32_t binding_count = 0;
   std::array<uint32_t, kMaxBindings> bindings = {};  // values; the last one is written
   uint32_t push_count = 0;
@@ -35,13 +37,15 @@ struct Dispatch {
   void add_float(float word) { add(std::bit_cast<uint32_t>(word)); }
   void set_linear(uint64_t count) { items = {static_cast<uint32_t>(count), 1, 1}; }
   uint32_t written() const { return bindings[binding_count - 1]; }
+  KernelVariant variant() const { return {kernel, chain}; }
 };
 
 // Replaces `out` by the dispatches of the graph for these sizes of all values. Their number and bindings are the same for
 // all sizes, so memory and barriers are planned once; kernels and arguments may differ. Allocates nothing if `out` has room.
-// `aliases[v]` is another value than v if v has no memory of its own (memory_plan.hpp).
-void make_dispatches(const GpuGraph& graph, KernelFamily family, std::span<const Shape> shapes,
-                     std::span<const uint32_t> aliases, std::vector<Dispatch>& out);
+// `aliases[v]` is another value than v if v has no memory of its own (memory_plan.hpp). The nodes of a chain have one dispatch.
+void make_dispatches(const GpuGraph& graph, const Chains& chains, KernelFamily family,
+                     std::span<const Shape> shapes, std::span<const uint32_t> aliases,
+                     std::vector<Dispatch>& out);
 
 // Adds the kernels that a node may need for any sizes.
 void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node,

@@ -27,6 +27,39 @@ Status check_groups(const ExecutionPlan& plan) {
   return {};
 }
 
+// Adds the kernels that chains may need for any sizes.
+void add_chain_kernels(ExecutionPlan& plan) {
+  std::vector<KernelVariant>& kernels = plan.chain_kernels;
+  for (const Dispatch& dispatch : plan.dispatches)
+    if (is_chain(dispatch.kernel)) kernels.push_back(dispatch.variant());
+  // Sizes of a run may let operands broadcast that do not for the bounds; not the only operand.
+  for (const Chain& chain : plan.chains.chains)
+    if (chain.operand_count > 1) kernels.push_back({Kernel::kChainBroadcast, chain.code});
+  std::sort(kernels.begin(), kernels.end());
+  kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+  for (const KernelVariant& each : kernels) plan.uses_kernel[index_of(each.kernel)] = true;
+}
+
+// Plans memory, dispatches and barriers of a plan with chains.
+Status schedule(ExecutionPlan& plan) {
+  plan.uses_kernel = {};
+  plan.chain_kernels.clear();
+  ETB_ASSIGN(plan.memory,
+             plan_memory(plan.graph, plan.chains, plan.bounds, plan.aliases, plan.constants, plan.alignment));
+  make_dispatches(plan.graph, plan.chains, plan.family, plan.bounds, plan.aliases, plan.dispatches);
+  ETB_TRY(check_groups(plan));
+  const auto& locations = plan.memory.locations;
+  plan.needs_barrier = plan_barriers(std::span<const Dispatch>(plan.dispatches), [&](uint32_t a, uint32_t b) {
+    return locations[a].overlaps(locations[b]);
+  });
+  for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
+  for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i)
+    if (plan.chains.find(i) == nullptr)
+      add_kernels(plan.graph, plan.family, plan.graph.nodes[i], plan.uses_kernel);
+  add_chain_kernels(plan);
+  return {};
+}
+
 }  // namespace
 
 Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
@@ -40,9 +73,11 @@ Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
   return {};
 }
 
-Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, uint64_t alignment) {
+Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, uint64_t alignment,
+                                          Fusion fusion) {
   ExecutionPlan plan;
   plan.family = family;
+  plan.alignment = alignment;
   plan.graph = std::move(graph);
   std::vector<Shape> bounds;
   for (const GpuValue& value : plan.graph.values) bounds.push_back(value.shape);
@@ -56,15 +91,14 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
     bounds.push_back(plan.graph.values[i].shape);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
-  ETB_ASSIGN(plan.memory, plan_memory(plan.graph, plan.bounds, plan.aliases, plan.constants, alignment));
-  make_dispatches(plan.graph, family, plan.bounds, plan.aliases, plan.dispatches);
-  ETB_TRY(check_groups(plan));
-  const auto& locations = plan.memory.locations;
-  plan.needs_barrier = plan_barriers(std::span<const Dispatch>(plan.dispatches), [&](uint32_t a, uint32_t b) {
-    return locations[a].overlaps(locations[b]);
-  });
-  for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
-  for (const GpuNode& node : plan.graph.nodes) add_kernels(plan.graph, family, node, plan.uses_kernel);
+  if (fusion == Fusion::kOn) plan.chains = find_chains(plan.graph, plan.bounds);
+  ETB_TRY(schedule(plan));
+  return plan;
+}
+
+Result<ExecutionPlan> without_chains(ExecutionPlan plan) {
+  plan.chains = {};
+  ETB_TRY(schedule(plan));
   return plan;
 }
 

@@ -13,16 +13,22 @@ namespace etb::gpu {
 
 struct ExecutionPlan {
   KernelFamily family = KernelFamily::kRegisters;
+  uint64_t alignment = 1;     // of offsets of values
   GpuGraph graph;             // with a value for each packing
   std::vector<Shape> bounds;  // by value
   std::vector<uint32_t> aliases;
   std::vector<BatchNormFold> folds;
   std::vector<PackedConstant> constants;
+  Chains chains;
   MemoryPlan memory;
   std::vector<Dispatch> dispatches;  // for the bounds
   std::vector<bool> needs_barrier;   // by dispatch
   std::array<bool, kKernelCount> uses_kernel = {};
+  std::vector<KernelVariant> chain_kernels;  // that the plan may need for any sizes
 };
+
+// True: chains of functions of single elements become one dispatch each. Results are the same bit by bit.
+enum class Fusion : bool { kOff, kOn };
 
 // Checks that kernels of a device can read each value as a buffer of at most so many bytes.
 [[nodiscard]] Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes);
@@ -37,7 +43,11 @@ inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
 // families. `alignment`: of offsets of values, a power of two.
 [[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph,
                                                         KernelFamily family = KernelFamily::kRegisters,
-                                                        uint64_t alignment = kMostOffsetAlignment);
+                                                        uint64_t alignment = kMostOffsetAlignment,
+                                                        Fusion fusion = Fusion::kOn);
+
+// Returns the plan with a dispatch for each node. Constants are at the same locations.
+[[nodiscard]] Result<ExecutionPlan> without_chains(ExecutionPlan plan);
 
 // The sizes of values for given sizes of the inputs, in memory that is allocated once. The sizes must be within the bounds.
 class ShapeSolver {

@@ -7,12 +7,13 @@
 
 #include "etb/cpp/result.hpp"
 #include "plugins/gpu/graph/graph.hpp"
+#include "plugins/gpu/plan/chains.hpp"
 #include "plugins/gpu/plan/packing.hpp"
 
 namespace etb::gpu {
 
 enum class Memory : uint8_t {
-  kNone,       // a constant that no node reads as it is
+  kNone,       // a constant that no node reads as it is, and an inner result of a chain
   kTransfer,   // inputs and outputs, which the host reads and writes; one per context
   kArena,      // between nodes; one per context. Values that do not live at the same time share bytes
   kConstants,  // packed constants; one per delegate
@@ -37,8 +38,8 @@ struct MemoryPlan {
 std::vector<uint32_t> find_aliases(const GpuGraph& graph);
 
 // `shapes`: upper bounds of all values. `alignment`: of offsets, a power of two.
-[[nodiscard]] Result<MemoryPlan> plan_memory(const GpuGraph& graph, std::span<const Shape> shapes,
-                                             std::span<const uint32_t> aliases,
+[[nodiscard]] Result<MemoryPlan> plan_memory(const GpuGraph& graph, const Chains& chains,
+                                             std::span<const Shape> shapes, std::span<const uint32_t> aliases,
                                              std::span<const PackedConstant> constants, uint64_t alignment);
 
 }  // namespace etb::gpu

@@ -47,6 +47,9 @@ void dispatch_pad(const NodeDispatch& context);
 void dispatch_reduce(const NodeDispatch& context);
 void dispatch_dense_copy(const NodeDispatch& context);
 
+// chains.cpp: all nodes of a chain; the context has the last one.
+void dispatch_chain(const NodeDispatch& context, const Chain& chain);
+
 // products.cpp
 void dispatch_matmul(const NodeDispatch& context);
 void dispatch_convolution(const NodeDispatch& context);

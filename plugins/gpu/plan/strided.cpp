@@ -9,16 +9,6 @@ namespace etb::gpu {
 
 namespace {
 
-// Strides of `from` seen as `to`, to which it broadcasts.
-Strides broadcast_strides(const Shape& from, const Shape& to) {
-  const Strides dense = dense_strides(from);
-  Strides strides = {};
-  const uint32_t missing = to.rank - from.rank;
-  for (uint32_t d = missing; d < to.rank; ++d)
-    strides[d] = from.sizes[d - missing] == 1 ? 0 : dense[d - missing];
-  return strides;
-}
-
 void add_words(Dispatch& dispatch, const std::array<uint32_t, kMaxRank>& words) {
   for (const uint32_t word : words) dispatch.add(word);
 }

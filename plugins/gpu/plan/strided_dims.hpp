@@ -21,6 +21,16 @@ inline Strides dense_strides(const Shape& shape) {
   return strides;
 }
 
+// Strides of `from` seen as `to`, to which it broadcasts.
+inline Strides broadcast_strides(const Shape& from, const Shape& to) {
+  const Strides dense = dense_strides(from);
+  Strides strides = {};
+  const uint32_t missing = to.rank - from.rank;
+  for (uint32_t d = missing; d < to.rank; ++d)
+    strides[d] = from.sizes[d - missing] == 1 ? 0 : dense[d - missing];
+  return strides;
+}
+
 // The dimensions of `shape` in N views, the last dimension first. Dimensions of size 1 are left out.
 template <size_t N>
 struct StridedDims {

@@ -96,7 +96,7 @@ bool may_be_external(const ExecutionPlan& plan, uint32_t value) {
 
 Status GpuContext::keep_going(const Run& run) const {
   ETB_TRY(run.keep_going());
-  return stop_.check();
+  return asked_->check();
 }
 
 Status GpuContext::resize(const auto& size_of_input) {
@@ -114,7 +114,7 @@ Status GpuContext::resize(const auto& size_of_input) {
   }
   if (has_changed) {
     ETB_TRY(solver_.solve());
-    make_dispatches(plan_.graph, plan_.family, solver_.shapes(), plan_.aliases, dispatches_);
+    make_dispatches(plan_.graph, plan_.chains, plan_.family, solver_.shapes(), plan_.aliases, dispatches_);
   }
   if (has_new_externals_) ETB_TRY(bind_memory());
   ETB_TRY(prepare(has_changed || has_new_externals_));
@@ -213,6 +213,16 @@ Status GpuContext::put_value(const Run& run, uint32_t id, const std::string& nam
   return ValueReport(run).put(name.c_str(), {&tensor, 1});
 }
 
+Status GpuContext::run_without_chains(const Run& run) {
+  if (!inner_) {
+    ETB_ASSIGN(ExecutionPlan plan, without_chains(plan_));
+    inner_plan_ = std::make_unique<ExecutionPlan>(std::move(plan));
+    ETB_ASSIGN(inner_, make_context(*inner_plan_));
+    inner_->asked_ = asked_;
+  }
+  return inner_->execute_now(run);
+}
+
 Status GpuContext::run_for_values(const Run& run) {
   const ValueReport values(run);
   std::vector<size_t> last(plan_.graph.values.size(), dispatches_.size());  // the dispatch that completes it
@@ -248,18 +258,33 @@ Status GpuContext::run_timed(const Run& run) {
   };
   for (size_t i = 0; i < dispatches_.size();) {
     const size_t first = i;
-    while (i < dispatches_.size() && dispatches_[i].node == dispatches_[first].node) ++i;
-    etb_event event{};
-    event.struct_size = ETB_INIT_SIZE(etb_event);
-    event.flags = ETB_EVENT_LOSSY;
-    event.name = event_names_[dispatches_[first].node].c_str();
-    event.debug_id = plan_.graph.nodes[dispatches_[first].node].debug_id;
-    event.begin_ticks = on_host(begins_ns_[first]);
-    event.end_ticks = on_host(ends_ns_[i - 1]);
-    event.timebase = ETB_TIMEBASE_HOST;
-    event.ns_numerator = event.ns_denominator = 1;
-    ETB_TRY(from_host(run.raw().events->put(run.raw().events->ctx, &event), "event sink"));
+    const uint32_t node = dispatches_[first].node;
+    while (i < dispatches_.size() && dispatches_[i].node == node) ++i;
+    const uint64_t begin = on_host(begins_ns_[first]);
+    ETB_TRY(put_inner_events(run, node, begin));
+    ETB_TRY(put_event(run, node, begin, on_host(ends_ns_[i - 1])));
   }
+  return {};
+}
+
+Status GpuContext::put_event(const Run& run, uint32_t node, uint64_t begin, uint64_t end) const {
+  etb_event event{};
+  event.struct_size = ETB_INIT_SIZE(etb_event);
+  event.flags = ETB_EVENT_LOSSY;
+  event.name = event_names_[node].c_str();
+  event.debug_id = plan_.graph.nodes[node].debug_id;
+  event.begin_ticks = begin;
+  event.end_ticks = end;
+  event.timebase = ETB_TIMEBASE_HOST;
+  event.ns_numerator = event.ns_denominator = 1;
+  return from_host(run.raw().events->put(run.raw().events->ctx, &event), "event sink");
+}
+
+Status GpuContext::put_inner_events(const Run& run, uint32_t node, uint64_t begin) const {
+  const Chain* const chain = plan_.chains.find(node);
+  for (size_t i = 0; chain != nullptr && i + 1 < chain->nodes.size(); ++i)
+    if (plan_.graph.nodes[chain->nodes[i]].debug_id >= 0)
+      ETB_TRY(put_event(run, chain->nodes[i], begin, begin));
   return {};
 }
 
@@ -286,6 +311,7 @@ Status GpuContext::execute(const Run& run) {
 Status GpuContext::execute_now(const Run& run) {
   ETB_TRY(created());
   const bool has_values = ValueReport(run).is_wanted();
+  if (has_values && !plan_.chains.chains.empty()) return run_without_chains(run);
   const bool is_timed = set_timed(run.raw().events != nullptr && !has_values && !dispatches_.empty());
   ETB_TRY(bind(run));
   if (has_values) {
@@ -295,7 +321,7 @@ Status GpuContext::execute_now(const Run& run) {
   } else {
     ETB_TRY(run.timed(kRunEvent, [&] { return run_all(run); }));
   }
-  ETB_TRY(stop_.check());
+  ETB_TRY(asked_->check());
   return read_outputs(run);
 }
 

@@ -2,6 +2,7 @@
 // The half of a context that does not depend on the device's API: sizes, tensors of a run, events and values of nodes.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,6 +75,8 @@ class GpuContext : private CompletionThread::Entry {
   virtual bool set_timed(bool is_timed) = 0;
   // Reads the time stamps of the last run of all dispatches, in nanoseconds of the device's clock.
   virtual Status read_times(std::span<uint64_t> begins_ns, std::span<uint64_t> ends_ns) = 0;
+  // Returns another context of the delegate, with a plan of the same graph and constants that lives as long.
+  virtual Result<std::unique_ptr<GpuContext>> make_context(const ExecutionPlan& plan) const = 0;
   // Runs one dispatch and blocks until it ends. If `is_wanted`, returns its result, valid until the next call.
   virtual Result<std::byte*> run_one(size_t index, bool is_wanted) = 0;
 
@@ -95,6 +98,11 @@ class GpuContext : private CompletionThread::Entry {
   Status read_outputs(const Run& run);
   // Reports an event for each node that has dispatches.
   Status run_timed(const Run& run);
+  Status put_event(const Run& run, uint32_t node, uint64_t begin, uint64_t end) const;
+  // Official files have no debug map, in which the event of a chain names all nodes: the others have events without length.
+  Status put_inner_events(const Run& run, uint32_t node, uint64_t begin) const;
+  // Runs with a dispatch for each node, so that inner results of chains exist.
+  Status run_without_chains(const Run& run);
   // Runs one dispatch after the other, and reports each result before another overwrites it.
   Status run_for_values(const Run& run);
   Status put_value(const Run& run, uint32_t id, const std::string& name, std::byte* data) const;
@@ -108,12 +116,16 @@ class GpuContext : private CompletionThread::Entry {
   bool is_solved_ = false;      // dispatches_ are those of the solver's sizes
   std::vector<float> numbers_;  // of an argument that is converted
   StopRequest stop_;
+  const StopRequest* asked_ = &stop_;  // another context's, if that runs this one
   // While an asynchronous run is in flight.
   CompletionThread& completions_;
   std::optional<AsyncRun> async_;
   bool is_submitted_ = false;
   etb_status async_code_ = ETB_OK;
   etb_error async_error_ = ETB_ERROR_INIT;
+  // While a host records values.
+  std::unique_ptr<ExecutionPlan> inner_plan_;
+  std::unique_ptr<GpuContext> inner_;
   // While a host profiles.
   std::vector<uint64_t> begins_ns_, ends_ns_;
   std::vector<std::string> event_names_;  // by node

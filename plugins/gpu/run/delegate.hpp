@@ -39,7 +39,9 @@ class GpuDelegate {
     ETB_ASSIGN(state.device, plugin.open(args.device_uuid));
     state.completions = plugin.completions(*state.device);
     ETB_ASSIGN(const KernelFamily family, family_of_option(args.options.get_text("kernels"), *state.device));
-    ETB_ASSIGN(state.plan, make_execution_plan(std::move(graph), family, state.device->offset_alignment()));
+    const Fusion fusion = args.options.get_text("fusion") == "off" ? Fusion::kOff : Fusion::kOn;
+    ETB_ASSIGN(state.plan,
+               make_execution_plan(std::move(graph), family, state.device->offset_alignment(), fusion));
     ETB_TRY(check_ranges(state.plan, state.device->max_range_bytes()));
     ETB_TRY(state.device->prepare(state.plan, args.host));
     if (state.plan.memory.constant_bytes != 0) {

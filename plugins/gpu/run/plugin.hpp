@@ -56,11 +56,16 @@ class GpuPlugin {
   static constexpr Preserved kPreserveOps = {};
 
   static constexpr const char* kKernelChoices[] = {"auto", "registers", "groups"};
+  static constexpr const char* kFusionChoices[] = {"on", "off"};
   static constexpr OptionRow kOptions[] = {
       text_option("kernels", "auto", ETB_OBJECT_DELEGATE,
                   "auto: products and convolutions by the kernels that suit the device; registers: by those "
                   "that every device has; groups: by those for GPUs.",
-                  kKernelChoices)};
+                  kKernelChoices),
+      text_option("fusion", "on", ETB_OBJECT_DELEGATE,
+                  "on: chains of functions of single elements are one dispatch each; off: each node has its "
+                  "own. Results are the same.",
+                  kFusionChoices)};
 
   // A machine without a driver is no error: the log has the reason.
   Status enumerate(const DeviceSink& sink) const {

@@ -50,9 +50,9 @@ inline constexpr std::array<uint16_t, 12> kSpecialHalves = {0x0001, 0x8001, 0x03
 
 class FloatRun {
  public:
-  // `kernels`: value of that option of the delegate. `graph`: static sizes, one output. A constant's key is its number of
+  // `kernels`, `fusion`: values of these options of the delegate. `graph`: one output, whose bounds are `output`. A constant's key is its number of
   // elements; that of codes has their limit before it: "8/120", and that of float16 a 0: "0/120", or -1 for kSpecialHalves.
-  FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels) {
+  FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels, const char* fusion = "on") {
     if (table_->init(&kHost, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
     for (const uint32_t id : graph.inputs)
       add_tensor(graph.value(id).shape, random_floats(graph.value(id).shape.numel()));
@@ -63,23 +63,17 @@ class FloatRun {
     view.data = payload.data();
     view.nbytes = payload.size();
     const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, &constants_, get_constant};
-    const etb_option option = {ETB_INIT_SIZE(etb_option),
-                               0,
-                               "kernels",
-                               ETB_OPTION_TEXT,
-                               0,
-                               0,
-                               0,
-                               kernels,
-                               {nullptr, 0},
-                               nullptr,
-                               nullptr};
+    const auto option = [](const char* name, const char* text) {
+      return etb_option{
+          ETB_INIT_SIZE(etb_option), 0, name, ETB_OPTION_TEXT, 0, 0, 0, text, {nullptr, 0}, nullptr, nullptr};
+    };
+    const etb_option options[] = {option("kernels", kernels), option("fusion", fusion)};
     etb_delegate_args args{};
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.payload = &view;
     args.named_data = &named;
-    args.options = &option;
-    args.option_count = 1;
+    args.options = options;
+    args.option_count = 2;
     if (table_->delegate->create(plugin_, &args, &delegate_, &error_) != ETB_OK) return;
     if (table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_) != ETB_OK)
       context_ = nullptr;
@@ -105,7 +99,7 @@ class FloatRun {
       raw.dtype = ETB_DTYPE_FLOAT32;
       raw.rank = static_cast<uint32_t>(each.sizes.size());
       raw.sizes = each.sizes.data();
-      raw.upper_sizes = each.sizes.data();
+      raw.upper_sizes = each.upper.data();
       raw.data = each.data.data();
       raw.capacity_bytes = each.data.size() * sizeof(float);
     }
@@ -118,10 +112,20 @@ class FloatRun {
   }
 
   // False if there is no device, or after an error: see error().
-  bool run() {
+  bool run(const etb_event_sink* events = nullptr) {
     if (context_ == nullptr) return false;
-    return table_->delegate->execute(context_, &make_call()->args, &error_) == ETB_OK;
+    const auto call = make_call();
+    call->args.events = events;
+    return table_->delegate->execute(context_, &call->args, &error_) == ETB_OK;
   }
+  // Replaces an input of the next run. The output becomes as large as its bounds until then.
+  void set_input(size_t index, std::vector<int64_t> sizes, std::vector<float> data) {
+    tensors_[index].sizes = std::move(sizes);
+    tensors_[index].data = std::move(data);
+    tensors_.back().sizes = tensors_.back().upper;
+    clear_output();
+  }
+  const std::vector<int64_t>& output_sizes() const { return tensors_.back().sizes; }
   bool is_ready() const { return context_ != nullptr; }
   etb_status start(const etb_exec_args& args) {
     return table_->delegate->execute_async(context_, &args, &error_);
@@ -140,13 +144,14 @@ class FloatRun {
 
  private:
   struct Tensor {
-    std::vector<int64_t> sizes;
+    std::vector<int64_t> sizes, upper;
     std::vector<float> data;
   };
   using Constants = std::map<std::string, std::vector<std::byte>>;
 
   void add_tensor(const Shape& shape, std::vector<float> data) {
-    tensors_.push_back({{shape.sizes.begin(), shape.sizes.begin() + shape.rank}, std::move(data)});
+    const std::vector<int64_t> sizes(shape.sizes.begin(), shape.sizes.begin() + shape.rank);
+    tensors_.push_back({sizes, sizes, std::move(data)});
   }
   static etb_status ETB_CALL get_constant(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
     std::vector<std::byte>& data = (*static_cast<Constants*>(ctx))[key];

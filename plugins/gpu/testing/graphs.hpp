@@ -32,6 +32,15 @@ inline uint32_t add_constant(GpuGraph& graph, const Shape& shape, std::string ke
   return static_cast<uint32_t>(graph.values.size() - 1);
 }
 
+// A number of the payload.
+inline uint32_t add_number(GpuGraph& graph, float number) {
+  GpuValue value;
+  value.role = ValueRole::kInline;
+  value.floats = {number};
+  graph.values.push_back(std::move(value));
+  return static_cast<uint32_t>(graph.values.size() - 1);
+}
+
 // A constant of codes with pseudo-random scales and zero points (float_run.hpp), one for each element of the axis.
 inline uint32_t add_codes(GpuGraph& graph, const Shape& shape, uint32_t bits, uint32_t axis,
                           uint32_t group = 0, bool has_zero_points = true) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests how the functions of a chain are linked. That the code is right is tested by chains_test.cpp on a device.
+#include "plugins/vulkan/linked_code.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "plugins/vulkan/kernel_code.hpp"
+
+namespace etb::vulkan {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(LinkedCode, DiffersInTheFunctionsThatStepsCall) {
+  gpu::ChainCode silu, absolute;
+  silu.steps = {12 | 5 << 8, (gpu::kBinaryCodes + 3) | 5 << 12};
+  absolute.steps = {1, gpu::kBinaryCodes + 3};
+  for (const gpu::Kernel kernel : {gpu::Kernel::kChain, gpu::Kernel::kChainBroadcast}) {
+    const std::span<const uint32_t> code = kernel_code(kernel);
+    const auto first = link_chain(code, silu), second = link_chain(code, absolute);
+    ASSERT_TRUE(first) << first.error().message;
+    ASSERT_TRUE(second) << second.error().message;
+    ASSERT_EQ(first->size(), code.size());
+    size_t linked = 0, different = 0;
+    for (size_t i = 0; i < code.size(); ++i) {
+      linked += (*first)[i] != code[i] ? 1 : 0;
+      different += (*first)[i] != (*second)[i] ? 1 : 0;
+    }
+    EXPECT_EQ(linked, gpu::kMaxChainSteps);  // a call each
+    EXPECT_EQ(different, 1u);                // the first step's
+  }
+}
+
+TEST(LinkedCode, NeedsTheNamesOfFunctions) {
+  const std::array<uint32_t, 5> header = {0x07230203, 0x00010300, 0, 1, 0};
+  const auto linked = link_chain(header, {});
+  ASSERT_FALSE(linked);
+  EXPECT_THAT(linked.error().message, HasSubstr("without the function unary_step_1"));
+}
+
+}  // namespace
+}  // namespace etb::vulkan
