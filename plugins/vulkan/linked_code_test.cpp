@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how the functions of a chain are linked. That the code is right is tested by chains_test.cpp on a device.
+// Tests how the functions of a chain are linked; chains_test.cpp runs the linked code on a device.
 #include "plugins/vulkan/linked_code.hpp"
 
 #include <gmock/gmock.h>
