@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of loading, unloading and of the tables.
+#include <cstring>
+
 #include "etb/cpp/fail.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
 #include "tests/conformance/fault_plugin/resources.hpp"
@@ -47,8 +49,10 @@ void wrap_tables(Tables& tables) {
   if (has_fault(65))
     delegate_table.query = [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
       const uint32_t size = info->struct_size;
-      info->struct_size = sizeof(*info);
-      const etb_status status = base_table.delegate->query(delegate, info, error);
+      etb_delegate_info own{};
+      own.struct_size = sizeof(own);
+      const etb_status status = base_table.delegate->query(delegate, &own, error);
+      std::memcpy(info, &own, sizeof(own));
       info->struct_size = size;
       return status;
     };

@@ -146,8 +146,9 @@ Status accept_memory(const DelegateObject<P>& object, const etb_tensor& tensor, 
   const etb_io_req req = io_req<P>(object, role, index);
   for (uint32_t i = 0; i < req.kind_count; ++i)
     if (std::string_view(req.kinds[i]) == tensor.buffer->kind) return {};
-  return make_error(Code::INVALID_ARGUMENT, std::string("memory of kind '") + tensor.buffer->kind +
-                                                "', which query_io does not list");
+  return make_error(Code::INVALID_ARGUMENT, std::string(role == ETB_ROLE_INPUT ? "input " : "output ") +
+                                                std::to_string(index) + ": memory of kind '" +
+                                                tensor.buffer->kind + "', which query_io does not list");
 }
 
 template <class P>
