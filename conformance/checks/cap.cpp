@@ -185,9 +185,9 @@ Result<graph::ImageBytes> graph_with_branches() {
     branch.add_output(last);
   }
   branches.push_back(graph::values_arg({x}, "operands"));
-  method.add_output(builder.graph(0).add_node({.op = "higher_order.cond.default",
-                                               .args = std::move(branches),
-                                               .outputs = {graph::tensor("chosen", spec)}}));
+  method.add_output(method.add_node({.op = "higher_order.cond.default",
+                                     .args = std::move(branches),
+                                     .outputs = {graph::tensor("chosen", spec)}}));
   return builder.finish();
 }
 
