@@ -32,7 +32,7 @@ using GoodOptions = std::vector<etb_option>;
 // One function with good arguments, which `changes` alters on their way.
 struct Function {
   const char* name;
-  uint32_t scope;  // of its options
+  uint32_t scope;  // scope of its options
   // Returns the status of the call, nothing if the plugin has no such function.
   std::optional<etb_status> (*call)(ReadyCase& ready, const GoodOptions& options);
 };

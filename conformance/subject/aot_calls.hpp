@@ -85,7 +85,7 @@ struct CompileOptions {
   const etb_cancel_token* cancel = nullptr;  // NULL: one that says no
   const etb_progress* progress = nullptr;
   AotOptions aot = {};
-  Loans loans = {};  // of constants
+  Loans loans = {};  // loans of constants
   // Changes what the reader of constants returns; false: there is no such constant.
   std::function<bool(std::vector<std::byte>& bytes)> change_constant = {};
 };

@@ -33,7 +33,7 @@ struct SubjectOptions {
   bool is_validated = true;
   bool has_guard_pages = true;
   bool has_longer_structs = false;          // as of a host of a later minor version
-  StructChanges* struct_changes = nullptr;  // of a wrong host, instead of longer ones; outlives the subject
+  StructChanges* struct_changes = nullptr;  // wrong structs in place of longer ones; outlives the subject
   bool whole_process =
       false;  // the validate layer also watches handlers, locale, directory, environment, threads
   uint32_t worker_count = 1;  // workers of parallel/1

@@ -21,9 +21,9 @@
 #define DSP_MAX_IO 64u
 #define DSP_MAX_WORDS 32u
 #define DSP_QUEUE_LENGTH 8u             // commands in flight of one engine
-#define DSP_MAX_PRODUCTS 32768u         // of one sum: more could overflow 32 bits
-#define DSP_MAX_COLUMNS 65536u          // of softmax
-#define DSP_MAX_EXTENT (1u << 20)       // of a dimension, stride or padding
+#define DSP_MAX_PRODUCTS 32768u         // products of one sum: more could overflow 32 bits
+#define DSP_MAX_COLUMNS 65536u          // columns of a softmax
+#define DSP_MAX_EXTENT (1u << 20)       // largest dimension, stride or padding
 #define DSP_MAX_WINDOW (1u << 18)       // elements of a pool's window
 #define DSP_MAX_WIDE_WINDOW (1u << 16)  // the same of int16 codes: more could overflow 64 bits
 #define DSP_MAX_CYCLES ((uint64_t)1 << 31)

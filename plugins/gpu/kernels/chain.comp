@@ -59,7 +59,7 @@ BEGIN_PUSH
   uint count;  // invocations
   uint rank;
   uint masks;         // six bits for each operand: the dimensions that it has
-  uint sizes[6];      // of `rank` dimensions, the last one first
+  uint sizes[6];      // sizes of `rank` dimensions, the last one first
   float numbers[16];  // two for each step
 END_PUSH
 

@@ -11,7 +11,7 @@ namespace etb::gpu {
 
 namespace {
 
-constexpr uint32_t kNumberSlot = 15;  // of the second number of a step
+constexpr uint32_t kNumberSlot = 15;  // slot of the second number of a step
 constexpr uint32_t kFirstResultSlot = kMaxChainOperands;
 
 // A number of the payload, which a step has among its numbers.

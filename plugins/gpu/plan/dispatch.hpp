@@ -23,7 +23,7 @@ inline constexpr uint32_t kMaxPushWords = 32;  // 128 bytes, which every Vulkan 
 struct Dispatch {
   Kernel kernel = Kernel::kCopy;
   uint32_t node = 0;     // index of the graph's node; of a chain, the last one
-  ChainCode chain = {};  // of kernels for chains
+  ChainCode chain = {};  // steps of a kernel for chains
   uint32_t binding_count = 0;
   std::array<uint32_t, kMaxBindings> bindings = {};  // values; the last one is written
   uint32_t push_count = 0;
