@@ -41,6 +41,8 @@ struct ErrorModel {
   int64_t length = 1;        // length of a contraction
   int64_t addend_count = 0;  // different addends that its results share, such as biases of channels; 0: none
   int64_t zero_point = 0;    // zero point of quantized codes: reals are rounded before it is added
+  double codes = 0x1p-10;    // error limit of a real code before it is rounded
+  double code_steps = 0;     // error limit as a part of the code: its multiplier is rounded
   bool is_exact_probe = false;       // every partial sum is representable: no error allowed
   bool has_input_magnitude = false;  // magnitude = the same graph on absolute inputs
   Magnitude magnitude;               // formula of the op, used instead

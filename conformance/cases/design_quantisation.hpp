@@ -15,7 +15,7 @@ struct CodeRange {
   Domain domain() const { return {static_cast<double>(low), static_cast<double>(high)}; }
 };
 inline constexpr CodeRange kInt8{ETB_DTYPE_INT8, -128, 127}, kUint8{ETB_DTYPE_UINT8, 0, 255},
-    kWeightCodes{ETB_DTYPE_INT8, -127, 127};
+    kWeightCodes{ETB_DTYPE_INT8, -127, 127}, kInt16{ETB_DTYPE_INT16, -32768, 32767};
 
 inline constexpr const char* kQuantise = "quantized_decomposed.quantize_per_tensor.default";
 inline constexpr const char* kDequantise = "quantized_decomposed.dequantize_per_tensor.default";

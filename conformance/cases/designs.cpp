@@ -68,6 +68,7 @@ void add_designs(CaseList& out) {
                                               add_plain_designs,
                                               add_wide_designs,
                                               add_coded_limits,
+                                              add_wide_code_designs,
                                               add_graph_shapes};
   CaseList made;
   for (const auto add : kFamilies) add(made);

@@ -53,8 +53,9 @@ void add_creation_designs(CaseList& out);
 void add_data_size_designs(CaseList& out);
 void add_factor_designs(CaseList& out);  // factors of matrices, distances, histograms
 void add_special_function_designs(CaseList& out);
-void add_plain_designs(CaseList& out);  // equal sizes in all orders of runs, factors near 1, high ranks
-void add_coded_limits(CaseList& out);   // long rows of softmax between codes, two limits
+void add_plain_designs(CaseList& out);      // equal sizes in all orders of runs, factors near 1, high ranks
+void add_coded_limits(CaseList& out);       // long rows of softmax between codes, two limits
+void add_wide_code_designs(CaseList& out);  // codes of 16 bits, alone and beside codes of 8 bits
 void add_wide_designs(
     CaseList& out);  // wide rows, long integers, quotients next to an integer, one special number
 void add_graph_shapes(CaseList& out);

@@ -45,6 +45,13 @@ ErrorModel code_model(int64_t zero_point) {
   return out;
 }
 
+ErrorModel wide_code_model(int64_t zero_point, double codes) {
+  ErrorModel out = code_model(zero_point);
+  out.codes = codes;
+  out.code_steps = 0x1p-15;
+  return out;
+}
+
 bool is_exact_sum(etb_dtype dtype, Values values, int64_t length) {
   if (!is_floating(dtype)) return values == Values::kExact || values == Values::kStatistical;
   if (values == Values::kSparse) return !is_half(dtype);

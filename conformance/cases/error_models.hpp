@@ -21,6 +21,9 @@ ErrorModel mean_model(double count);
 // The rule for codes. The reference is the real number before it was rounded.
 ErrorModel code_model(int64_t zero_point);
 
+// The rule for codes of 16 bits: `codes` is the error of a real code before it is rounded. Multipliers have 15 bits or more.
+ErrorModel wide_code_model(int64_t zero_point, double codes);
+
 // True if every partial sum of `length` products of these values is a number of the dtype.
 bool is_exact_sum(etb_dtype dtype, Values values, int64_t length);
 

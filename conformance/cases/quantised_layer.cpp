@@ -38,9 +38,10 @@ class LayerNodes {
                      Shape{ETB_DTYPE_FLOAT32, {layer_.bias_count()}, {}});
     const uint32_t y = clamped(node(x, w, bias));
     if (is_reference)
-      return add_real_codes(nodes_, y, layer_.result_scale, layer_.result_zero, layer_.codes,
+      return add_real_codes(nodes_, y, layer_.result_scale, layer_.result_zero, layer_.result_range(),
                             real(layer_.result()));
-    nodes_.add(kQuantise, tensor_quant_args(y, layer_.result_scale, layer_.result_zero, layer_.codes),
+    nodes_.add(kQuantise,
+               tensor_quant_args(y, layer_.result_scale, layer_.result_zero, layer_.result_range()),
                layer_.result());
   }
 
@@ -184,14 +185,17 @@ OpForm layer_form(const QuantisedLayer& layer) {
   if (layer.kind == LayerKind::kMean || layer.kind == LayerKind::kAdaptiveMean) {
     // Codes on one side of the zero point would have an average that no code of the result holds.
     const auto zero = static_cast<double>(layer.input_zero);
-    domain = {std::max(domain.low, zero - 48), std::min(domain.high, zero + 48)};
+    const double most = layer.codes.dtype == ETB_DTYPE_INT16 ? 12288 : 48;
+    domain = {std::max(domain.low, zero - most), std::min(domain.high, zero + most)};
   }
+  const bool is_wide_result = layer.result_range().dtype == ETB_DTYPE_INT16;
   form.operands = {{layer.input, Values::kStatistical, domain}};
   if (layer.has_weight()) add_weight_operands(layer, form);
   if (layer.has_bias) form.operands.push_back(bias_of(layer));
   LayerNodes(layer, form.operands.size(), form.nodes).add(false);
   LayerNodes(layer, form.operands.size(), form.reference.nodes).add(true);
-  form.error_model = code_model(layer.result_zero);
+  form.error_model = layer.is_wide() ? wide_code_model(layer.result_zero, is_wide_result ? 0.5 : 0x1p-4)
+                                     : code_model(layer.result_zero);
   return form;
 }
 
@@ -209,9 +213,12 @@ Maker maker_of(const QuantisedLayer& base) {
 }
 
 double result_scale(const QuantisedLayer& layer, bool is_power) {
-  const double deviation =
-      layer.input_scale * layer.weight_scale * 74 * 73 * std::sqrt(static_cast<double>(layer.length()));
-  const double wanted = deviation / 60;
+  const auto width = [](const CodeRange& codes) {
+    return static_cast<double>(codes.high - codes.low + 1) / 256;
+  };
+  const double deviation = layer.input_scale * width(layer.codes) * layer.weight_scale * 74 * 73 *
+                           std::sqrt(static_cast<double>(layer.length()));
+  const double wanted = deviation / 60 / width(layer.result_range());
   return is_power ? std::ldexp(1.0, static_cast<int>(std::floor(std::log2(wanted)))) : wanted;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "conformance/cases/design_convolution.hpp"
 #include "conformance/cases/design_quantisation.hpp"
@@ -25,7 +26,8 @@ enum class LayerClamp { kNone, kRelu, kSix };
 
 struct QuantisedLayer {
   LayerKind kind = LayerKind::kLinear;
-  CodeRange codes;  // input and result have them
+  CodeRange codes;                             // input and result have them
+  std::optional<CodeRange> result_codes = {};  // the result has these instead
   Shape input;
   Convolution convolution;
   int64_t outputs = 1;  // columns of a product
@@ -36,6 +38,8 @@ struct QuantisedLayer {
   double bias_factor = 0;       // not 0: the bias has codes of its own, with this times the scale of the sums
   LayerClamp clamp = LayerClamp::kNone;
 
+  const CodeRange& result_range() const { return result_codes ? *result_codes : codes; }
+  bool is_wide() const { return codes.dtype == ETB_DTYPE_INT16 || result_range().dtype == ETB_DTYPE_INT16; }
   bool is_product() const {
     return kind == LayerKind::kLinear || kind == LayerKind::kAddmm || kind == LayerKind::kMm;
   }
@@ -59,6 +63,7 @@ struct QuantisedLayer {
   }
   Shape result() const {
     Shape out = input;
+    out.dtype = result_range().dtype;
     if (kind == LayerKind::kConvolution) out.sizes = convolution.result_shape().sizes;
     if (is_product()) out.sizes.back() = outputs;
     if (kind == LayerKind::kMean) out.sizes[2] = out.sizes[3] = 1;

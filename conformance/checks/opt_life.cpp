@@ -174,7 +174,7 @@ void values_at_each_scope(CheckContext& context) {
   const std::vector<ClaimedCase> items = context.claimed(*subject, 1);
   if (items.empty()) return;
   const etb_option unknown = make_option("no-plugin-has-this-option", ETB_OPTION_I64);
-  for (const auto& [scope, function] : kOptionScopes) {
+  for (const auto& [scope, function] : option_scopes(*subject)) {
     if (pass(context, *subject, items[0], scope, unknown) == ETB_OK)
       context.fail(fmt::format("{} accepts an unknown option", function));
     for (const Described& each : schema_of(context, *subject)) {

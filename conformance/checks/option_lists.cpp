@@ -36,7 +36,7 @@ std::string text_of(const List& list) {
 // Lists in which the last option decides, or the first. `subject` may be one of a host with longer structs.
 void try_lists(CheckContext& context, Subject& subject, const ClaimedCase& item, const char* host) {
   const std::vector<OptionFacts> known = options_of(subject, context);
-  for (const auto& [scope, function] : kOptionScopes) {
+  for (const auto& [scope, function] : option_scopes(subject)) {
     std::vector<List> lists = {{{hint(), hint()}, true},
                                {{hint(), unknown()}, false},
                                {{unknown(), hint()}, false},
@@ -116,11 +116,12 @@ void nearby_keys_are_unknown(CheckContext& context) {
   if (known.empty()) return context.skip("the plugin has no options");
   std::set<std::string> keys;
   for (const OptionFacts& facts : known) keys.insert(facts.key);
+  const auto scopes = option_scopes(*subject);
   for (const ClaimedCase& item : context.claimed(*subject, 1))
     for (const OptionFacts& facts : known)
       for (const std::string& key : nearby_keys(facts.key)) {
         if (keys.contains(key) || key.starts_with("x-")) continue;
-        for (const auto& [scope, function] : kOptionScopes) {
+        for (const auto& [scope, function] : scopes) {
           if (!facts.has(scope)) continue;
           etb_option option = make_option(key.c_str(), facts.type);
           if (const auto good = ordinary_values(facts); !good.empty())

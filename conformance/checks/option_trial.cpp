@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "conformance/subject/first_device.hpp"
+
 namespace etb::conformance {
 namespace {
 
@@ -112,6 +114,15 @@ std::vector<etb_option> excluded_values(const OptionFacts& facts) {
   return out;
 }
 
+std::vector<std::pair<uint32_t, const char*>> option_scopes(Subject& subject) {
+  std::vector<std::pair<uint32_t, const char*>> out = {{ETB_OBJECT_PLUGIN, "init"},
+                                                       {ETB_OBJECT_DELEGATE, "create"},
+                                                       {ETB_OBJECT_CONTEXT, "context_create"},
+                                                       {ETB_OBJECT_RUN, "execute"}};
+  if (FirstDevice(subject).status() == ETB_OK) out.emplace_back(ETB_OBJECT_DEVICE, "open");
+  return out;
+}
+
 etb_status pass_options(CheckContext& context, Subject& subject, const ClaimedCase& item, uint32_t scope,
                         const std::vector<etb_option>& options) {
   context.progress().at("options");
@@ -119,6 +130,7 @@ etb_status pass_options(CheckContext& context, Subject& subject, const ClaimedCa
     const auto made = Subject::open(context.spec(), {.is_validated = false, .init_options = options});
     return made ? etb_status{ETB_OK} : static_cast<etb_status>(made.error().code);
   }
+  if (scope == ETB_OBJECT_DEVICE) return FirstDevice(subject, options).status();
   const bool is_delegate = scope == ETB_OBJECT_DELEGATE;
   const auto session =
       CaseSession::make(subject, item.built, item.payload, is_delegate ? options : std::vector<etb_option>{});

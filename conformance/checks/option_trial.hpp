@@ -46,11 +46,9 @@ std::vector<etb_option> inner_values(const OptionFacts& facts);
 // Returns values that the schema excludes: below and above the range, other choices, other types.
 std::vector<etb_option> excluded_values(const OptionFacts& facts);
 
-// Scopes that receive options when an object is made or run, and the functions that take them.
-inline constexpr std::pair<uint32_t, const char*> kOptionScopes[] = {{ETB_OBJECT_PLUGIN, "init"},
-                                                                     {ETB_OBJECT_DELEGATE, "create"},
-                                                                     {ETB_OBJECT_CONTEXT, "context_create"},
-                                                                     {ETB_OBJECT_RUN, "execute"}};
+// Returns the scopes that receive options when an object is made or run, and the functions that take them. The scope of
+// devices is one of them if the plugin lists a device.
+std::vector<std::pair<uint32_t, const char*>> option_scopes(Subject& subject);
 
 // Passes options to the function of one scope. Returns its status.
 etb_status pass_options(CheckContext& context, Subject& subject, const ClaimedCase& item, uint32_t scope,

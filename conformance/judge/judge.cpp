@@ -181,12 +181,13 @@ Comparison judge_quantized(const JudgeInput& c) {
     const double down = std::floor(real);
     // Only quantize, whose cases are exact, defines how ties round. Between codes the rounding of a scale
     // decides.
-    const bool is_near_tie = std::abs(real - down - 0.5) < std::max(0x1p-10, c.contract.codes);
+    const double limit = std::max(c.error_model.codes, std::min(c.contract.codes, 0.5)) +
+                         c.error_model.code_steps * std::abs(real);
     if (found == std::nearbyint(real)) continue;
-    if (!is_near_tie || (found != down && found != down + 1)) return c.wrong(i, "code", 0);
+    if (!(std::abs(found - real) < 0.5 + limit)) return c.wrong(i, "code", 0);
     off_count += real - down != 0.5 ? 1 : 0;
   }
-  if (c.contract.codes > 0) return {};
+  if (c.contract.codes > 0 || c.error_model.code_steps > 0) return {};
   // Two of a thousand reals are near a tie. Many more wrong ones mean a scale with too much rounding.
   const size_t most = std::max<size_t>(c.reference.values.size() / 100, 1);
   if (off_count > most)

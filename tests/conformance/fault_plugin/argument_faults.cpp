@@ -155,6 +155,20 @@ void break_compilers(etb_aot_table& table) {
     };
 }
 
+void break_open(etb_device_table& table) {
+  if (has_fault(483))
+    table.open = [](etb_plugin* plugin, const uint8_t* uuid, const etb_option*, uint64_t, etb_device** out,
+                    etb_error* error) { return usual.device.open(plugin, uuid, nullptr, 0, out, error); };
+  if (has_fault(484))  // a scope other than that of the schema
+    table.open = [](etb_plugin* plugin, const uint8_t* uuid, const etb_option* options, uint64_t count,
+                    etb_device** out, etb_error* error) {
+      for (uint64_t i = 0; i < count; ++i)
+        if (std::strcmp(options[i].key, "share") == 0)
+          return etb::fail(error, ETB_INVALID_ARGUMENT, "this function has no such option");
+      return usual.device.open(plugin, uuid, options, count, out, error);
+    };
+}
+
 // A default with a number beside the number that its type names.
 void break_defaults(etb_plugin_table& table) {
   if (!has_fault(481)) return;
@@ -180,6 +194,7 @@ void take_arguments_as_usual(Tables& tables) {
   break_runs(tables.delegate);
   break_create(tables.delegate);
   break_compilers(tables.aot);
+  break_open(tables.device);
   break_defaults(tables.plugin);
 }
 
