@@ -13,13 +13,13 @@ constexpr int64_t kBound = 12;
 const int64_t kSizes[] = {kBound, 1, kBound - 1, 3, 7, kBound};
 
 // Adds a spec whose first dimension is dynamic.
-uint32_t dynamic_spec(CaseBuilder& builder, uint32_t expr, etb_dtype dtype,
-                      const std::vector<int64_t>& rest) {
+uint32_t dynamic_spec(CaseBuilder& builder, uint32_t expr, etb_dtype dtype, const std::vector<int64_t>& rest,
+                      int64_t least = 1) {
   graph::SpecDesc desc;
   desc.dtype = dtype;
   desc.sizes = {kBound};
   desc.sizes.insert(desc.sizes.end(), rest.begin(), rest.end());
-  desc.dynamic_dims = {{0, 1, expr}};
+  desc.dynamic_dims = {{0, least, expr}};
   return builder.image_builder().add_spec(desc);
 }
 
@@ -128,9 +128,46 @@ void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
        }});
 }
 
+// Operands with a symbol each: they have equal sizes in some runs, and in others the second one has a single element.
+void add_two_symbols(CaseList& out, const char* op, Rule rule) {
+  constexpr etb_dtype kReal = ETB_DTYPE_FLOAT32;
+  const std::string name = "dyn" + op_word(op).substr(2) + ".f32.n__m.two_symbols.stat";
+  out.add({name, op, kReal, [=](std::string_view full_name) {
+             CaseBuilder builder(full_name);
+             auto& image = builder.image_builder();
+             const uint32_t first = image.add_symbol_expr(image.add_symbol({"s0", 2, kBound, {}}));
+             const uint32_t second = image.add_symbol_expr(image.add_symbol({"s1", 1, kBound, {}}));
+             const uint32_t x =
+                 builder.graph().add_input(graph::tensor("x0", dynamic_spec(builder, first, kReal, {}, 2)));
+             const uint32_t y =
+                 builder.graph().add_input(graph::tensor("x1", dynamic_spec(builder, second, kReal, {})));
+             graph::NodeDesc node;
+             node.op = op;
+             node.args = {value_arg(x, "self"), value_arg(y, "other")};
+             node.debug_handle = 1;
+             node.outputs = {graph::tensor("y", dynamic_spec(builder, first, kReal, {}, 2))};
+             builder.output(builder.graph().add_node(node));
+             ErrorModel error_model;
+             error_model.rule = rule;
+             Result<BuiltCase> built = builder.finish(std::move(error_model));
+             if (!built) return built;
+             built->runs.clear();
+             for (const auto& [n, m] :
+                  {std::pair{kBound, kBound}, std::pair{5L, 1L}, std::pair{5L, 5L}, std::pair{2L, 1L}})
+               built->runs.push_back(
+                   {make_values({kReal, {n}, {}}, Values::kStatistical, {-2, 2}, 0, builder.random()),
+                    make_values({kReal, {m}, {}}, Values::kStatistical, {-2, 2}, 1, builder.random())});
+             return built;
+           }});
+}
+
 }  // namespace
 
 void add_dynamic(CaseList& out) {
+  for (const char* op : {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"})
+    add_two_symbols(out, op, Rule::kRounded);
+  for (const char* op : {"aten.maximum.default", "aten.minimum.default"})
+    add_two_symbols(out, op, Rule::kExactValue);
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64})
     for (const Row& row : kRows)
       for (const Values values : {Values::kStatistical, Values::kExact, Values::kPositive}) {

@@ -60,6 +60,8 @@ const std::vector<ShapePair>& shape_pairs() {
       {{}, {}},
       {{0}, {0}},
       {{2, 0}, {1, 1}},
+      {{3}, {3, 3}},  // equal sizes as far as the shorter one has any
+      {{3, 3}, {3}},
   };
   return pairs;
 }

@@ -103,6 +103,31 @@ void expect_equal_runs(CheckContext& context, ReadyCase& ready) {
   }
 }
 
+// Sizes whose first run fails, because an output has no room. The next run has the same sizes and must compute them.
+void sizes_after_failed_runs(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<ClaimedCase> items =
+      context.find_claimed_of_ops(*subject, "dyn.*", context.cases(1000, 12));
+  if (items.empty()) return context.skip("the plugin claims no case with dynamic sizes");
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
+    constexpr size_t kMostRuns = 4;
+    const auto& runs = ready.item.built.runs;
+    const auto other = context.make_session(ready.subject, ready.item);  // no run of it fails
+    if (!other) return;
+    for (size_t k = 0; k < std::min(runs.size(), kMostRuns); ++k) {
+      context.progress().at("an output without room");
+      (void)ready.session.run_damaged(runs[k], Damage::kCapacity);
+      const RunResult after = ready.session.run(runs[k]);
+      const RunResult right = other->run(runs[k]);
+      if (right.status == ETB_OK &&
+          (after.status != ETB_OK || !has_same_outputs(after.outputs, right.outputs)))
+        return context.fail(fmt::format(
+            "{}: after a run that failed, run {} of the same sizes fails or is wrong", ready.name(), k + 1));
+    }
+  });
+}
+
 void many_runs(CheckContext& context) {
   constexpr size_t kMostOps = 1000;
   constexpr double kRuns = 140;
@@ -120,6 +145,8 @@ constexpr Check kChecks[] = {
     {"dyn.sizes-of-two-runs",
      "Sizes that do not fit together are refused each time, and the context stays usable.", "ABI-EXEC-01",
      sizes_of_two_runs},
+    {"dyn.sizes-after-failed-runs", "A run is right whose sizes are those of a run before that failed.",
+     "ABI-EXEC-01", sizes_after_failed_runs},
     {"dyn.many-runs-of-each-op",
      "Each op that is claimed with dynamic sizes has equal results in its first run and after more than a "
      "hundred.",

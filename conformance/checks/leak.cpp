@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/growth.hpp"
 #include "conformance/subject/process_facts.hpp"
@@ -66,6 +67,52 @@ void threads_after_deinit(CheckContext& context) {
     context.fail(fmt::format("{} {}threads still run after deinit", left, may_keep ? "more " : ""));
 }
 
+// A product with weights of 1 MiB; each number has other ones.
+Result<BuiltCase> with_weights(int number, bool is_linear) {
+  constexpr int64_t kRows = 512;
+  CaseBuilder builder("weights of model " + std::to_string(number));
+  const Shape square{ETB_DTYPE_FLOAT32, {kRows, kRows}, {}}, row{ETB_DTYPE_FLOAT32, {1, kRows}, {}};
+  const uint32_t x = builder.input(row, Values::kExact);
+  const uint32_t w = builder.constant(make_values(square, Values::kExact, {}, 1, builder.random()));
+  builder.output(is_linear ? builder.node("aten.linear.default",
+                                          {graph::value_arg(x, "input"), graph::value_arg(w, "weight")}, row)
+                           : builder.node("aten.mm.default",
+                                          {graph::value_arg(x, "self"), graph::value_arg(w, "mat2")}, row));
+  return builder.finish({});
+}
+
+// Models that are gone, each with weights of its own: a cache that never forgets would keep all of them.
+void weights_of_models(CheckContext& context) {
+  constexpr int kFirst = 8, kModels = 24;
+  constexpr uint64_t kWeightBytes = uint64_t{1} << 20;
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  const Result<BuiltCase> first = with_weights(0, true);
+  const bool is_linear = first && partition(*subject, first->image).is_whole_claim();
+  size_t before = 0;
+  for (int i = 0; i < kModels; ++i) {
+    const Result<BuiltCase> built = with_weights(i, is_linear);
+    if (!built || !partition(*subject, built->image).is_whole_claim())
+      return context.skip("the plugin claims no product with constant weights");
+    Compiled compiled = compile(*subject, built->image);
+    if (compiled.status != ETB_OK) return context.skip("a product with constant weights does not compile");
+    context.progress().restart();
+    context.progress().at("models with other weights");
+    const Result<std::unique_ptr<CaseSession>> made =
+        CaseSession::make(*subject, *built, std::move(compiled.payload));
+    if (!made)
+      return context.fail("create of a product with constant weights fails: " + made.error().message);
+    (void)(*made)->run(built->runs[0]);
+    if (i + 1 == kFirst) before = held_bytes();
+  }
+  const size_t now = held_bytes();
+  const uint64_t grown = now > before ? now - before : 0;
+  context.outcome().measured.emplace_back("weights.grown_bytes", static_cast<double>(grown));
+  if (grown > kWeightBytes * (kModels - kFirst) / 2)
+    context.fail(fmt::format("{} bytes are held more after {} models with weights of {} bytes have ended",
+                             grown, kModels - kFirst, kWeightBytes));
+}
+
 constexpr Check kChecks[] = {
     {"leak.descriptors", "Creating, running and destroying delegates leaves no open descriptor.", "",
      descriptors},
@@ -74,6 +121,8 @@ constexpr Check kChecks[] = {
     {"leak.heap-of-delegates", "Creating, running and destroying delegates leaves no heap memory.", "",
      heap_of_delegates},
     {"leak.heap-of-runs", "Repeated runs use no additional memory.", "", heap_of_runs},
+    {"leak.weights-of-models", "Models with other weights leave nothing when they end.", "",
+     weights_of_models},
     {"leak.host-memory", "After deinit all memory of alloc/1 is released.", "ABI-HYG-03", host_memory},
     {"leak.threads-after-deinit",
      "After deinit no thread runs; a plugin with threads of its own may keep those of its first instance.",

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "etb/cpp/graph_view.hpp"
@@ -181,6 +182,71 @@ void ids_are_announced(CheckContext& context) {
   });
 }
 
+// A chain of ops of two operands and functions of one, written in the order of computing: "add relu add sigmoid". The
+// second operand of each op of two is the second input.
+Result<BuiltCase> chain_of(const std::vector<const char*>& ops) {
+  CaseBuilder builder("events of a chain");
+  const Shape shape{ETB_DTYPE_FLOAT32, {3, 1024}, {}};
+  const uint32_t x = builder.input(shape, Values::kStatistical),
+                 y = builder.input(shape, Values::kStatistical);
+  uint32_t value = x;
+  for (const std::string_view op : ops) {
+    std::vector<graph::ArgumentDesc> args = {graph::value_arg(value, "self")};
+    if (op == "aten.hardtanh.default") {
+      args.push_back(graph::float_arg(-1, "min_val"));
+      args.push_back(graph::float_arg(1, "max_val"));
+    } else if (op.ends_with(".Tensor")) {
+      args.push_back(graph::value_arg(y, "other"));
+    }
+    value = builder.node(std::string(op), args, shape);
+  }
+  builder.output(value);
+  return builder.finish({});
+}
+
+// The debug map joins events to nodes. If it joins one event, each node in it has one.
+void nodes_have_events(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  bool has_any = false;
+  for (const std::vector<const char*>& ops :
+       {std::vector<const char*>{"aten.add.Tensor", "aten.relu.default", "aten.add.Tensor",
+                                 "aten.sigmoid.default"},
+        {"aten.mul.Tensor", "aten.hardtanh.default", "aten.sub.Tensor", "aten.tanh.default",
+         "aten.abs.default"},
+        {"aten.add.Tensor", "aten.add.Tensor", "aten.add.Tensor"}}) {
+    const Result<BuiltCase> built = chain_of(ops);
+    if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
+    Compiled compiled = compile(*subject, built->image);
+    if (compiled.status != ETB_OK) continue;
+    const std::vector<DebugEntry> entries = compiled.payload.debug_map;
+    const auto session = CaseSession::make(*subject, *built, std::move(compiled.payload));
+    if (!session) continue;
+    Collected collected;
+    const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
+    (void)(*session)->run(built->runs[0], {.events = &sink});
+    const auto has_event = [&](const DebugEntry& entry) {
+      for (size_t i = 0; i < collected.ids.size(); ++i)
+        if (entry.name.empty() ? collected.ids[i] == entry.id : collected.names[i] == entry.name) return true;
+      return false;
+    };
+    if (std::none_of(entries.begin(), entries.end(), has_event)) continue;
+    has_any = true;
+    std::set<uint32_t> joined;
+    for (const DebugEntry& entry : entries)
+      if (has_event(entry)) joined.insert(entry.handles.begin(), entry.handles.end());
+    for (const DebugEntry& entry : entries)
+      for (const uint32_t handle : entry.handles)
+        if (joined.count(handle) == 0)
+          return context.fail(
+              fmt::format("the debug map joins node {} to '{}', and no event of a run has it or another name "
+                          "of the node; the events are {}",
+                          handle, entry.name.empty() ? std::to_string(entry.id) : entry.name,
+                          fmt::join(collected.names, ", ")));
+  }
+  if (!has_any) context.skip("no event of the plugin is in its debug map");
+}
+
 // No event may be longer than its run. The host has one thread here. So events on the host's clock nest for a
 // plugin without own threads, and their sum must not exceed the run.
 void times_add_up(CheckContext& context) {
@@ -267,6 +333,8 @@ constexpr Check kChecks[] = {
      "ABI-PROF-01", runs_follow_each_other},
     {"prof.ids-are-announced", "Debug ids of events and handles of artifacts are those of the graph.", "",
      ids_are_announced},
+    {"prof.nodes-have-events", "If events of a chain are in the debug map, each node of the map has one.", "",
+     nodes_have_events},
     {"prof.times-add-up",
      "No event is longer than its run, by its own ticks and their length; events of one thread nest.",
      "ABI-PROF-01", times_add_up},

@@ -31,7 +31,12 @@ void accepts_newer_minors(CheckContext& context) {
   if (table == nullptr)
     return context.fail("query returns no table to a host of minor 900 that also supports 1.0");
   if (table->abi_version < ETB_ABI_MAKE(1, 0) || table->abi_version > ETB_ABI_MAKE(1, 900))
-    context.fail("the version of the table is outside the requested range");
+    return context.fail("the version of the table is outside the requested range");
+  // It is the newest one that the plugin has.
+  const uint32_t newest = table->abi_version;
+  if (subject->library().query_function()(&newer, newest + 1, ETB_ABI_MAKE(1, 900)) != nullptr)
+    context.fail(fmt::format("query returns a table to a host that needs minor {} or later, the newest is {}",
+                             (newest & 0xffff) + 1, newest & 0xffff));
 }
 
 void unknown_extension_is_null(CheckContext& context) {

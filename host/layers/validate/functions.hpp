@@ -26,15 +26,17 @@ etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args
 // Receives the handle that a function creates. Filled on success only (ABI-OWN-04).
 template <class C>
 struct OutHandle {
-  C* handle = nullptr;
+  inline static char untouched = 0;
+  C* handle = reinterpret_cast<C*>(&untouched);  // not NULL, so that a write of NULL is seen
 
   // Reports a status that does not match `handle`. Returns true if an object was created.
   bool check(Call& call, etb_status status) const {
-    if (status == ETB_OK && handle == nullptr)
+    const bool is_written = handle != reinterpret_cast<C*>(&untouched);
+    if (status == ETB_OK && (handle == nullptr || !is_written))
       call.plugin("ABI-OWN-04", "the call returned ETB_OK, but returned no object");
-    if (status != ETB_OK && handle != nullptr)
-      call.plugin("ABI-OWN-04", "the call returned {}, but wrote a handle", status);
-    return status == ETB_OK && handle != nullptr;
+    if (status != ETB_OK && is_written)
+      call.plugin("ABI-OWN-04", "the call returned {}, but wrote to out", status);
+    return status == ETB_OK && handle != nullptr && is_written;
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 471 to 482 of the tables: arguments that a function takes as usual, where the host differs or is wrong.
+// Faults 471 to 487 of the tables: arguments that a function takes as usual, where the host differs or is wrong.
 #include <algorithm>
 #include <vector>
 
@@ -40,6 +40,17 @@ void break_runs(etb_delegate_table& table) {
       own.inputs = inputs.data();
       return usual.delegate.execute(context, &own, error);
     };
+  if (has_fault(487))  // computes less after a run that failed
+    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      static thread_local etb_context* failed = nullptr;
+      const bool is_after_failure = failed == context;
+      const etb_status status = usual.delegate.execute(context, args, error);
+      failed = status == ETB_OK ? nullptr : context;
+      const etb_tensor& output = *args->outputs;
+      if (status == ETB_OK && is_after_failure && args->output_count != 0 && output.capacity_bytes != 0)
+        static_cast<unsigned char*>(output.data)[0] ^= 0x40;
+      return status;
+    };
   if (has_fault(473))  // has no memory to read, and reads nothing
     table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
       for (uint32_t i = 0; i < args->input_count; ++i)
@@ -52,6 +63,12 @@ void break_runs(etb_delegate_table& table) {
 }
 
 void break_create(etb_delegate_table& table) {
+  if (has_fault(485))
+    table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                      etb_error* error) {
+      *out = nullptr;
+      return usual.delegate.create(plugin, args, out, error);
+    };
   if (has_fault(474))
     table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
                       etb_error* error) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "etb/cpp/plugin.hpp"
@@ -210,6 +211,10 @@ class Delegate {
     ETB_ASSIGN(const etb::Payload bytes, std::move(found));
     if (has_fault(236)) return read_all(bytes, value);
     if (has_fault(238)) stale_named = bytes.bytes().data();
+    if (has_fault(488)) {  // keeps the data that it has not seen
+      static std::set<std::vector<std::byte>> seen;
+      seen.emplace(bytes.bytes().begin(), bytes.bytes().end());
+    }
     if (bytes.bytes().size() != value.nbytes())
       return etb::make_error(etb::Code::INVALID_DATA,
                              "named data '" + key + "' has " + std::to_string(bytes.bytes().size()) +

@@ -118,7 +118,8 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     return true;
   }();
   (void)is_made;
-  if (etb::choose_abi_version(abi_min, abi_max) == 0) return nullptr;
+  const bool is_minor_ignored = faulty::has_fault(486) && ETB_ABI_MAJOR_OF(abi_min) == 1;
+  if (!is_minor_ignored && etb::choose_abi_version(abi_min, abi_max) == 0) return nullptr;
   static int turn = 0;
   return &tables[faulty::has_fault(55) ? turn++ % 2 : 0];
 }
