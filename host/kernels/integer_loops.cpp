@@ -118,9 +118,9 @@ inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const i
                          Add add) noexcept {
   const ptrdiff_t columns = window.columns, input_column = window.input_column,
                   weight_column = window.weight_column;
-  const ptrdiff_t input_row = window.input_row - columns * input_column,
-                  weight_row = window.weight_row - columns * weight_column;
-  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_row, weights += weight_row) {
+  const ptrdiff_t input_gap = window.input_row - columns * input_column,
+                  weight_gap = window.weight_row - columns * weight_column;
+  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_gap, weights += weight_gap) {
     for (ptrdiff_t c = columns; c > 0; --c, x += input_column, weights += weight_column) add(x, weights);
   }
 }
@@ -160,8 +160,6 @@ namespace {
 // A predicate that is true for all lanes.
 struct AllLanes {};
 
-int16x8_t load(const int8_t* from, AllLanes) noexcept { return vldrbq_s16(from); }
-int16x8_t load(const int8_t* from, mve_pred16_t lanes) noexcept { return vldrbq_z_s16(from, lanes); }
 int32x4_t load(const int32_t* from, AllLanes) noexcept { return vldrwq_s32(from); }
 int32x4_t load(const int32_t* from, mve_pred16_t lanes) noexcept { return vldrwq_z_s32(from, lanes); }
 void store(int8_t* to, int32x4_t codes, AllLanes) noexcept { vstrbq_s32(to, codes); }
@@ -173,50 +171,75 @@ void scatter(int8_t* to, uint32x4_t places, int32x4_t codes, mve_pred16_t lanes)
   vstrbq_scatter_offset_p_s32(to, places, codes, lanes);
 }
 
-// The sums of eight channels: lanes 0, 2, 4 and 6 of products have a vector of their own, as have the others.
-struct EightSums {
-  int32x4_t even, odd;
+// Adds the products of sixteen channels. Lanes 0, 2, 4 and 6 of products have a vector of their own, as have the others.
+void add_sixteen_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                          const uint32_t* starts, uint32_t* sums) noexcept {
+  const uint32x4_t every_second = vidupq_n_u32(0, 8);
+  uint32x4_t s0 = vldrwq_gather_offset_u32(starts, every_second),
+             s1 = vldrwq_gather_offset_u32(starts + 1, every_second),
+             s2 = vldrwq_gather_offset_u32(starts + 8, every_second),
+             s3 = vldrwq_gather_offset_u32(starts + 9, every_second);
+  const ptrdiff_t columns = window.columns, input_column = window.input_column,
+                  weight_column = window.weight_column;
+  const ptrdiff_t input_gap = window.input_row - columns * input_column,
+                  weight_gap = window.weight_row - columns * weight_column;
+  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_gap, weights += weight_gap) {
+    int16x8_t a, b, product;
+    // GCC 12 moves the pointers in each step, because loads of bytes to 16 bits need one of r0 to r7.
+    __asm__ volatile(
+        "wls lr, %[columns], 2f\n"
+        "1: vldrb.s16 %q[a], [%[x]]\n"
+        "vldrb.s16 %q[b], [%[weights]]\n"
+        "vmullb.s16 %q[product], %q[a], %q[b]\n"
+        "vmullt.s16 %q[a], %q[a], %q[b]\n"
+        "vadd.i32 %q[s0], %q[s0], %q[product]\n"
+        "vadd.i32 %q[s1], %q[s1], %q[a]\n"
+        "vldrb.s16 %q[a], [%[x], #8]\n"
+        "vldrb.s16 %q[b], [%[weights], #8]\n"
+        "vmullb.s16 %q[product], %q[a], %q[b]\n"
+        "vmullt.s16 %q[a], %q[a], %q[b]\n"
+        "vadd.i32 %q[s2], %q[s2], %q[product]\n"
+        "vadd.i32 %q[s3], %q[s3], %q[a]\n"
+        "add %[x], %[input_column]\n"
+        "add %[weights], %[weight_column]\n"
+        "le lr, 1b\n"
+        "2:"
+        : [x] "+l"(x), [weights] "+l"(weights), [s0] "+w"(s0), [s1] "+w"(s1), [s2] "+w"(s2), [s3] "+w"(s3),
+          [a] "=&w"(a), [b] "=&w"(b), [product] "=&w"(product)
+        : [columns] "r"(columns), [input_column] "r"(input_column), [weight_column] "r"(weight_column)
+        : "lr", "memory");
+  }
+  vstrwq_scatter_offset_u32(sums, every_second, s0);
+  vstrwq_scatter_offset_u32(sums + 1, every_second, s1);
+  vstrwq_scatter_offset_u32(sums + 8, every_second, s2);
+  vstrwq_scatter_offset_u32(sums + 9, every_second, s3);
+}
 
-  explicit EightSums(const uint32_t* from) noexcept {
-    const uint32x4x2_t both = vld2q_u32(from);
-    even = vreinterpretq_s32_u32(both.val[0]), odd = vreinterpretq_s32_u32(both.val[1]);
-  }
-  void add(int16x8_t x, int16x8_t weights) noexcept {
-    even = vaddq_s32(even, vmullbq_int_s16(x, weights));
-    odd = vaddq_s32(odd, vmulltq_int_s16(x, weights));
-  }
-  void store(uint32_t* to) const noexcept {
-    uint32x4x2_t both;
-    both.val[0] = vreinterpretq_u32_s32(even), both.val[1] = vreinterpretq_u32_s32(odd);
-    vst2q_u32(to, both);
-  }
-};
+// The same for the first `channels` of eight.
+void add_up_to_eight_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                              uint32_t channels, const uint32_t* starts, uint32_t* sums) noexcept {
+  const mve_pred16_t lanes = vctp16q(channels), even = vctp32q((channels + 1) / 2),
+                     odd = vctp32q(channels / 2);
+  const uint32x4_t every_second = vidupq_n_u32(0, 8);
+  int32x4_t s0 = vreinterpretq_s32_u32(vldrwq_gather_offset_z_u32(starts, every_second, even)),
+            s1 = vreinterpretq_s32_u32(vldrwq_gather_offset_z_u32(starts + 1, every_second, odd));
+  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
+    const int16x8_t a = vldrbq_z_s16(at, lanes), b = vldrbq_z_s16(weight, lanes);
+    s0 = vaddq_s32(s0, vmullbq_int_s16(a, b));
+    s1 = vaddq_s32(s1, vmulltq_int_s16(a, b));
+  });
+  vstrwq_scatter_offset_p_u32(sums, every_second, vreinterpretq_u32_s32(s0), even);
+  vstrwq_scatter_offset_p_u32(sums + 1, every_second, vreinterpretq_u32_s32(s1), odd);
+}
 
 }  // namespace
 
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
                          ptrdiff_t channels, const uint32_t* starts, uint32_t* sums) noexcept {
-  const auto offset = static_cast<int16_t>(window.input_offset);
-  for (; channels >= 16; channels -= 16, x += 16, weights += 16, starts += 16, sums += 16) {
-    EightSums first(starts), second(starts + 8);
-    visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
-      first.add(vaddq_n_s16(vldrbq_s16(at), offset), vldrbq_s16(weight));
-      second.add(vaddq_n_s16(vldrbq_s16(at + 8), offset), vldrbq_s16(weight + 8));
-    });
-    first.store(sums);
-    second.store(sums + 8);
-  }
-  for (; channels > 0; channels -= 8, x += 8, weights += 8, starts += 8, sums += 8) {
-    const mve_pred16_t lanes = vctp16q(static_cast<uint32_t>(channels));
-    uint32_t copies[8] = {};
-    std::memcpy(copies, starts, static_cast<size_t>(std::min<ptrdiff_t>(channels, 8)) * sizeof *starts);
-    EightSums eight(copies);
-    visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
-      eight.add(vaddq_n_s16(vldrbq_z_s16(at, lanes), offset), vldrbq_z_s16(weight, lanes));
-    });
-    eight.store(copies);
-    std::memcpy(sums, copies, static_cast<size_t>(std::min<ptrdiff_t>(channels, 8)) * sizeof *starts);
-  }
+  for (; channels >= 16; channels -= 16, x += 16, weights += 16, starts += 16, sums += 16)
+    add_sixteen_channels(window, x, weights, starts, sums);
+  for (; channels > 0; channels -= 8, x += 8, weights += 8, starts += 8, sums += 8)
+    add_up_to_eight_channels(window, x, weights, static_cast<uint32_t>(channels), starts, sums);
 }
 
 void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
@@ -254,31 +277,27 @@ namespace {
 // Sums of four neighbouring channels stay in registers.
 inline void add_four_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
                               const uint32_t* starts, uint32_t* sums) noexcept {
-  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  const int32_t offset = window.input_offset;
+  auto s0 = static_cast<int32_t>(starts[0]), s1 = static_cast<int32_t>(starts[1]),
+       s2 = static_cast<int32_t>(starts[2]), s3 = static_cast<int32_t>(starts[3]);
+  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
 #if defined(ETB_HAS_PAIRS)
-  const auto offsets = static_cast<int16x2_t>((offset & 0xFFFF) | offset * 0x10000);
-  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
     const uint32_t a = load_codes(at), b = load_codes(weight);
-    const int16x2_t even = __sadd16(even_of(a), offsets), odd = __sadd16(odd_of(a), offsets);
-    const int16x2_t b_even = even_of(b), b_odd = odd_of(b);
-    s0 = __smlabb(even, b_even, s0);
-    s1 = __smlabb(odd, b_odd, s1);
-    s2 = __smlatt(even, b_even, s2);
-    s3 = __smlatt(odd, b_odd, s3);
-  });
+    const int16x2_t a_even = even_of(a), a_odd = odd_of(a), b_even = even_of(b), b_odd = odd_of(b);
+    s0 = __smlabb(a_even, b_even, s0);
+    s1 = __smlabb(a_odd, b_odd, s1);
+    s2 = __smlatt(a_even, b_even, s2);
+    s3 = __smlatt(a_odd, b_odd, s3);
 #else
-  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
-    s0 = multiply_add(at[0] + offset, weight[0], s0);
-    s1 = multiply_add(at[1] + offset, weight[1], s1);
-    s2 = multiply_add(at[2] + offset, weight[2], s2);
-    s3 = multiply_add(at[3] + offset, weight[3], s3);
-  });
+    s0 = multiply_add(at[0], weight[0], s0);
+    s1 = multiply_add(at[1], weight[1], s1);
+    s2 = multiply_add(at[2], weight[2], s2);
+    s3 = multiply_add(at[3], weight[3], s3);
 #endif
-  sums[0] = starts[0] + static_cast<uint32_t>(s0);
-  sums[1] = starts[1] + static_cast<uint32_t>(s1);
-  sums[2] = starts[2] + static_cast<uint32_t>(s2);
-  sums[3] = starts[3] + static_cast<uint32_t>(s3);
+  });
+  sums[0] = static_cast<uint32_t>(s0);
+  sums[1] = static_cast<uint32_t>(s1);
+  sums[2] = static_cast<uint32_t>(s2);
+  sums[3] = static_cast<uint32_t>(s3);
 }
 
 }  // namespace
@@ -288,11 +307,10 @@ void add_window_products(const DepthwiseWindow& window, const int8_t* x, const i
   for (; channels >= 4; channels -= 4, x += 4, weights += 4, starts += 4, sums += 4)
     add_four_channels(window, x, weights, starts, sums);
   for (; channels > 0; --channels) {
-    int32_t sum = 0;
-    visit_window(window, x++, weights++, [&](const int8_t* at, const int8_t* weight) {
-      sum = multiply_add(*at + window.input_offset, *weight, sum);
-    });
-    *sums++ = *starts++ + static_cast<uint32_t>(sum);
+    auto sum = static_cast<int32_t>(*starts++);
+    visit_window(window, x++, weights++,
+                 [&](const int8_t* at, const int8_t* weight) { sum = multiply_add(*at, *weight, sum); });
+    *sums++ = static_cast<uint32_t>(sum);
   }
 }
 

@@ -69,10 +69,8 @@ void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights, 
 struct DepthwiseWindow {
   ptrdiff_t rows, columns;
   ptrdiff_t input_row, input_column, weight_row, weight_column;
-  int32_t input_offset;
 };
-// sums[c] = starts[c] + sum over the window of (x + input_offset) * weight, for neighbouring channels. Starts may be the sums
-// themselves.
+// sums[c] = starts[c] + sum over the window of x * weight, for neighbouring channels. Starts may be the sums themselves.
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
                          ptrdiff_t channels, const uint32_t* starts, uint32_t* sums) noexcept;
 
