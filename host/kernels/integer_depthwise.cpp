@@ -128,12 +128,9 @@ class Depthwise {
   // Outputs whose windows have the same weights, so that their sums have the same starts.
   etb_status run_rectangle(const Stretch& rows, const Stretch& columns, const int8_t* from, int8_t* to) {
     const ptrdiff_t row_step = step_of(input_, 2), column_step = step_of(input_, 3);
-    DepthwiseWindow window = {rows.end - rows.begin,
-                              columns.end - columns.begin,
-                              shape_.dilation[0] * row_step,
-                              shape_.dilation[1] * column_step,
-                              shape_.kernel[1] * line_,
-                              line_};
+    DepthwiseWindow window = {rows.end - rows.begin,         columns.end - columns.begin,
+                              shape_.dilation[0] * row_step, shape_.dilation[1] * column_step,
+                              shape_.kernel[1] * line_,      line_};
     const int8_t *weights = weights_, *row = from;
     ptrdiff_t y_step = shape_.stride[0] * row_step, x_step = shape_.stride[1] * column_step;
     if (window.rows > 0 && window.columns > 0) {

@@ -12,6 +12,8 @@
 namespace etb::host {
 namespace {
 
+#if !defined(__ARM_FEATURE_MVE)
+
 // Sums of products of rows and two channels: each value that is loaded serves all of its products.
 struct PairSums {
   int32_t s00, s01, s10, s11;
@@ -20,33 +22,6 @@ struct PairSums {
 int32_t multiply_add(int32_t a, int32_t b, int32_t sum) noexcept {
   return static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(a * b));
 }
-
-#if defined(__ARM_FEATURE_MVE)
-
-// b and d may be a and c.
-template <int kRows>
-inline PairSums sum_pair(const int8_t* a, const int8_t* b, const int8_t* c, const int8_t* d,
-                         ptrdiff_t count) noexcept {
-  int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
-  const auto step = [&](int8x16_t x, int8x16_t y, int8x16_t v, int8x16_t w) {
-    s00 = vmladavaq_s8(s00, x, v);
-    s01 = vmladavaq_s8(s01, x, w);
-    if constexpr (kRows == 2) {
-      s10 = vmladavaq_s8(s10, y, v);
-      s11 = vmladavaq_s8(s11, y, w);
-    }
-  };
-  for (ptrdiff_t blocks = count / 16; blocks > 0; --blocks, a += 16, b += 16, c += 16, d += 16)
-    step(vldrbq_s8(a), vldrbq_s8(kRows == 2 ? b : a), vldrbq_s8(c), vldrbq_s8(d));
-  if (const auto rest = static_cast<uint32_t>(count % 16); rest != 0) {
-    const mve_pred16_t lanes = vctp8q(rest);
-    step(vldrbq_z_s8(a, lanes), vldrbq_z_s8(kRows == 2 ? b : a, lanes), vldrbq_z_s8(c, lanes),
-         vldrbq_z_s8(d, lanes));
-  }
-  return {s00, s01, s10, s11};
-}
-
-#else
 
 #if defined(ETB_HAS_PAIRS)
 // Four codes are two pairs of 16 bits: the first and third, the second and fourth.
@@ -132,6 +107,131 @@ inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const i
   return static_cast<int32_t>(std::clamp<int64_t>(moved, INT32_MIN, INT32_MAX));
 }
 
+#if defined(__ARM_FEATURE_MVE)
+
+namespace {
+
+// GCC 12 has no loops whose last step has fewer lanes (WLSTP, LETP), so the loops below are written out. Sums of VMLADAVA are in
+// registers of even numbers.
+
+// Two rows and two channels: each vector that is loaded serves two products.
+inline void add_two_by_two(const int8_t* a, const int8_t* b, const int8_t* c, const int8_t* d,
+                           ptrdiff_t count, int32_t (&first)[2], int32_t (&second)[2]) noexcept {
+  int8x16_t x, y, v, w;
+  __asm__ volatile(
+      "wlstp.8 lr, %[count], 2f\n"
+      "1: vldrb.8 %q[x], [%[a]], #16\n"
+      "vldrb.8 %q[v], [%[c]], #16\n"
+      "vldrb.8 %q[w], [%[d]], #16\n"
+      "vldrb.8 %q[y], [%[b]], #16\n"
+      "vmladava.s8 %[s00], %q[x], %q[v]\n"
+      "vmladava.s8 %[s01], %q[x], %q[w]\n"
+      "vmladava.s8 %[s10], %q[y], %q[v]\n"
+      "vmladava.s8 %[s11], %q[y], %q[w]\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [s00] "+Te"(first[0]), [s01] "+Te"(first[1]),
+        [s10] "+Te"(second[0]), [s11] "+Te"(second[1]), [x] "=&w"(x), [y] "=&w"(y), [v] "=&w"(v), [w] "=&w"(w)
+      : [count] "r"(count)
+      : "lr", "memory");
+}
+
+// One row and four channels.
+inline void add_one_by_four(const int8_t* a, const int8_t* weights, ptrdiff_t weight_step, ptrdiff_t count,
+                            int32_t (&sums)[4]) noexcept {
+  const int8_t *c = weights, *d = c + weight_step, *e = d + weight_step, *f = e + weight_step;
+  int8x16_t x, v, w;
+  __asm__ volatile(
+      "wlstp.8 lr, %[count], 2f\n"
+      "1: vldrb.8 %q[x], [%[a]], #16\n"
+      "vldrb.8 %q[v], [%[c]], #16\n"
+      "vldrb.8 %q[w], [%[d]], #16\n"
+      "vmladava.s8 %[s0], %q[x], %q[v]\n"
+      "vldrb.8 %q[v], [%[e]], #16\n"
+      "vmladava.s8 %[s1], %q[x], %q[w]\n"
+      "vldrb.8 %q[w], [%[f]], #16\n"
+      "vmladava.s8 %[s2], %q[x], %q[v]\n"
+      "vmladava.s8 %[s3], %q[x], %q[w]\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [a] "+r"(a), [c] "+r"(c), [d] "+r"(d), [e] "+r"(e), [f] "+r"(f), [s0] "+Te"(sums[0]),
+        [s1] "+Te"(sums[1]), [s2] "+Te"(sums[2]), [s3] "+Te"(sums[3]), [x] "=&w"(x), [v] "=&w"(v),
+        [w] "=&w"(w)
+      : [count] "r"(count)
+      : "lr", "memory");
+}
+
+// One row and one channel.
+inline int32_t add_products(const int8_t* a, const int8_t* c, ptrdiff_t count, int32_t sum) noexcept {
+  int8x16_t x, v;
+  __asm__ volatile(
+      "wlstp.8 lr, %[count], 2f\n"
+      "1: vldrb.8 %q[x], [%[a]], #16\n"
+      "vldrb.8 %q[v], [%[c]], #16\n"
+      "vmladava.s8 %[sum], %q[x], %q[v]\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [a] "+r"(a), [c] "+r"(c), [sum] "+Te"(sum), [x] "=&w"(x), [v] "=&w"(v)
+      : [count] "r"(count)
+      : "lr", "memory");
+  return sum;
+}
+
+}  // namespace
+
+int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
+  int32_t sum = 0;
+  int8x16_t x;
+  __asm__ volatile(
+      "wlstp.8 lr, %[count], 2f\n"
+      "1: vldrb.8 %q[x], [%[codes]], #16\n"
+      "vaddva.s8 %[sum], %q[x]\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [codes] "+r"(codes), [sum] "+Te"(sum), [x] "=&w"(x)
+      : [count] "r"(count)
+      : "lr", "memory");
+  return sum;
+}
+
+template <int kRows>
+[[gnu::noinline]] void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights,
+                                        ptrdiff_t weight_step, ptrdiff_t channels, ptrdiff_t count,
+                                        const uint32_t* const (&starts)[2],
+                                        uint32_t (*sums)[kTile]) noexcept {
+  // Sums wrap, so they may be signed ones.
+  const auto *start0 = reinterpret_cast<const int32_t*>(starts[0]),
+             *start1 = reinterpret_cast<const int32_t*>(starts[1]);
+  auto *sum0 = reinterpret_cast<int32_t*>(sums[0]), *sum1 = reinterpret_cast<int32_t*>(sums[1]);
+  if constexpr (kRows == 2) {
+    for (; channels >= 2; channels -= 2, weights += 2 * weight_step) {
+      int32_t first[2] = {start0[0], start0[1]}, second[2] = {start1[0], start1[1]};
+      add_two_by_two(x, x + x_step, weights, weights + weight_step, count, first, second);
+      sum0[0] = first[0], sum0[1] = first[1];
+      sum1[0] = second[0], sum1[1] = second[1];
+      start0 += 2, start1 += 2, sum0 += 2, sum1 += 2;
+    }
+  } else {
+    for (; channels >= 4; channels -= 4, weights += 4 * weight_step, start0 += 4, sum0 += 4) {
+      int32_t four[4] = {start0[0], start0[1], start0[2], start0[3]};
+      add_one_by_four(x, weights, weight_step, count, four);
+      sum0[0] = four[0], sum0[1] = four[1], sum0[2] = four[2], sum0[3] = four[3];
+    }
+  }
+  for (; channels > 0; --channels, weights += weight_step) {
+    *sum0++ = add_products(x, weights, count, *start0++);
+    if constexpr (kRows == 2) *sum1++ = add_products(x + x_step, weights, count, *start1++);
+  }
+}
+
+#else
+
+int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
+  int32_t sum = 0;
+  for (ptrdiff_t i = 0; i < count; ++i) sum += codes[i];
+  return sum;
+}
+
 template <int kRows>
 [[gnu::noinline]] void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights,
                                         ptrdiff_t weight_step, ptrdiff_t channels, ptrdiff_t count,
@@ -148,6 +248,8 @@ template <int kRows>
     if constexpr (kRows == 2) sums[1][c + 1] = starts[1][c + 1] + static_cast<uint32_t>(pair.s11);
   }
 }
+#endif
+
 template void add_row_products<1>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
                                   const uint32_t* const (&)[2], uint32_t (*)[kTile]) noexcept;
 template void add_row_products<2>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
@@ -232,6 +334,39 @@ void add_up_to_eight_channels(const DepthwiseWindow& window, const int8_t* x, co
   vstrwq_scatter_offset_p_u32(sums + 1, every_second, vreinterpretq_u32_s32(s1), odd);
 }
 
+// store_codes for rescales and codes that are neighbours.
+void store_neighbours(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
+                      ptrdiff_t channels, int8_t* out) noexcept {
+  const int32x4_t zero = vdupq_n_s32(0), low = vdupq_n_s32(limits.low), high = vdupq_n_s32(limits.high);
+  const int32_t *multipliers = rescales.multipliers, *shifts = rescales.shifts;
+  int32x4_t value, factor, moves, part;
+  // The second rounding is upwards: negative values first move down by one.
+  __asm__ volatile(
+      "wlstp.32 lr, %[channels], 2f\n"
+      "1: vldrw.32 %q[value], [%[sums]], #16\n"
+      "vldrw.32 %q[moves], [%[shifts]], #16\n"
+      "vldrw.32 %q[factor], [%[multipliers]], #16\n"
+      "vmax.s32 %q[part], %q[moves], %q[zero]\n"
+      "vmin.s32 %q[moves], %q[moves], %q[zero]\n"
+      "vqshl.s32 %q[value], %q[value], %q[part]\n"
+      "vqrdmulh.s32 %q[value], %q[value], %q[factor]\n"
+      "vand %q[part], %q[value], %q[moves]\n"
+      "vshr.s32 %q[part], %q[part], #31\n"
+      "vqadd.s32 %q[value], %q[value], %q[part]\n"
+      "vrshl.s32 %q[value], %q[value], %q[moves]\n"
+      "vqadd.s32 %q[value], %q[value], %[offset]\n"
+      "vmax.s32 %q[value], %q[value], %q[low]\n"
+      "vmin.s32 %q[value], %q[value], %q[high]\n"
+      "vstrb.32 %q[value], [%[out]], #4\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [sums] "+l"(sums), [shifts] "+r"(shifts), [multipliers] "+r"(multipliers), [out] "+l"(out),
+        [value] "=&w"(value), [factor] "=&w"(factor), [moves] "=&w"(moves), [part] "=&w"(part)
+      : [channels] "r"(channels), [offset] "r"(limits.offset), [zero] "w"(zero), [low] "w"(low),
+        [high] "w"(high)
+      : "lr", "memory");
+}
+
 }  // namespace
 
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
@@ -244,6 +379,7 @@ void add_window_products(const DepthwiseWindow& window, const int8_t* x, const i
 
 void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
                  ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept {
+  if (rescales.stride == 1 && out_step == 1) return store_neighbours(rescales, limits, sums, channels, out);
   const int32x4_t zero = vdupq_n_s32(0), low = vdupq_n_s32(limits.low), high = vdupq_n_s32(limits.high);
   const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), static_cast<uint32_t>(out_step));
   const int32_t offset = limits.offset;

@@ -55,6 +55,9 @@ struct ChannelRescales {
   }
 };
 
+// Sum of so few codes that it fits.
+int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept;
+
 // Channels whose sums are computed by one call: an even number.
 inline constexpr ptrdiff_t kTile = 32;
 
