@@ -2,6 +2,7 @@
 #include "host/kernels/integer_loops.hpp"
 
 #include <cstring>
+#include <type_traits>
 #if defined(__ARM_FEATURE_MVE)
 #include <arm_mve.h>
 #elif defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
@@ -194,6 +195,19 @@ int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
   return sum;
 }
 
+void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
+  int8x16_t codes;
+  __asm__ volatile(
+      "wlstp.8 lr, %[count], 2f\n"
+      "1: vldrb.8 %q[codes], [%[from]], #16\n"
+      "vstrb.8 %q[codes], [%[to]], #16\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [from] "+r"(from), [to] "+r"(to), [codes] "=&w"(codes)
+      : [count] "r"(count)
+      : "lr", "memory");
+}
+
 template <int kRows>
 [[gnu::noinline]] void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights,
                                         ptrdiff_t weight_step, ptrdiff_t channels, ptrdiff_t count,
@@ -225,6 +239,18 @@ template <int kRows>
 }
 
 #else
+
+void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
+  constexpr ptrdiff_t kShort = 16;
+  if (count >= kShort) {
+    std::memcpy(to, from, static_cast<size_t>(count));
+    return;
+  }
+  for (; count > 0; --count) {
+    *to++ = *from++;
+    __asm__("" : "+r"(to));  // the compiler would call memcpy
+  }
+}
 
 int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
   int32_t sum = 0;
@@ -410,26 +436,40 @@ void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, cons
 
 namespace {
 
-// Sums of four neighbouring channels stay in registers.
+// Sums of four neighbouring channels stay in registers. The window is not empty.
 inline void add_four_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
                               const uint32_t* starts, uint32_t* sums) noexcept {
   auto s0 = static_cast<int32_t>(starts[0]), s1 = static_cast<int32_t>(starts[1]),
        s2 = static_cast<int32_t>(starts[2]), s3 = static_cast<int32_t>(starts[3]);
-  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
+  const ptrdiff_t columns = window.columns, input_column = window.input_column,
+                  weight_column = window.weight_column;
+  const ptrdiff_t input_gap = window.input_row - columns * input_column,
+                  weight_gap = window.weight_row - columns * weight_column;
+  ptrdiff_t rows = window.rows;
+  do {
+    ptrdiff_t left = columns;
+    do {
 #if defined(ETB_HAS_PAIRS)
-    const uint32_t a = load_codes(at), b = load_codes(weight);
-    const int16x2_t a_even = even_of(a), a_odd = odd_of(a), b_even = even_of(b), b_odd = odd_of(b);
-    s0 = __smlabb(a_even, b_even, s0);
-    s1 = __smlabb(a_odd, b_odd, s1);
-    s2 = __smlatt(a_even, b_even, s2);
-    s3 = __smlatt(a_odd, b_odd, s3);
+      const uint32_t a = load_codes(x), b = load_codes(weights);
+      const int16x2_t a_even = even_of(a), a_odd = odd_of(a), b_even = even_of(b), b_odd = odd_of(b);
+      s0 = __smlabb(a_even, b_even, s0);
+      s1 = __smlabb(a_odd, b_odd, s1);
+      s2 = __smlatt(a_even, b_even, s2);
+      s3 = __smlatt(a_odd, b_odd, s3);
 #else
-    s0 = multiply_add(at[0], weight[0], s0);
-    s1 = multiply_add(at[1], weight[1], s1);
-    s2 = multiply_add(at[2], weight[2], s2);
-    s3 = multiply_add(at[3], weight[3], s3);
+      s0 = multiply_add(x[0], weights[0], s0);
+      s1 = multiply_add(x[1], weights[1], s1);
+      s2 = multiply_add(x[2], weights[2], s2);
+      s3 = multiply_add(x[3], weights[3], s3);
 #endif
-  });
+      x += input_column;
+      weights += weight_column;
+      // Without this the compiler has pointers of their own for the inner loop.
+      __asm__("" : "+r"(x), "+r"(weights));
+    } while (--left > 0);
+    x += input_gap;
+    weights += weight_gap;
+  } while (--rows > 0);
   sums[0] = static_cast<uint32_t>(s0);
   sums[1] = static_cast<uint32_t>(s1);
   sums[2] = static_cast<uint32_t>(s2);
@@ -440,8 +480,10 @@ inline void add_four_channels(const DepthwiseWindow& window, const int8_t* x, co
 
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
                          ptrdiff_t channels, const uint32_t* starts, uint32_t* sums) noexcept {
-  for (; channels >= 4; channels -= 4, x += 4, weights += 4, starts += 4, sums += 4)
-    add_four_channels(window, x, weights, starts, sums);
+  if (window.rows > 0 && window.columns > 0) {
+    for (; channels >= 4; channels -= 4, x += 4, weights += 4, starts += 4, sums += 4)
+      add_four_channels(window, x, weights, starts, sums);
+  }
   for (; channels > 0; --channels) {
     auto sum = static_cast<int32_t>(*starts++);
     visit_window(window, x++, weights++,
@@ -450,15 +492,28 @@ void add_window_products(const DepthwiseWindow& window, const int8_t* x, const i
   }
 }
 
-void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
-                 ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept {
+namespace {
+
+template <class Step>
+inline void store_codes_by(Step stride, const ChannelRescales& rescales, const CodeLimits& limits,
+                           const uint32_t* sums, ptrdiff_t channels, int8_t* out, Step out_step) noexcept {
   const int32_t *multiplier = rescales.multipliers, *shift = rescales.shifts;
-  const ptrdiff_t stride = rescales.stride;
   const int32_t low = limits.low - limits.offset, high = limits.high - limits.offset, offset = limits.offset;
   for (; channels > 0; --channels, multiplier += stride, shift += stride, out += out_step) {
     const int32_t rescaled = Rescale{*multiplier, *shift}.apply(static_cast<int32_t>(*sums++));
     *out = static_cast<int8_t>(std::clamp(rescaled, low, high) + offset);
   }
+}
+
+}  // namespace
+
+void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
+                 ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept {
+  using One = std::integral_constant<ptrdiff_t, 1>;
+  if (rescales.stride == 1 && out_step == 1)
+    store_codes_by(One(), rescales, limits, sums, channels, out, One());
+  else
+    store_codes_by(rescales.stride, rescales, limits, sums, channels, out, out_step);
 }
 
 #endif
