@@ -29,14 +29,18 @@ etb_status read_rescales(KernelContext& context, const IntList& multipliers, con
     return context.fail(ETB_INVALID_ARGUMENT, "%zu multipliers and %zu shifts for %lld channels", count,
                         shifts.size(), static_cast<long long>(product.channel_count));
   }
+  constexpr size_t kPiece = 4096;  // rescales between two looks at the deadline
   auto* copies = context.allocate_array<int32_t>(2 * static_cast<int64_t>(count));
   if (copies == nullptr) return context.fail_scratch(2 * count * sizeof(int32_t));
   for (size_t i = 0; i < count; ++i) {
-    if (context.should_stop(1)) return context.stopped();
-    Rescale rescale = {};
-    ETB_CHECK(read_rescale(context, multipliers[i], shifts[i], &rescale));
-    copies[i] = rescale.multiplier;
-    copies[count + i] = rescale.shift;
+    const int64_t multiplier = multipliers[i], shift = shifts[i];
+    if (!Rescale::is_valid(multiplier, shift)) {
+      Rescale unused = {};
+      return read_rescale(context, multiplier, shift, &unused);  // fails
+    }
+    copies[i] = static_cast<int32_t>(multiplier);
+    copies[count + i] = static_cast<int32_t>(shift);
+    if (i % kPiece == 0 && context.should_stop(kPiece)) return context.stopped();
   }
   product.rescales = {copies, copies + count, count == 1 ? 0 : 1};
   return ETB_OK;

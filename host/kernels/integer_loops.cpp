@@ -4,89 +4,13 @@
 #include <cstring>
 #include <type_traits>
 #if defined(__ARM_FEATURE_MVE)
-#include <arm_mve.h>
-#elif defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
-#include <arm_acle.h>
-#define ETB_HAS_PAIRS 1
+#include "host/kernels/integer_blocks_mve.hpp"
+#else
+#include "host/kernels/integer_blocks.hpp"
 #endif
 
 namespace etb::host {
 namespace {
-
-#if !defined(__ARM_FEATURE_MVE)
-
-// Sums of products of rows and two channels: each value that is loaded serves all of its products.
-struct PairSums {
-  int32_t s00, s01, s10, s11;
-};
-
-int32_t multiply_add(int32_t a, int32_t b, int32_t sum) noexcept {
-  return static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(a * b));
-}
-
-#if defined(ETB_HAS_PAIRS)
-// Four codes are two pairs of 16 bits: the first and third, the second and fourth.
-inline int16x2_t even_of(uint32_t codes) noexcept { return __sxtb16(static_cast<int8x4_t>(codes)); }
-inline int16x2_t odd_of(uint32_t codes) noexcept {
-  int16x2_t pair;
-  __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(codes));  // GCC 12 does not join __sxtb16 and __ror
-  return pair;
-}
-inline uint32_t load_codes(const int8_t* from) noexcept {
-  uint32_t word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-#endif
-
-// b and d may be a and c.
-template <int kRows>
-inline PairSums sum_pair(const int8_t* a, const int8_t* b, const int8_t* c, const int8_t* d,
-                         ptrdiff_t count) noexcept {
-  int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
-#if defined(ETB_HAS_PAIRS)
-  for (const int8_t* end = a + count / 4 * 4; a != end; a += 4, b += 4, c += 4, d += 4) {
-    const uint32_t v = load_codes(c), w = load_codes(d), x = load_codes(a);
-    const int16x2_t v_even = even_of(v), w_even = even_of(w), v_odd = odd_of(v), w_odd = odd_of(w);
-    const int16x2_t x_even = even_of(x), x_odd = odd_of(x);
-    s00 = __smlad(x_odd, v_odd, __smlad(x_even, v_even, s00));
-    s01 = __smlad(x_odd, w_odd, __smlad(x_even, w_even, s01));
-    if constexpr (kRows == 2) {
-      const uint32_t y = load_codes(b);
-      const int16x2_t y_even = even_of(y), y_odd = odd_of(y);
-      s10 = __smlad(y_odd, v_odd, __smlad(y_even, v_even, s10));
-      s11 = __smlad(y_odd, w_odd, __smlad(y_even, w_even, s11));
-    }
-  }
-  count %= 4;
-#endif
-  const auto step = [&](ptrdiff_t i) {
-    const int32_t v = c[i], w = d[i], x = a[i];
-    s00 = multiply_add(x, v, s00);
-    s01 = multiply_add(x, w, s01);
-    if constexpr (kRows == 2) {
-      const int32_t y = b[i];
-      s10 = multiply_add(y, v, s10);
-      s11 = multiply_add(y, w, s11);
-    }
-    // Without this the compiler adds the products of several steps first, which needs more instructions.
-    __asm__("" : "+r"(s00), "+r"(s01));
-    if constexpr (kRows == 2) __asm__("" : "+r"(s10), "+r"(s11));
-  };
-#if !defined(ETB_HAS_PAIRS)
-  for (const int8_t* end = a + count / 4 * 4; a != end; a += 4, b += 4, c += 4, d += 4) {
-    step(0);
-    step(1);
-    step(2);
-    step(3);
-  }
-  count %= 4;
-#endif
-  for (ptrdiff_t i = 0; i < count; ++i) step(i);
-  return {s00, s01, s10, s11};
-}
-
-#endif
 
 // Calls add(x, weights) for each position of a window.
 template <class Add>
@@ -109,76 +33,6 @@ inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const i
 }
 
 #if defined(__ARM_FEATURE_MVE)
-
-namespace {
-
-// GCC 12 has no loops whose last step has fewer lanes (WLSTP, LETP), so the loops below are written out. Sums of VMLADAVA are in
-// registers of even numbers.
-
-// Two rows and two channels: each vector that is loaded serves two products.
-inline void add_two_by_two(const int8_t* a, const int8_t* b, const int8_t* c, const int8_t* d,
-                           ptrdiff_t count, int32_t (&first)[2], int32_t (&second)[2]) noexcept {
-  int8x16_t x, y, v, w;
-  __asm__ volatile(
-      "wlstp.8 lr, %[count], 2f\n"
-      "1: vldrb.8 %q[x], [%[a]], #16\n"
-      "vldrb.8 %q[v], [%[c]], #16\n"
-      "vldrb.8 %q[w], [%[d]], #16\n"
-      "vldrb.8 %q[y], [%[b]], #16\n"
-      "vmladava.s8 %[s00], %q[x], %q[v]\n"
-      "vmladava.s8 %[s01], %q[x], %q[w]\n"
-      "vmladava.s8 %[s10], %q[y], %q[v]\n"
-      "vmladava.s8 %[s11], %q[y], %q[w]\n"
-      "letp lr, 1b\n"
-      "2:"
-      : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [s00] "+Te"(first[0]), [s01] "+Te"(first[1]),
-        [s10] "+Te"(second[0]), [s11] "+Te"(second[1]), [x] "=&w"(x), [y] "=&w"(y), [v] "=&w"(v), [w] "=&w"(w)
-      : [count] "r"(count)
-      : "lr", "memory");
-}
-
-// One row and four channels.
-inline void add_one_by_four(const int8_t* a, const int8_t* weights, ptrdiff_t weight_step, ptrdiff_t count,
-                            int32_t (&sums)[4]) noexcept {
-  const int8_t *c = weights, *d = c + weight_step, *e = d + weight_step, *f = e + weight_step;
-  int8x16_t x, v, w;
-  __asm__ volatile(
-      "wlstp.8 lr, %[count], 2f\n"
-      "1: vldrb.8 %q[x], [%[a]], #16\n"
-      "vldrb.8 %q[v], [%[c]], #16\n"
-      "vldrb.8 %q[w], [%[d]], #16\n"
-      "vmladava.s8 %[s0], %q[x], %q[v]\n"
-      "vldrb.8 %q[v], [%[e]], #16\n"
-      "vmladava.s8 %[s1], %q[x], %q[w]\n"
-      "vldrb.8 %q[w], [%[f]], #16\n"
-      "vmladava.s8 %[s2], %q[x], %q[v]\n"
-      "vmladava.s8 %[s3], %q[x], %q[w]\n"
-      "letp lr, 1b\n"
-      "2:"
-      : [a] "+r"(a), [c] "+r"(c), [d] "+r"(d), [e] "+r"(e), [f] "+r"(f), [s0] "+Te"(sums[0]),
-        [s1] "+Te"(sums[1]), [s2] "+Te"(sums[2]), [s3] "+Te"(sums[3]), [x] "=&w"(x), [v] "=&w"(v),
-        [w] "=&w"(w)
-      : [count] "r"(count)
-      : "lr", "memory");
-}
-
-// One row and one channel.
-inline int32_t add_products(const int8_t* a, const int8_t* c, ptrdiff_t count, int32_t sum) noexcept {
-  int8x16_t x, v;
-  __asm__ volatile(
-      "wlstp.8 lr, %[count], 2f\n"
-      "1: vldrb.8 %q[x], [%[a]], #16\n"
-      "vldrb.8 %q[v], [%[c]], #16\n"
-      "vmladava.s8 %[sum], %q[x], %q[v]\n"
-      "letp lr, 1b\n"
-      "2:"
-      : [a] "+r"(a), [c] "+r"(c), [sum] "+Te"(sum), [x] "=&w"(x), [v] "=&w"(v)
-      : [count] "r"(count)
-      : "lr", "memory");
-  return sum;
-}
-
-}  // namespace
 
 int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
   int32_t sum = 0;
@@ -207,6 +61,28 @@ void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
       : [count] "r"(count)
       : "lr", "memory");
 }
+
+#else
+
+void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
+  constexpr ptrdiff_t kShort = 16;
+  if (count >= kShort) {
+    std::memcpy(to, from, static_cast<size_t>(count));
+    return;
+  }
+  for (; count > 0; --count) {
+    *to++ = *from++;
+    __asm__("" : "+r"(to));  // the compiler would call memcpy
+  }
+}
+
+int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
+  int32_t sum = 0;
+  for (ptrdiff_t i = 0; i < count; ++i) sum += codes[i];
+  return sum;
+}
+
+#endif
 
 template <int kRows>
 [[gnu::noinline]] void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights,
@@ -237,44 +113,6 @@ template <int kRows>
     if constexpr (kRows == 2) *sum1++ = add_products(x + x_step, weights, count, *start1++);
   }
 }
-
-#else
-
-void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
-  constexpr ptrdiff_t kShort = 16;
-  if (count >= kShort) {
-    std::memcpy(to, from, static_cast<size_t>(count));
-    return;
-  }
-  for (; count > 0; --count) {
-    *to++ = *from++;
-    __asm__("" : "+r"(to));  // the compiler would call memcpy
-  }
-}
-
-int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
-  int32_t sum = 0;
-  for (ptrdiff_t i = 0; i < count; ++i) sum += codes[i];
-  return sum;
-}
-
-template <int kRows>
-[[gnu::noinline]] void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights,
-                                        ptrdiff_t weight_step, ptrdiff_t channels, ptrdiff_t count,
-                                        const uint32_t* const (&starts)[2],
-                                        uint32_t (*sums)[kTile]) noexcept {
-  for (ptrdiff_t c = 0; c < channels; c += 2, weights += 2 * weight_step) {
-    const bool has_second = c + 1 < channels;
-    const PairSums pair =
-        sum_pair<kRows>(x, x + x_step, weights, has_second ? weights + weight_step : weights, count);
-    sums[0][c] = starts[0][c] + static_cast<uint32_t>(pair.s00);
-    if constexpr (kRows == 2) sums[1][c] = starts[1][c] + static_cast<uint32_t>(pair.s10);
-    if (!has_second) return;
-    sums[0][c + 1] = starts[0][c + 1] + static_cast<uint32_t>(pair.s01);
-    if constexpr (kRows == 2) sums[1][c + 1] = starts[1][c + 1] + static_cast<uint32_t>(pair.s11);
-  }
-}
-#endif
 
 template void add_row_products<1>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
                                   const uint32_t* const (&)[2], uint32_t (*)[kTile]) noexcept;

@@ -16,7 +16,9 @@ struct Rescale {
   static constexpr int32_t kLeastShift = -31, kLargestShift = 30;
   // A multiplier is not negative, so that each product fits into 32 bits.
   static bool is_valid(int64_t multiplier, int64_t shift) noexcept {
-    return multiplier >= 0 && multiplier <= INT32_MAX && shift >= kLeastShift && shift <= kLargestShift;
+    // Unsigned, so that each range is one comparison.
+    return static_cast<uint64_t>(multiplier) <= INT32_MAX &&
+           static_cast<uint64_t>(shift) - static_cast<uint64_t>(kLeastShift) <= kLargestShift - kLeastShift;
   }
 
   // The product, rounded twice, as CMSIS-NN does without CMSIS_NN_USE_SINGLE_ROUNDING: to 2^-31, halves upwards, then by the
