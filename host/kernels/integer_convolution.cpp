@@ -242,6 +242,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-ETB_PUBLISH_KERNELS(integer_convolution, kRows);
+ETB_PUBLISH_INTEGER_KERNELS(integer_convolution, kRows);
 
 }  // namespace etb::host

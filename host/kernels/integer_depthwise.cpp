@@ -284,6 +284,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-ETB_PUBLISH_KERNELS(integer_depthwise, kRows);
+ETB_PUBLISH_INTEGER_KERNELS(integer_depthwise, kRows);
 
 }  // namespace etb::host
