@@ -73,35 +73,52 @@ inline void add_two_by_two(const int8_t* a, const int8_t* b, const int8_t* c, co
   second[0] = s10, second[1] = s11;
 }
 
-// One row and four channels. The steps have one index for all rows: five pointers would need an instruction each.
+// One row and four channels. The steps have one index for all rows: five pointers would need an instruction each. It counts up to 0,
+// which needs no comparison.
 inline void add_one_by_four(const int8_t* a, const int8_t* weights, ptrdiff_t weight_step, ptrdiff_t count,
                             int32_t (&sums)[4]) noexcept {
-  const int8_t *c = weights, *d = c + weight_step, *e = d + weight_step, *f = e + weight_step;
   int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
-  ptrdiff_t i = 0;
 #if defined(ETB_HAS_PAIRS)
-  const auto add_pairs = [&](int16x2_t even, int16x2_t odd, const int8_t* weight, int32_t& sum) {
-    const uint32_t codes = load_codes(weight + i);
-    sum = __smlad(odd, odd_of(codes), __smlad(even, even_of(codes), sum));
-  };
-  for (const ptrdiff_t end = count - count % 4; i != end; i += 4) {
+  ptrdiff_t rest = count % 4;
+#else
+  ptrdiff_t rest = 0;
+#endif
+  const ptrdiff_t whole = count - rest;
+  a += whole;
+  const int8_t *c = weights + whole, *d = c + weight_step, *e = d + weight_step, *f = e + weight_step;
+  __asm__("" : "+r"(d), "+r"(e), "+r"(f));  // not added again in each step
+#if defined(ETB_HAS_PAIRS)
+  for (ptrdiff_t i = -whole; i != 0;) {
     const uint32_t x = load_codes(a + i);
     const int16x2_t even = even_of(x), odd = odd_of(x);
-    add_pairs(even, odd, c, s0);
-    add_pairs(even, odd, d, s1);
-    add_pairs(even, odd, e, s2);
-    add_pairs(even, odd, f, s3);
+    const auto add_pairs = [&](const int8_t* weight, int32_t& sum) {
+      const uint32_t codes = load_codes(weight + i);
+      sum = __smlad(odd, odd_of(codes), __smlad(even, even_of(codes), sum));
+    };
+    add_pairs(c, s0);
+    add_pairs(d, s1);
+    add_pairs(e, s2);
+    add_pairs(f, s3);
+    i += 4;
     __asm__("" : "+r"(i));
   }
 #endif
-  for (; i < count; ++i) {
+  const auto step = [&](ptrdiff_t i) {
     const int32_t x = a[i];
     s0 = multiply_add(x, c[i], s0);
     s1 = multiply_add(x, d[i], s1);
     s2 = multiply_add(x, e[i], s2);
     s3 = multiply_add(x, f[i], s3);
+  };
+#if defined(ETB_HAS_PAIRS)
+  for (ptrdiff_t i = 0; i < rest; ++i) step(i);
+#else
+  for (ptrdiff_t i = -whole; i != 0;) {
+    step(i);
+    ++i;
     __asm__("" : "+r"(i));
   }
+#endif
   sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
 }
 

@@ -22,9 +22,9 @@ etb_status check(KernelContext& context, const Tensor& input, const Tensor& weig
 }
 
 // Copies a piece of the lists of multipliers and shifts; false for one that is not valid. Looks at halves of 64-bit numbers, because
-// a small processor compares 32 bits at a time.
-bool copy_rescales(const IntList& multipliers, const IntList& shifts, size_t begin, size_t end,
-                   int32_t* out_multipliers, int32_t* out_shifts) {
+// a small processor compares 32 bits at a time. A function of its own, so that its numbers stay in registers.
+[[gnu::noinline]] bool copy_rescales(IntList multipliers, IntList shifts, size_t begin, size_t end,
+                                     int32_t* out_multipliers, int32_t* out_shifts) {
   for (size_t i = begin; i < end; ++i) {
     const auto multiplier = static_cast<uint64_t>(multipliers[i]);
     const int64_t shift = shifts[i];
@@ -32,7 +32,8 @@ bool copy_rescales(const IntList& multipliers, const IntList& shifts, size_t beg
     if ((static_cast<uint32_t>(multiplier >> 32) | low >> 31) != 0) return false;
     const auto moves = static_cast<int32_t>(shift);
     if (static_cast<int32_t>(static_cast<uint64_t>(shift) >> 32) != moves >> 31) return false;
-    if (!Rescale::is_valid(0, moves)) return false;
+    constexpr uint32_t kMost = Rescale::kLargestShift - Rescale::kLeastShift;
+    if (static_cast<uint32_t>(moves) - static_cast<uint32_t>(Rescale::kLeastShift) > kMost) return false;
     out_multipliers[i] = static_cast<int32_t>(low);
     out_shifts[i] = moves;
   }
