@@ -75,8 +75,9 @@ inline void add_two_by_two(const int8_t* a, const int8_t* b, const int8_t* c, co
 
 // One row and four channels. The steps have one index for all rows: five pointers would need an instruction each. It counts up to 0,
 // which needs no comparison.
-inline void add_one_by_four(const int8_t* a, const int8_t* weights, ptrdiff_t weight_step, ptrdiff_t count,
-                            int32_t (&sums)[4]) noexcept {
+[[gnu::always_inline]] inline void add_one_by_four(const int8_t* a, const int8_t* weights,
+                                                   ptrdiff_t weight_step, ptrdiff_t count,
+                                                   int32_t (&sums)[4]) noexcept {
   int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
 #if defined(ETB_HAS_PAIRS)
   ptrdiff_t rest = count % 4;
@@ -86,9 +87,9 @@ inline void add_one_by_four(const int8_t* a, const int8_t* weights, ptrdiff_t we
   const ptrdiff_t whole = count - rest;
   a += whole;
   const int8_t *c = weights + whole, *d = c + weight_step, *e = d + weight_step, *f = e + weight_step;
-  __asm__("" : "+r"(d), "+r"(e), "+r"(f));  // not added again in each step
+  __asm__("" : "+r"(a), "+r"(c), "+r"(d), "+r"(e), "+r"(f));  // not added again in each step
 #if defined(ETB_HAS_PAIRS)
-  for (ptrdiff_t i = -whole; i != 0;) {
+  for (ptrdiff_t i = -whole; i != 0; i += 4) {
     const uint32_t x = load_codes(a + i);
     const int16x2_t even = even_of(x), odd = odd_of(x);
     const auto add_pairs = [&](const int8_t* weight, int32_t& sum) {
@@ -99,7 +100,6 @@ inline void add_one_by_four(const int8_t* a, const int8_t* weights, ptrdiff_t we
     add_pairs(d, s1);
     add_pairs(e, s2);
     add_pairs(f, s3);
-    i += 4;
     __asm__("" : "+r"(i));
   }
 #endif
@@ -113,9 +113,8 @@ inline void add_one_by_four(const int8_t* a, const int8_t* weights, ptrdiff_t we
 #if defined(ETB_HAS_PAIRS)
   for (ptrdiff_t i = 0; i < rest; ++i) step(i);
 #else
-  for (ptrdiff_t i = -whole; i != 0;) {
+  for (ptrdiff_t i = -whole; i != 0; ++i) {
     step(i);
-    ++i;
     __asm__("" : "+r"(i));
   }
 #endif
