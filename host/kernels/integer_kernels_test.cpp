@@ -21,15 +21,16 @@ struct ConvolutionCase {
   std::vector<int32_t> bias, multipliers, shifts;
   bool has_bias;
 
-  // `is_wide`: sometimes so many channels that loops over blocks of them have several.
-  ConvolutionCase(Random& random, bool is_depthwise, bool is_wide = true) {
+  // `is_wide`: sometimes so many channels that loops over blocks of them have several. `is_large`: windows with so many products
+  // that a kernel looks at its deadline within them.
+  ConvolutionCase(Random& random, bool is_depthwise, bool is_wide = true, bool is_large = false) {
     const bool has_many = is_wide && random.between(0, 3) == 0;
-    groups = random.between(1, is_depthwise && has_many ? 40 : 5);
+    groups = is_large ? random.between(33, 40) : random.between(1, is_depthwise && has_many ? 40 : 5);
     group_in = is_depthwise ? 1 : random.between(1, 9);
     group_out = random.between(1, is_depthwise ? 2 : has_many ? 70 : 7);
     std::vector<int64_t> in = {random.between(1, 2), groups * group_in, 0, 0}, kernel(2), sizes = in;
     for (size_t dim = 0; dim < 2; ++dim) {
-      kernel[dim] = random.between(1, 4);
+      kernel[dim] = is_large ? random.between(45, 48) : random.between(1, 4);
       stride[dim] = random.between(1, 3);
       padding[dim] = random.between(0, 3);
       dilation[dim] = random.between(1, 3);
@@ -145,6 +146,15 @@ TEST(IntegerKernels, DepthwiseConvolutionsAreExact) {
     SCOPED_TRACE(seed);
     Random random(seed);
     ConvolutionCase(random, true).run(true, 1 << 16);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(IntegerKernels, DepthwiseConvolutionsWithLargeWindowsAreExact) {
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    ConvolutionCase(random, true, false, true).run(true, 1 << 16);
     if (::testing::Test::HasFailure()) return;
   }
 }
