@@ -56,6 +56,6 @@ constexpr Kernel kRows[] = {kernel_row<ops::cortex_m::quantized_add_out, add_out
 
 }  // namespace
 
-ETB_PUBLISH_KERNELS(integer_add, kRows);
+ETB_PUBLISH_INTEGER_KERNELS(integer_add, kRows);
 
 }  // namespace etb::host

@@ -26,7 +26,7 @@ class Gather {
         row_count_(shape.kernel[1] * channel_count),
         padding_(static_cast<int8_t>(-shape.input_offset)),
         is_dense_row_(step_of(input, 1) == 1 && step_of(input, 3) == channel_count &&
-                      shape.dilation[1] == 1 && row_count_ <= KernelContext::kPiece) {}
+                      shape.dilation[1] == 1 && row_count_ * shape.kernel[0] <= KernelContext::kPiece) {}
 
   etb_status run(ptrdiff_t y, ptrdiff_t x, ptrdiff_t count, int8_t* out) {
     out_ = out;
@@ -35,14 +35,20 @@ class Gather {
         x = 0;
         ++y;
       }
-      if (is_dense_row_) find_dense_row(x);
+      if (is_dense_row_) {
+        if (context_.should_stop(row_count_ * shape_.kernel[0])) return context_.stopped();
+        find_dense_row(x);
+      }
       ptrdiff_t row = shape_.source(0, y, 0);
       for (ptrdiff_t r = 0; r < shape_.kernel[0]; ++r, row += shape_.dilation[0]) {
-        if (row < 0 || row >= shape_.in[0]) {
+        const bool is_inside = row >= 0 && row < shape_.in[0];
+        if (is_dense_row_) {
+          if (is_inside)
+            add_dense_row(channels_ + row * step_of(input_, 2));
+          else
+            add_padding(row_count_);
+        } else if (!is_inside) {
           ETB_CHECK(pad(row_count_));
-        } else if (is_dense_row_) {
-          if (context_.should_stop(row_count_)) return context_.stopped();
-          add_dense_row(channels_ + row * step_of(input_, 2));
         } else {
           ETB_CHECK(add_row(row, x));
         }
@@ -66,19 +72,14 @@ class Gather {
               static_cast<ptrdiff_t>((shape_.kernel[1] - left - (end - begin)) * channel_count_)};
   }
   void add_dense_row(const int8_t* row) {
-    int8_t* out = out_;
-    for (ptrdiff_t i = dense_.left; i > 0; --i) *out++ = padding_;
-    const int8_t* from = row + dense_.first;
-    const ptrdiff_t count = dense_.count;
-    constexpr ptrdiff_t kShort = 16;  // a call costs more than these
-    if (count >= kShort) {
-      std::memcpy(out, from, static_cast<size_t>(count));
-      out += count;
-    } else {
-      for (ptrdiff_t i = count; i > 0; --i) *out++ = *from++;
-    }
-    for (ptrdiff_t i = dense_.right; i > 0; --i) *out++ = padding_;
-    out_ = out;
+    if (dense_.left > 0) add_padding(dense_.left);
+    copy_codes(row + dense_.first, dense_.count, out_);
+    out_ += dense_.count;
+    if (dense_.right > 0) add_padding(dense_.right);
+  }
+  void add_padding(ptrdiff_t count) {
+    std::memset(out_, padding_, static_cast<size_t>(count));
+    out_ += count;
   }
 
   etb_status add_row(ptrdiff_t row, ptrdiff_t x) {
@@ -95,10 +96,7 @@ class Gather {
   }
 
   etb_status pad(ptrdiff_t count) {
-    return for_each_piece(context_, count, [&](ptrdiff_t, ptrdiff_t length) {
-      std::memset(out_, padding_, static_cast<size_t>(length));
-      out_ += length;
-    });
+    return for_each_piece(context_, count, [&](ptrdiff_t, ptrdiff_t length) { add_padding(length); });
   }
 
   etb_status copy(const int8_t* from, ptrdiff_t step) {
@@ -244,6 +242,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-ETB_PUBLISH_KERNELS(integer_convolution, kRows);
+ETB_PUBLISH_INTEGER_KERNELS(integer_convolution, kRows);
 
 }  // namespace etb::host

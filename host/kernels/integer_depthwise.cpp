@@ -4,6 +4,7 @@
 // All kernel positions are added to the sums of a pixel's channels if those are neighbours in memory. Otherwise one position at a
 // time is added to the sums of a row.
 #include <cstddef>
+#include <cstring>
 
 #include "host/kernels/integer_geometry.hpp"
 #include "ops/cortex_m/quantized_depthwise_conv2d.hpp"
@@ -35,27 +36,12 @@ class Depthwise {
     const bool is_by_pixel =
         shape_.out_channels == shape_.in_channels && shape_.in_channels > 1 && step_of(input_, 1) == 1;
     line_ = is_by_pixel ? shape_.out_channels : shape_.out[1];
-    sums_ = context_.allocate_array<uint32_t>(line_);
-    spans_ = context_.allocate_array<Span>(shape_.kernel[1]);
-    if (sums_ == nullptr || spans_ == nullptr)
-      return context_.fail_scratch(static_cast<uint64_t>(line_) * sizeof(uint32_t) +
-                                   static_cast<uint64_t>(shape_.kernel[1]) * sizeof(Span) + 64);
-    starts_ = reinterpret_cast<const uint32_t*>(bias_);
-    if (is_by_pixel && bias_ == nullptr) {
-      auto* zeros = context_.allocate_array<uint32_t>(line_);
-      if (zeros == nullptr) return context_.fail_scratch(static_cast<uint64_t>(line_) * sizeof(uint32_t));
-      ETB_CHECK(clear_bytes(context_, zeros, static_cast<uint64_t>(line_) * sizeof(uint32_t)));
-      starts_ = zeros;
-    }
-    if (!is_by_pixel) ETB_CHECK(fill_spans());
+    ETB_CHECK(allocate(&sums_));
+    ETB_CHECK(is_by_pixel ? prepare_pixels() : prepare_rows());
     for (ptrdiff_t image = 0; image < shape_.batch; ++image) {
       const int8_t* from = input_.data_as<int8_t>() + image * step_of(input_, 0);
       int8_t* to = out_.data_as<int8_t>() + image * step_of(out_, 0);
-      const ptrdiff_t lines = is_by_pixel ? shape_.out[1] : shape_.out_channels;
-      for (ptrdiff_t y = 0; y < shape_.out[0]; ++y) {
-        for (ptrdiff_t line = 0; line < lines; ++line)
-          ETB_CHECK(is_by_pixel ? run_pixel(from, to, y, line) : run_row(from, to, y, line));
-      }
+      ETB_CHECK(is_by_pixel ? run_pixels(from, to) : run_rows(from, to));
     }
     return ETB_OK;
   }
@@ -66,7 +52,32 @@ class Depthwise {
     ptrdiff_t begin, count, offset;
   };
 
-  etb_status fill_spans() {
+  // Neighbouring positions of an output dim under which the same kernel positions [begin, end) are inside of the image.
+  struct Stretch {
+    ptrdiff_t first, last, begin, end;
+  };
+
+  // An array with an entry for each sum of a line.
+  etb_status allocate(uint32_t** out_array) {
+    *out_array = context_.allocate_array<uint32_t>(line_);
+    return *out_array != nullptr ? static_cast<etb_status>(ETB_OK)
+                                 : context_.fail_scratch(static_cast<uint64_t>(line_) * sizeof(uint32_t));
+  }
+
+  etb_status prepare_pixels() {
+    biases_ = reinterpret_cast<const uint32_t*>(bias_);
+    if (shape_.input_offset != 0) ETB_CHECK(allocate(&starts_));
+    if (bias_ != nullptr) return ETB_OK;
+    uint32_t* zeros = nullptr;
+    ETB_CHECK(allocate(&zeros));
+    biases_ = zeros;
+    return clear(zeros);
+  }
+
+  etb_status prepare_rows() {
+    spans_ = context_.allocate_array<Span>(shape_.kernel[1]);
+    if (spans_ == nullptr)
+      return context_.fail_scratch(static_cast<uint64_t>(shape_.kernel[1]) * sizeof(Span) + 64);
     const ptrdiff_t stride = shape_.stride[1];
     for (ptrdiff_t c = 0; c < shape_.kernel[1]; ++c) {
       if (context_.should_stop(1)) return context_.stopped();
@@ -86,67 +97,105 @@ class Depthwise {
     });
   }
 
-  // The kernel positions [begin, end) of one dim that are inside of the image for an output position.
-  void find_inside(int dim, ptrdiff_t position, ptrdiff_t* out_begin, ptrdiff_t* out_end) const {
+  // The stretch that begins at `position`. Where the image ends inside of the window, it has one position.
+  Stretch find_stretch(int dim, ptrdiff_t position) const {
     const ptrdiff_t first = shape_.source(dim, position, 0), dilation = shape_.dilation[dim];
-    *out_begin = 0;
-    *out_end = shape_.kernel[dim];
-    // Most positions; the others need divisions.
-    if (first >= 0 && shape_.source(dim, position, shape_.kernel[dim] - 1) < shape_.in[dim]) return;
-    *out_begin = first >= 0 ? 0 : (-first + dilation - 1) / dilation;
+    const ptrdiff_t room = shape_.in[dim] - 1 - shape_.source(dim, position, shape_.kernel[dim] - 1);
+    Stretch stretch = {position, position + 1, 0, shape_.kernel[dim]};
+    if (first >= 0 && room >= 0) {
+      stretch.last = std::min(shape_.out[dim], position + room / shape_.stride[dim] + 1);
+      return stretch;
+    }
+    if (first < 0) stretch.begin = (-first + dilation - 1) / dilation;
     const ptrdiff_t left = shape_.in[dim] - first;
-    *out_end = left <= 0 ? 0 : std::min(shape_.kernel[dim], (left + dilation - 1) / dilation);
+    stretch.end = left <= 0 ? 0 : std::min(stretch.end, (left + dilation - 1) / dilation);
+    return stretch;
   }
 
-  // All channels of one output pixel.
-  etb_status run_pixel(const int8_t* from, int8_t* to, ptrdiff_t y, ptrdiff_t x) {
-    ptrdiff_t top, bottom, left, right;
-    find_inside(0, y, &top, &bottom);
-    find_inside(1, x, &left, &right);
-    const ptrdiff_t row_step = shape_.dilation[0] * step_of(input_, 2);
-    DepthwiseWindow window = {0,
-                              right - left,
-                              row_step,
-                              shape_.dilation[1] * step_of(input_, 3),
-                              shape_.kernel[1] * line_,
-                              line_,
-                              shape_.input_offset};
-    if (top >= bottom || left >= right) {  // no sum
-      window.columns = 0;
-      top = bottom = left = 0;
+  etb_status run_pixels(const int8_t* from, int8_t* to) {
+    for (ptrdiff_t y = 0; y < shape_.out[0];) {
+      const Stretch rows = find_stretch(0, y);
+      for (ptrdiff_t x = 0; x < shape_.out[1];) {
+        const Stretch columns = find_stretch(1, x);
+        ETB_CHECK(run_rectangle(rows, columns, from, to));
+        x = columns.last;
+      }
+      y = rows.last;
     }
-    const int8_t* at = from;
-    if (window.columns > 0)
-      at += shape_.source(0, y, top) * step_of(input_, 2) + shape_.source(1, x, left) * step_of(input_, 3);
-    ETB_CHECK(add_window(window, bottom - top, at, weights_ + (top * shape_.kernel[1] + left) * line_));
-    return store(to + y * step_of(out_, 2) + x * step_of(out_, 3), step_of(out_, 1));
+    return ETB_OK;
+  }
+
+  // Outputs whose windows have the same weights, so that their sums have the same starts.
+  etb_status run_rectangle(const Stretch& rows, const Stretch& columns, const int8_t* from, int8_t* to) {
+    const ptrdiff_t row_step = step_of(input_, 2), column_step = step_of(input_, 3);
+    DepthwiseWindow window = {rows.end - rows.begin,         columns.end - columns.begin,
+                              shape_.dilation[0] * row_step, shape_.dilation[1] * column_step,
+                              shape_.kernel[1] * line_,      line_};
+    const int8_t *weights = weights_, *row = from;
+    ptrdiff_t y_step = shape_.stride[0] * row_step, x_step = shape_.stride[1] * column_step;
+    if (window.rows > 0 && window.columns > 0) {
+      weights += (rows.begin * shape_.kernel[1] + columns.begin) * line_;
+      row += shape_.source(0, rows.first, rows.begin) * row_step +
+             shape_.source(1, columns.first, columns.begin) * column_step;
+    } else {  // no products
+      window.rows = window.columns = 0;
+      y_step = x_step = 0;
+    }
+    const uint32_t* starts = nullptr;
+    ETB_CHECK(fill_starts(window, weights, &starts));
+    int8_t* out_row = to + rows.first * step_of(out_, 2) + columns.first * step_of(out_, 3);
+    for (ptrdiff_t y = rows.first; y < rows.last; ++y, row += y_step, out_row += step_of(out_, 2)) {
+      const int8_t* at = row;
+      int8_t* out = out_row;
+      for (ptrdiff_t x = columns.first; x < columns.last; ++x, at += x_step, out += step_of(out_, 3)) {
+        ETB_CHECK(add_window(window, at, weights, starts, sums_));
+        ETB_CHECK(store(out, step_of(out_, 1)));
+      }
+    }
+    return ETB_OK;
+  }
+
+  // The bias, and the part of the input offset: the sums of a window whose inputs are the offset. 128 is no code, so it needs two.
+  etb_status fill_starts(DepthwiseWindow window, const int8_t* weights, const uint32_t** out_starts) {
+    *out_starts = biases_;
+    window.input_row = window.input_column = 0;
+    auto* codes = reinterpret_cast<int8_t*>(sums_);
+    for (int32_t left = window.rows > 0 ? shape_.input_offset : 0; left != 0;) {
+      const int32_t code = std::min<int32_t>(left, 127);
+      ETB_CHECK(for_each_piece(context_, line_, [&](ptrdiff_t begin, ptrdiff_t length) {
+        std::memset(codes + begin, code, static_cast<size_t>(length));
+      }));
+      ETB_CHECK(add_window(window, codes, weights, *out_starts, starts_));
+      *out_starts = starts_;
+      left -= code;
+    }
+    return ETB_OK;
   }
 
   // The sums of a pixel's channels, in parts between which the run may stop.
-  etb_status add_window(DepthwiseWindow window, ptrdiff_t rows, const int8_t* input, const int8_t* weights) {
-    const auto line = line_;
-    const ptrdiff_t columns = window.columns, work = rows * columns * line_;
-    ptrdiff_t most_rows = rows, most_columns = columns;
-    if (work > KernelContext::kPiece) {
-      most_rows = 1;
-      most_columns = std::max<ptrdiff_t>(KernelContext::kPiece / line_, 1);
+  etb_status add_window(const DepthwiseWindow& window, const int8_t* input, const int8_t* weights,
+                        const uint32_t* starts, uint32_t* sums) {
+    const ptrdiff_t work = window.rows * window.columns * line_;
+    if (work >= KernelContext::kPiece) return add_large_window(window, input, weights, starts, sums);
+    if (context_.should_stop(work + 1)) return context_.stopped();
+    add_window_products(window, input, weights, line_, starts, sums);
+    return ETB_OK;
+  }
+
+  etb_status add_large_window(const DepthwiseWindow& window, const int8_t* input, const int8_t* weights,
+                              const uint32_t* starts, uint32_t* sums) {
+    const ptrdiff_t most_columns = std::max<ptrdiff_t>(KernelContext::kPiece / line_, 1);
+    DepthwiseWindow part = window;
+    part.rows = 1;
+    for (ptrdiff_t r = 0; r < window.rows; ++r) {
+      for (ptrdiff_t c = 0; c < window.columns; c += part.columns) {
+        part.columns = std::min(most_columns, window.columns - c);
+        if (context_.should_stop(KernelContext::kPiece)) return context_.stopped();
+        add_window_products(part, input + r * window.input_row + c * window.input_column,
+                            weights + r * window.weight_row + c * window.weight_column, line_, starts, sums);
+        starts = sums;
+      }
     }
-    const uint32_t* from = starts_;
-    ptrdiff_t r = 0;
-    do {
-      window.rows = std::min(most_rows, rows - r);
-      ptrdiff_t c = 0;
-      do {
-        window.columns = std::min(most_columns, columns - c);
-        if (context_.should_stop(std::min<ptrdiff_t>(work + 1, KernelContext::kPiece)))
-          return context_.stopped();
-        add_window_products(window, input + r * window.input_row + c * window.input_column,
-                            weights + r * window.weight_row + c * window.weight_column, line, from, sums_);
-        from = sums_;
-        c += window.columns;
-      } while (c < columns);
-      r += window.rows;
-    } while (r < rows);
     return ETB_OK;
   }
 
@@ -157,9 +206,16 @@ class Depthwise {
     });
   }
 
+  etb_status run_rows(const int8_t* from, int8_t* to) {
+    for (ptrdiff_t y = 0; y < shape_.out[0]; ++y)
+      for (ptrdiff_t channel = 0; channel < shape_.out_channels; ++channel)
+        ETB_CHECK(run_row(from, to, y, channel));
+    return ETB_OK;
+  }
+
   // One row of one output channel.
   etb_status run_row(const int8_t* from, int8_t* to, ptrdiff_t y, ptrdiff_t channel) {
-    ETB_CHECK(clear());
+    ETB_CHECK(clear(sums_));
     from += channel / (shape_.out_channels / shape_.in_channels) * step_of(input_, 1);
     const ptrdiff_t step = shape_.stride[1] * step_of(input_, 3);
     ptrdiff_t weight = channel;
@@ -188,7 +244,9 @@ class Depthwise {
     });
   }
 
-  etb_status clear() { return clear_bytes(context_, sums_, static_cast<uint64_t>(line_) * sizeof(uint32_t)); }
+  etb_status clear(uint32_t* line) {
+    return clear_bytes(context_, line, static_cast<uint64_t>(line_) * sizeof(uint32_t));
+  }
 
   KernelContext& context_;
   const ConvolutionGeometry& shape_;
@@ -197,7 +255,8 @@ class Depthwise {
   const int8_t* weights_;
   const int32_t* bias_;
   ChannelRescales rescales_;
-  const uint32_t* starts_ = nullptr;  // where the sums of a pixel start
+  const uint32_t* biases_ = nullptr;  // zeros if the layer has none
+  uint32_t* starts_ = nullptr;        // biases with the part of the input offset
   uint32_t* sums_ = nullptr;
   Span* spans_ = nullptr;
   ptrdiff_t line_ = 0;
@@ -225,6 +284,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-ETB_PUBLISH_KERNELS(integer_depthwise, kRows);
+ETB_PUBLISH_INTEGER_KERNELS(integer_depthwise, kRows);
 
 }  // namespace etb::host

@@ -21,15 +21,16 @@ struct ConvolutionCase {
   std::vector<int32_t> bias, multipliers, shifts;
   bool has_bias;
 
-  // `is_wide`: sometimes so many channels that loops over blocks of them have several.
-  ConvolutionCase(Random& random, bool is_depthwise, bool is_wide = true) {
+  // `is_wide`: sometimes so many channels that loops over blocks of them have several. `is_large`: windows with so many products
+  // that a kernel looks at its deadline within them.
+  ConvolutionCase(Random& random, bool is_depthwise, bool is_wide = true, bool is_large = false) {
     const bool has_many = is_wide && random.between(0, 3) == 0;
-    groups = random.between(1, is_depthwise && has_many ? 40 : 5);
+    groups = is_large ? random.between(33, 40) : random.between(1, is_depthwise && has_many ? 40 : 5);
     group_in = is_depthwise ? 1 : random.between(1, 9);
-    group_out = random.between(1, is_depthwise ? 2 : has_many ? 70 : 7);
+    group_out = is_large ? 1 : random.between(1, is_depthwise ? 2 : has_many ? 70 : 7);
     std::vector<int64_t> in = {random.between(1, 2), groups * group_in, 0, 0}, kernel(2), sizes = in;
     for (size_t dim = 0; dim < 2; ++dim) {
-      kernel[dim] = random.between(1, 4);
+      kernel[dim] = is_large ? random.between(45, 48) : random.between(1, 4);
       stride[dim] = random.between(1, 3);
       padding[dim] = random.between(0, 3);
       dilation[dim] = random.between(1, 3);
@@ -41,13 +42,13 @@ struct ConvolutionCase {
     sizes[1] = groups * group_out;
     input_offset = random.between(-127, 128);
     ends = Ends::random(random);
-    input = random.codes(in, random.between(0, 1) != 0 ? kChannelsLast : kRowMajor);
+    input = random.codes(in, is_large || random.between(0, 1) != 0 ? kChannelsLast : kRowMajor);
     weight = random.codes({sizes[1], kernel[0], kernel[1], group_in}, kRowMajor);
     out = random.codes(sizes, random.between(0, 1) != 0 ? kChannelsLast : kRowMajor);
     bias = random.numbers(sizes[1], -20000, 20000);
     has_bias = random.between(0, 3) != 0;
     multipliers = random.numbers(sizes[1], int64_t{1} << 30, INT32_MAX);
-    shifts = random.numbers(sizes[1], -12, 1);
+    shifts = random.numbers(sizes[1], is_large ? -14 : -12, is_large ? -11 : 1);
   }
 
   int64_t sum(const Tensor& in, std::span<const int64_t, 4> at) const {
@@ -145,6 +146,15 @@ TEST(IntegerKernels, DepthwiseConvolutionsAreExact) {
     SCOPED_TRACE(seed);
     Random random(seed);
     ConvolutionCase(random, true).run(true, 1 << 16);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(IntegerKernels, DepthwiseConvolutionsWithLargeWindowsAreExact) {
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    ConvolutionCase(random, true, false, true).run(true, 1 << 16);
     if (::testing::Test::HasFailure()) return;
   }
 }

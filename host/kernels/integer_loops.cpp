@@ -2,115 +2,15 @@
 #include "host/kernels/integer_loops.hpp"
 
 #include <cstring>
+#include <type_traits>
 #if defined(__ARM_FEATURE_MVE)
-#include <arm_mve.h>
-#elif defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
-#include <arm_acle.h>
-#define ETB_HAS_PAIRS 1
+#include "host/kernels/integer_blocks_mve.hpp"
+#else
+#include "host/kernels/integer_blocks.hpp"
 #endif
 
 namespace etb::host {
 namespace {
-
-// Sums of products of rows and two channels: each value that is loaded serves all of its products.
-struct PairSums {
-  int32_t s00, s01, s10, s11;
-};
-
-int32_t multiply_add(int32_t a, int32_t b, int32_t sum) noexcept {
-  return static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(a * b));
-}
-
-#if defined(__ARM_FEATURE_MVE)
-
-// b and d may be a and c.
-template <int kRows>
-inline PairSums sum_pair(const int8_t* a, const int8_t* b, const int8_t* c, const int8_t* d,
-                         ptrdiff_t count) noexcept {
-  int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
-  const auto step = [&](int8x16_t x, int8x16_t y, int8x16_t v, int8x16_t w) {
-    s00 = vmladavaq_s8(s00, x, v);
-    s01 = vmladavaq_s8(s01, x, w);
-    if constexpr (kRows == 2) {
-      s10 = vmladavaq_s8(s10, y, v);
-      s11 = vmladavaq_s8(s11, y, w);
-    }
-  };
-  for (ptrdiff_t blocks = count / 16; blocks > 0; --blocks, a += 16, b += 16, c += 16, d += 16)
-    step(vldrbq_s8(a), vldrbq_s8(kRows == 2 ? b : a), vldrbq_s8(c), vldrbq_s8(d));
-  if (const auto rest = static_cast<uint32_t>(count % 16); rest != 0) {
-    const mve_pred16_t lanes = vctp8q(rest);
-    step(vldrbq_z_s8(a, lanes), vldrbq_z_s8(kRows == 2 ? b : a, lanes), vldrbq_z_s8(c, lanes),
-         vldrbq_z_s8(d, lanes));
-  }
-  return {s00, s01, s10, s11};
-}
-
-#else
-
-#if defined(ETB_HAS_PAIRS)
-// Four codes are two pairs of 16 bits: the first and third, the second and fourth.
-inline int16x2_t even_of(uint32_t codes) noexcept { return __sxtb16(static_cast<int8x4_t>(codes)); }
-inline int16x2_t odd_of(uint32_t codes) noexcept {
-  int16x2_t pair;
-  __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(codes));  // GCC 12 does not join __sxtb16 and __ror
-  return pair;
-}
-inline uint32_t load_codes(const int8_t* from) noexcept {
-  uint32_t word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-#endif
-
-// b and d may be a and c.
-template <int kRows>
-inline PairSums sum_pair(const int8_t* a, const int8_t* b, const int8_t* c, const int8_t* d,
-                         ptrdiff_t count) noexcept {
-  int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
-#if defined(ETB_HAS_PAIRS)
-  for (const int8_t* end = a + count / 4 * 4; a != end; a += 4, b += 4, c += 4, d += 4) {
-    const uint32_t v = load_codes(c), w = load_codes(d), x = load_codes(a);
-    const int16x2_t v_even = even_of(v), w_even = even_of(w), v_odd = odd_of(v), w_odd = odd_of(w);
-    const int16x2_t x_even = even_of(x), x_odd = odd_of(x);
-    s00 = __smlad(x_odd, v_odd, __smlad(x_even, v_even, s00));
-    s01 = __smlad(x_odd, w_odd, __smlad(x_even, w_even, s01));
-    if constexpr (kRows == 2) {
-      const uint32_t y = load_codes(b);
-      const int16x2_t y_even = even_of(y), y_odd = odd_of(y);
-      s10 = __smlad(y_odd, v_odd, __smlad(y_even, v_even, s10));
-      s11 = __smlad(y_odd, w_odd, __smlad(y_even, w_even, s11));
-    }
-  }
-  count %= 4;
-#endif
-  const auto step = [&](ptrdiff_t i) {
-    const int32_t v = c[i], w = d[i], x = a[i];
-    s00 = multiply_add(x, v, s00);
-    s01 = multiply_add(x, w, s01);
-    if constexpr (kRows == 2) {
-      const int32_t y = b[i];
-      s10 = multiply_add(y, v, s10);
-      s11 = multiply_add(y, w, s11);
-    }
-    // Without this the compiler adds the products of several steps first, which needs more instructions.
-    __asm__("" : "+r"(s00), "+r"(s01));
-    if constexpr (kRows == 2) __asm__("" : "+r"(s10), "+r"(s11));
-  };
-#if !defined(ETB_HAS_PAIRS)
-  for (const int8_t* end = a + count / 4 * 4; a != end; a += 4, b += 4, c += 4, d += 4) {
-    step(0);
-    step(1);
-    step(2);
-    step(3);
-  }
-  count %= 4;
-#endif
-  for (ptrdiff_t i = 0; i < count; ++i) step(i);
-  return {s00, s01, s10, s11};
-}
-
-#endif
 
 // Calls add(x, weights) for each position of a window.
 template <class Add>
@@ -118,9 +18,9 @@ inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const i
                          Add add) noexcept {
   const ptrdiff_t columns = window.columns, input_column = window.input_column,
                   weight_column = window.weight_column;
-  const ptrdiff_t input_row = window.input_row - columns * input_column,
-                  weight_row = window.weight_row - columns * weight_column;
-  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_row, weights += weight_row) {
+  const ptrdiff_t input_gap = window.input_row - columns * input_column,
+                  weight_gap = window.weight_row - columns * weight_column;
+  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_gap, weights += weight_gap) {
     for (ptrdiff_t c = columns; c > 0; --c, x += input_column, weights += weight_column) add(x, weights);
   }
 }
@@ -132,22 +32,88 @@ inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const i
   return static_cast<int32_t>(std::clamp<int64_t>(moved, INT32_MIN, INT32_MAX));
 }
 
+#if defined(__ARM_FEATURE_MVE)
+
+int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
+  int32_t sum = 0;
+  int8x16_t x;
+  __asm__ volatile(
+      "wlstp.8 lr, %[count], 2f\n"
+      "1: vldrb.8 %q[x], [%[codes]], #16\n"
+      "vaddva.s8 %[sum], %q[x]\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [codes] "+r"(codes), [sum] "+Te"(sum), [x] "=&w"(x)
+      : [count] "r"(count)
+      : "lr", "memory");
+  return sum;
+}
+
+void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
+  int8x16_t codes;
+  __asm__ volatile(
+      "wlstp.8 lr, %[count], 2f\n"
+      "1: vldrb.8 %q[codes], [%[from]], #16\n"
+      "vstrb.8 %q[codes], [%[to]], #16\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [from] "+r"(from), [to] "+r"(to), [codes] "=&w"(codes)
+      : [count] "r"(count)
+      : "lr", "memory");
+}
+
+#else
+
+void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
+  constexpr ptrdiff_t kShort = 16;
+  if (count >= kShort) {
+    std::memcpy(to, from, static_cast<size_t>(count));
+    return;
+  }
+  for (; count > 0; --count) {
+    *to++ = *from++;
+    __asm__("" : "+r"(to));  // the compiler would call memcpy
+  }
+}
+
+int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
+  int32_t sum = 0;
+  for (ptrdiff_t i = 0; i < count; ++i) sum += codes[i];
+  return sum;
+}
+
+#endif
+
 template <int kRows>
 [[gnu::noinline]] void add_row_products(const int8_t* x, ptrdiff_t x_step, const int8_t* weights,
                                         ptrdiff_t weight_step, ptrdiff_t channels, ptrdiff_t count,
                                         const uint32_t* const (&starts)[2],
                                         uint32_t (*sums)[kTile]) noexcept {
-  for (ptrdiff_t c = 0; c < channels; c += 2, weights += 2 * weight_step) {
-    const bool has_second = c + 1 < channels;
-    const PairSums pair =
-        sum_pair<kRows>(x, x + x_step, weights, has_second ? weights + weight_step : weights, count);
-    sums[0][c] = starts[0][c] + static_cast<uint32_t>(pair.s00);
-    if constexpr (kRows == 2) sums[1][c] = starts[1][c] + static_cast<uint32_t>(pair.s10);
-    if (!has_second) return;
-    sums[0][c + 1] = starts[0][c + 1] + static_cast<uint32_t>(pair.s01);
-    if constexpr (kRows == 2) sums[1][c + 1] = starts[1][c + 1] + static_cast<uint32_t>(pair.s11);
+  // Sums wrap, so they may be signed ones.
+  const auto *start0 = reinterpret_cast<const int32_t*>(starts[0]),
+             *start1 = reinterpret_cast<const int32_t*>(starts[1]);
+  auto *sum0 = reinterpret_cast<int32_t*>(sums[0]), *sum1 = reinterpret_cast<int32_t*>(sums[1]);
+  if constexpr (kRows == 2) {
+    for (; channels >= 2; channels -= 2, weights += 2 * weight_step) {
+      int32_t first[2] = {start0[0], start0[1]}, second[2] = {start1[0], start1[1]};
+      add_two_by_two(x, x + x_step, weights, weights + weight_step, count, first, second);
+      sum0[0] = first[0], sum0[1] = first[1];
+      sum1[0] = second[0], sum1[1] = second[1];
+      start0 += 2, start1 += 2, sum0 += 2, sum1 += 2;
+    }
+  } else {
+    for (; channels >= 4; channels -= 4, weights += 4 * weight_step, start0 += 4, sum0 += 4) {
+      int32_t four[4] = {start0[0], start0[1], start0[2], start0[3]};
+      add_one_by_four(x, weights, weight_step, count, four);
+      sum0[0] = four[0], sum0[1] = four[1], sum0[2] = four[2], sum0[3] = four[3];
+    }
+  }
+  for (; channels > 0; --channels, weights += weight_step) {
+    *sum0++ = add_products(x, weights, count, *start0++);
+    if constexpr (kRows == 2) *sum1++ = add_products(x + x_step, weights, count, *start1++);
   }
 }
+
 template void add_row_products<1>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
                                   const uint32_t* const (&)[2], uint32_t (*)[kTile]) noexcept;
 template void add_row_products<2>(const int8_t*, ptrdiff_t, const int8_t*, ptrdiff_t, ptrdiff_t, ptrdiff_t,
@@ -160,8 +126,6 @@ namespace {
 // A predicate that is true for all lanes.
 struct AllLanes {};
 
-int16x8_t load(const int8_t* from, AllLanes) noexcept { return vldrbq_s16(from); }
-int16x8_t load(const int8_t* from, mve_pred16_t lanes) noexcept { return vldrbq_z_s16(from, lanes); }
 int32x4_t load(const int32_t* from, AllLanes) noexcept { return vldrwq_s32(from); }
 int32x4_t load(const int32_t* from, mve_pred16_t lanes) noexcept { return vldrwq_z_s32(from, lanes); }
 void store(int8_t* to, int32x4_t codes, AllLanes) noexcept { vstrbq_s32(to, codes); }
@@ -173,54 +137,113 @@ void scatter(int8_t* to, uint32x4_t places, int32x4_t codes, mve_pred16_t lanes)
   vstrbq_scatter_offset_p_s32(to, places, codes, lanes);
 }
 
-// The sums of eight channels: lanes 0, 2, 4 and 6 of products have a vector of their own, as have the others.
-struct EightSums {
-  int32x4_t even, odd;
+// Adds the products of sixteen channels. Lanes 0, 2, 4 and 6 of products have a vector of their own, as have the others.
+void add_sixteen_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                          const uint32_t* starts, uint32_t* sums) noexcept {
+  const uint32x4_t every_second = vidupq_n_u32(0, 8);
+  uint32x4_t s0 = vldrwq_gather_offset_u32(starts, every_second),
+             s1 = vldrwq_gather_offset_u32(starts + 1, every_second),
+             s2 = vldrwq_gather_offset_u32(starts + 8, every_second),
+             s3 = vldrwq_gather_offset_u32(starts + 9, every_second);
+  const ptrdiff_t columns = window.columns, input_column = window.input_column,
+                  weight_column = window.weight_column;
+  const ptrdiff_t input_gap = window.input_row - columns * input_column,
+                  weight_gap = window.weight_row - columns * weight_column;
+  for (ptrdiff_t r = window.rows; r > 0; --r, x += input_gap, weights += weight_gap) {
+    int16x8_t a, b, product;
+    // GCC 12 moves the pointers in each step, because loads of bytes to 16 bits need one of r0 to r7.
+    __asm__ volatile(
+        "wls lr, %[columns], 2f\n"
+        "1: vldrb.s16 %q[a], [%[x]]\n"
+        "vldrb.s16 %q[b], [%[weights]]\n"
+        "vmullb.s16 %q[product], %q[a], %q[b]\n"
+        "vmullt.s16 %q[a], %q[a], %q[b]\n"
+        "vadd.i32 %q[s0], %q[s0], %q[product]\n"
+        "vadd.i32 %q[s1], %q[s1], %q[a]\n"
+        "vldrb.s16 %q[a], [%[x], #8]\n"
+        "vldrb.s16 %q[b], [%[weights], #8]\n"
+        "vmullb.s16 %q[product], %q[a], %q[b]\n"
+        "vmullt.s16 %q[a], %q[a], %q[b]\n"
+        "vadd.i32 %q[s2], %q[s2], %q[product]\n"
+        "vadd.i32 %q[s3], %q[s3], %q[a]\n"
+        "add %[x], %[input_column]\n"
+        "add %[weights], %[weight_column]\n"
+        "le lr, 1b\n"
+        "2:"
+        : [x] "+l"(x), [weights] "+l"(weights), [s0] "+w"(s0), [s1] "+w"(s1), [s2] "+w"(s2), [s3] "+w"(s3),
+          [a] "=&w"(a), [b] "=&w"(b), [product] "=&w"(product)
+        : [columns] "r"(columns), [input_column] "r"(input_column), [weight_column] "r"(weight_column)
+        : "lr", "memory");
+  }
+  vstrwq_scatter_offset_u32(sums, every_second, s0);
+  vstrwq_scatter_offset_u32(sums + 1, every_second, s1);
+  vstrwq_scatter_offset_u32(sums + 8, every_second, s2);
+  vstrwq_scatter_offset_u32(sums + 9, every_second, s3);
+}
 
-  explicit EightSums(const uint32_t* from) noexcept {
-    const uint32x4x2_t both = vld2q_u32(from);
-    even = vreinterpretq_s32_u32(both.val[0]), odd = vreinterpretq_s32_u32(both.val[1]);
-  }
-  void add(int16x8_t x, int16x8_t weights) noexcept {
-    even = vaddq_s32(even, vmullbq_int_s16(x, weights));
-    odd = vaddq_s32(odd, vmulltq_int_s16(x, weights));
-  }
-  void store(uint32_t* to) const noexcept {
-    uint32x4x2_t both;
-    both.val[0] = vreinterpretq_u32_s32(even), both.val[1] = vreinterpretq_u32_s32(odd);
-    vst2q_u32(to, both);
-  }
-};
+// The same for the first `channels` of eight.
+void add_up_to_eight_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
+                              uint32_t channels, const uint32_t* starts, uint32_t* sums) noexcept {
+  const mve_pred16_t lanes = vctp16q(channels), even = vctp32q((channels + 1) / 2),
+                     odd = vctp32q(channels / 2);
+  const uint32x4_t every_second = vidupq_n_u32(0, 8);
+  int32x4_t s0 = vreinterpretq_s32_u32(vldrwq_gather_offset_z_u32(starts, every_second, even)),
+            s1 = vreinterpretq_s32_u32(vldrwq_gather_offset_z_u32(starts + 1, every_second, odd));
+  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
+    const int16x8_t a = vldrbq_z_s16(at, lanes), b = vldrbq_z_s16(weight, lanes);
+    s0 = vaddq_s32(s0, vmullbq_int_s16(a, b));
+    s1 = vaddq_s32(s1, vmulltq_int_s16(a, b));
+  });
+  vstrwq_scatter_offset_p_u32(sums, every_second, vreinterpretq_u32_s32(s0), even);
+  vstrwq_scatter_offset_p_u32(sums + 1, every_second, vreinterpretq_u32_s32(s1), odd);
+}
+
+// store_codes for rescales and codes that are neighbours.
+void store_neighbours(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
+                      ptrdiff_t channels, int8_t* out) noexcept {
+  const int32x4_t zero = vdupq_n_s32(0), low = vdupq_n_s32(limits.low), high = vdupq_n_s32(limits.high);
+  const int32_t *multipliers = rescales.multipliers, *shifts = rescales.shifts;
+  int32x4_t value, factor, moves, part;
+  // The second rounding is upwards: negative values first move down by one.
+  __asm__ volatile(
+      "wlstp.32 lr, %[channels], 2f\n"
+      "1: vldrw.32 %q[value], [%[sums]], #16\n"
+      "vldrw.32 %q[moves], [%[shifts]], #16\n"
+      "vldrw.32 %q[factor], [%[multipliers]], #16\n"
+      "vmax.s32 %q[part], %q[moves], %q[zero]\n"
+      "vmin.s32 %q[moves], %q[moves], %q[zero]\n"
+      "vqshl.s32 %q[value], %q[value], %q[part]\n"
+      "vqrdmulh.s32 %q[value], %q[value], %q[factor]\n"
+      "vand %q[part], %q[value], %q[moves]\n"
+      "vshr.s32 %q[part], %q[part], #31\n"
+      "vqadd.s32 %q[value], %q[value], %q[part]\n"
+      "vrshl.s32 %q[value], %q[value], %q[moves]\n"
+      "vqadd.s32 %q[value], %q[value], %[offset]\n"
+      "vmax.s32 %q[value], %q[value], %q[low]\n"
+      "vmin.s32 %q[value], %q[value], %q[high]\n"
+      "vstrb.32 %q[value], [%[out]], #4\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [sums] "+l"(sums), [shifts] "+r"(shifts), [multipliers] "+r"(multipliers), [out] "+l"(out),
+        [value] "=&w"(value), [factor] "=&w"(factor), [moves] "=&w"(moves), [part] "=&w"(part)
+      : [channels] "r"(channels), [offset] "r"(limits.offset), [zero] "w"(zero), [low] "w"(low),
+        [high] "w"(high)
+      : "lr", "memory");
+}
 
 }  // namespace
 
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
                          ptrdiff_t channels, const uint32_t* starts, uint32_t* sums) noexcept {
-  const auto offset = static_cast<int16_t>(window.input_offset);
-  for (; channels >= 16; channels -= 16, x += 16, weights += 16, starts += 16, sums += 16) {
-    EightSums first(starts), second(starts + 8);
-    visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
-      first.add(vaddq_n_s16(vldrbq_s16(at), offset), vldrbq_s16(weight));
-      second.add(vaddq_n_s16(vldrbq_s16(at + 8), offset), vldrbq_s16(weight + 8));
-    });
-    first.store(sums);
-    second.store(sums + 8);
-  }
-  for (; channels > 0; channels -= 8, x += 8, weights += 8, starts += 8, sums += 8) {
-    const mve_pred16_t lanes = vctp16q(static_cast<uint32_t>(channels));
-    uint32_t copies[8] = {};
-    std::memcpy(copies, starts, static_cast<size_t>(std::min<ptrdiff_t>(channels, 8)) * sizeof *starts);
-    EightSums eight(copies);
-    visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
-      eight.add(vaddq_n_s16(vldrbq_z_s16(at, lanes), offset), vldrbq_z_s16(weight, lanes));
-    });
-    eight.store(copies);
-    std::memcpy(sums, copies, static_cast<size_t>(std::min<ptrdiff_t>(channels, 8)) * sizeof *starts);
-  }
+  for (; channels >= 16; channels -= 16, x += 16, weights += 16, starts += 16, sums += 16)
+    add_sixteen_channels(window, x, weights, starts, sums);
+  for (; channels > 0; channels -= 8, x += 8, weights += 8, starts += 8, sums += 8)
+    add_up_to_eight_channels(window, x, weights, static_cast<uint32_t>(channels), starts, sums);
 }
 
 void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
                  ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept {
+  if (rescales.stride == 1 && out_step == 1) return store_neighbours(rescales, limits, sums, channels, out);
   const int32x4_t zero = vdupq_n_s32(0), low = vdupq_n_s32(limits.low), high = vdupq_n_s32(limits.high);
   const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), static_cast<uint32_t>(out_step));
   const int32_t offset = limits.offset;
@@ -251,60 +274,84 @@ void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, cons
 
 namespace {
 
-// Sums of four neighbouring channels stay in registers.
+// Sums of four neighbouring channels stay in registers. The window is not empty.
 inline void add_four_channels(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
                               const uint32_t* starts, uint32_t* sums) noexcept {
-  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  const int32_t offset = window.input_offset;
+  auto s0 = static_cast<int32_t>(starts[0]), s1 = static_cast<int32_t>(starts[1]),
+       s2 = static_cast<int32_t>(starts[2]), s3 = static_cast<int32_t>(starts[3]);
+  const ptrdiff_t columns = window.columns, input_column = window.input_column,
+                  weight_column = window.weight_column;
+  const ptrdiff_t input_gap = window.input_row - columns * input_column,
+                  weight_gap = window.weight_row - columns * weight_column;
+  ptrdiff_t rows = window.rows;
+  do {
+    ptrdiff_t left = columns;
+    do {
 #if defined(ETB_HAS_PAIRS)
-  const auto offsets = static_cast<int16x2_t>((offset & 0xFFFF) | offset * 0x10000);
-  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
-    const uint32_t a = load_codes(at), b = load_codes(weight);
-    const int16x2_t even = __sadd16(even_of(a), offsets), odd = __sadd16(odd_of(a), offsets);
-    const int16x2_t b_even = even_of(b), b_odd = odd_of(b);
-    s0 = __smlabb(even, b_even, s0);
-    s1 = __smlabb(odd, b_odd, s1);
-    s2 = __smlatt(even, b_even, s2);
-    s3 = __smlatt(odd, b_odd, s3);
-  });
+      const uint32_t a = load_codes(x), b = load_codes(weights);
+      const int16x2_t a_even = even_of(a), a_odd = odd_of(a), b_even = even_of(b), b_odd = odd_of(b);
+      s0 = __smlabb(a_even, b_even, s0);
+      s1 = __smlabb(a_odd, b_odd, s1);
+      s2 = __smlatt(a_even, b_even, s2);
+      s3 = __smlatt(a_odd, b_odd, s3);
 #else
-  visit_window(window, x, weights, [&](const int8_t* at, const int8_t* weight) {
-    s0 = multiply_add(at[0] + offset, weight[0], s0);
-    s1 = multiply_add(at[1] + offset, weight[1], s1);
-    s2 = multiply_add(at[2] + offset, weight[2], s2);
-    s3 = multiply_add(at[3] + offset, weight[3], s3);
-  });
+      s0 = multiply_add(x[0], weights[0], s0);
+      s1 = multiply_add(x[1], weights[1], s1);
+      s2 = multiply_add(x[2], weights[2], s2);
+      s3 = multiply_add(x[3], weights[3], s3);
 #endif
-  sums[0] = starts[0] + static_cast<uint32_t>(s0);
-  sums[1] = starts[1] + static_cast<uint32_t>(s1);
-  sums[2] = starts[2] + static_cast<uint32_t>(s2);
-  sums[3] = starts[3] + static_cast<uint32_t>(s3);
+      x += input_column;
+      weights += weight_column;
+      // Without this the compiler has pointers of their own for the inner loop.
+      __asm__("" : "+r"(x), "+r"(weights));
+    } while (--left > 0);
+    x += input_gap;
+    weights += weight_gap;
+  } while (--rows > 0);
+  sums[0] = static_cast<uint32_t>(s0);
+  sums[1] = static_cast<uint32_t>(s1);
+  sums[2] = static_cast<uint32_t>(s2);
+  sums[3] = static_cast<uint32_t>(s3);
 }
 
 }  // namespace
 
 void add_window_products(const DepthwiseWindow& window, const int8_t* x, const int8_t* weights,
                          ptrdiff_t channels, const uint32_t* starts, uint32_t* sums) noexcept {
-  for (; channels >= 4; channels -= 4, x += 4, weights += 4, starts += 4, sums += 4)
-    add_four_channels(window, x, weights, starts, sums);
+  if (window.rows > 0 && window.columns > 0) {
+    for (; channels >= 4; channels -= 4, x += 4, weights += 4, starts += 4, sums += 4)
+      add_four_channels(window, x, weights, starts, sums);
+  }
   for (; channels > 0; --channels) {
-    int32_t sum = 0;
-    visit_window(window, x++, weights++, [&](const int8_t* at, const int8_t* weight) {
-      sum = multiply_add(*at + window.input_offset, *weight, sum);
-    });
-    *sums++ = *starts++ + static_cast<uint32_t>(sum);
+    auto sum = static_cast<int32_t>(*starts++);
+    visit_window(window, x++, weights++,
+                 [&](const int8_t* at, const int8_t* weight) { sum = multiply_add(*at, *weight, sum); });
+    *sums++ = static_cast<uint32_t>(sum);
   }
 }
 
-void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
-                 ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept {
+namespace {
+
+template <class Step>
+inline void store_codes_by(Step stride, const ChannelRescales& rescales, const CodeLimits& limits,
+                           const uint32_t* sums, ptrdiff_t channels, int8_t* out, Step out_step) noexcept {
   const int32_t *multiplier = rescales.multipliers, *shift = rescales.shifts;
-  const ptrdiff_t stride = rescales.stride;
   const int32_t low = limits.low - limits.offset, high = limits.high - limits.offset, offset = limits.offset;
   for (; channels > 0; --channels, multiplier += stride, shift += stride, out += out_step) {
     const int32_t rescaled = Rescale{*multiplier, *shift}.apply(static_cast<int32_t>(*sums++));
     *out = static_cast<int8_t>(std::clamp(rescaled, low, high) + offset);
   }
+}
+
+}  // namespace
+
+void store_codes(const ChannelRescales& rescales, const CodeLimits& limits, const uint32_t* sums,
+                 ptrdiff_t channels, int8_t* out, ptrdiff_t out_step) noexcept {
+  using One = std::integral_constant<ptrdiff_t, 1>;
+  if (rescales.stride == 1 && out_step == 1)
+    store_codes_by(One(), rescales, limits, sums, channels, out, One());
+  else
+    store_codes_by(rescales.stride, rescales, limits, sums, channels, out, out_step);
 }
 
 #endif

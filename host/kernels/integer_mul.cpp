@@ -45,6 +45,6 @@ constexpr Kernel kRows[] = {kernel_row<ops::cortex_m::quantized_mul_out, mul_out
 
 }  // namespace
 
-ETB_PUBLISH_KERNELS(integer_mul, kRows);
+ETB_PUBLISH_INTEGER_KERNELS(integer_mul, kRows);
 
 }  // namespace etb::host

@@ -201,6 +201,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-ETB_PUBLISH_KERNELS(integer_pool, kRows);
+ETB_PUBLISH_INTEGER_KERNELS(integer_pool, kRows);
 
 }  // namespace etb::host

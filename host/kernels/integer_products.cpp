@@ -66,13 +66,6 @@ etb_status check_bias(KernelContext& context, const Tensor* bias, int64_t count)
 
 namespace {
 
-// A wrapping sum of int8 codes.
-uint32_t sum_of(const int8_t* codes, ptrdiff_t count) noexcept {
-  int32_t sum = 0;
-  for (ptrdiff_t i = 0; i < count; ++i) sum += codes[i];
-  return static_cast<uint32_t>(sum);
-}
-
 // Work between two looks at the deadline; also so few codes that their sum fits into 32 bits.
 constexpr ptrdiff_t kCount = KernelContext::kPiece / (2 * kTile);
 
@@ -80,7 +73,8 @@ constexpr ptrdiff_t kCount = KernelContext::kPiece / (2 * kTile);
 void add_offset(int32_t offset, const int8_t* x, ptrdiff_t row_stride, ptrdiff_t rows, ptrdiff_t count,
                 ptrdiff_t channels, uint32_t (*sums)[kTile]) noexcept {
   for (ptrdiff_t r = 0; r < rows; ++r) {
-    const uint32_t part = sum_of(x + r * row_stride, count) * static_cast<uint32_t>(offset);
+    const uint32_t part =
+        static_cast<uint32_t>(sum_codes(x + r * row_stride, count)) * static_cast<uint32_t>(offset);
     for (ptrdiff_t c = 0; c < channels; ++c) sums[r][c] += part;
   }
 }
@@ -129,7 +123,7 @@ etb_status SumStarts::fill(KernelContext& context, ptrdiff_t channels, uint32_t*
     for (ptrdiff_t at = 0; at < k; at += kCount) {
       const ptrdiff_t count = std::min<ptrdiff_t>(k - at, kCount);
       if (context.should_stop(count)) return context.stopped();
-      if (input_offset != 0) sum += sum_of(row + at, count);
+      if (input_offset != 0) sum += static_cast<uint32_t>(sum_codes(row + at, count));
     }
     out[channel] = sum * static_cast<uint32_t>(input_offset) +
                    (bias == nullptr ? 0 : static_cast<uint32_t>(bias[channel]));

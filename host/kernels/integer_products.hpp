@@ -6,8 +6,18 @@
 #include <cstdint>
 
 #include "host/kernels/integer_loops.hpp"
+#include "host/kernels/kernel.hpp"
 #include "host/runtime/evalue.hpp"
 #include "host/runtime/kernel_context.hpp"
+
+// ETB_PUBLISH_KERNELS for kernels that check the dtype of each tensor that they use, so that etb_add_runtime() adds no check to a call.
+#if defined(ETB_SELECTED_KERNELS)
+#define ETB_PUBLISH_INTEGER_KERNELS(file, rows) \
+  extern const KernelRows kernels_##file;       \
+  constinit const KernelRows kernels_##file = SelectedRows<rows, true>::kRows
+#else
+#define ETB_PUBLISH_INTEGER_KERNELS(file, rows) ETB_PUBLISH_KERNELS(file, rows)
+#endif
 
 namespace etb::host {
 

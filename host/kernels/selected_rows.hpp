@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SelectedRows: the rows of a kernel file that etb_add_runtime() selects. Each checks the dtypes of its tensors first, because the
-// loops of other dtypes are not in the program.
+// loops of other dtypes are not in the program. kHasOwnChecks: the kernels check the dtype of each tensor that they use.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ constexpr bool is_selected([[maybe_unused]] std::string_view op) noexcept {
 etb_status check_selected_dtypes(KernelContext& context, const char* signature,
                                  std::span<EValue* const> arguments) noexcept;
 
-template <const auto& kAll>
+template <const auto& kAll, bool kHasOwnChecks = false>
 class SelectedRows {
   static constexpr size_t kCount = [] {
     size_t count = 0;
@@ -54,7 +54,7 @@ class SelectedRows {
   template <size_t kPlace>
   static constexpr Kernel checked_row() {
     Kernel row = kAll[kPlace];
-    row.function = run<kPlace>;
+    if constexpr (!kHasOwnChecks) row.function = run<kPlace>;
     return row;
   }
   template <size_t... kIndices>

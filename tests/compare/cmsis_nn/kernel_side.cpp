@@ -22,6 +22,7 @@ KernelCall& prepared() {
   return call;
 }
 const etb::host::Kernel* kernel = nullptr;
+bool is_checked = false;
 std::array<etb::host::EValue*, 256> lists[3];
 
 void prepare_convolution(const Layer& layer, const Buffers& to, bool is_channels_last) {
@@ -81,8 +82,9 @@ void prepare_kernels(const Layer& layer, const Buffers& to, bool is_channels_las
     prepare_linear(layer, to);
   else
     prepare_convolution(layer, to, is_channels_last);
+  is_checked = prepared().check(registry(), kernel);
 }
 
-bool run_kernels() { return prepared().run(registry(), kernel); }
+bool run_kernels() { return is_checked && prepared().run_checked(registry(), kernel); }
 
 }  // namespace compare

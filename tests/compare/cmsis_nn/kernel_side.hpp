@@ -36,9 +36,19 @@ class KernelCall {
     for (size_t i = 0; i < count; ++i) items[i] = make(etb::host::EValue(int64_t{numbers[i]}));
     arguments_[count_++] = make(etb::host::EValue::int_list(items.first(count)));
   }
+  // Checks the tags of the arguments, as a method does once when it is loaded if a run cannot change them, and runs the kernel.
   bool run(const etb::host::KernelRegistry& registry, const etb::host::Kernel* kernel) {
+    return check(registry, kernel) && run_checked(registry, kernel);
+  }
+  bool check(const etb::host::KernelRegistry& registry, const etb::host::Kernel* kernel) {
     etb::host::KernelContext context(scratch_, registry.vector_table());
-    return etb::host::call_kernel(context, *kernel, arguments_.data(), count_) == ETB_OK;
+    return check_arguments(context, *kernel, arguments_.data(), count_) == ETB_OK;
+  }
+  // A run of a method for arguments that it has checked.
+  bool run_checked(const etb::host::KernelRegistry& registry, const etb::host::Kernel* kernel) {
+    etb::host::KernelContext context(scratch_, registry.vector_table());
+    context.begin_kernel(kernel->name);
+    return kernel->function(context, arguments_.data()) == ETB_OK;
   }
 
  private:

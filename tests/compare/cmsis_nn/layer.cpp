@@ -28,7 +28,7 @@ Layer draw_layer(Random& random, Kind kind) {
     kernel = random.between(1, 5), stride = random.between(1, 3),
     dilation = random.between(0, 2) == 0 ? 2 : 1;
     padding = random.between(0, kernel / 2 * dilation);
-    in = std::max((kernel - 1) * dilation + 1 - 2 * padding, 1) + random.between(0, 12);
+    in = std::max<int32_t>((kernel - 1) * dilation + 1 - 2 * padding, 1) + random.between(0, 12);
   };
   draw_dim(layer.in_h, layer.kernel_h, layer.stride_h, layer.padding_h, layer.dilation_h);
   draw_dim(layer.in_w, layer.kernel_w, layer.stride_w, layer.padding_w, layer.dilation_w);

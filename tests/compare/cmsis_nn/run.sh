@@ -3,7 +3,7 @@
 # CMSIS-NN beside plugins/dsp_stub and the portable int8 kernels. Prints tables for docs/dsp_stub.md and docs/microcontroller.md.
 #
 # usage: run.sh CMSIS_NN codes [LAYERS [PYTHON]]   equal codes on this machine; PYTHON has tosa-tools: the TOSA reference model, too
-#        run.sh CMSIS_NN ticks                     ticks of layers on Cortex-M3, M4 and M55 under QEMU
+#        run.sh CMSIS_NN ticks                     ticks of layers on Cortex-M3, M4 and M55 under QEMU, and equal codes of 900 random ones
 #
 # CMSIS_NN: a folder with CMSIS-NN's Include and Source; it is compiled with and without single rounding, optimised as its own build
 # does. `ticks` needs what docs/examples/cortex_m/run.sh needs. BUILD: the folder to build in.
@@ -42,10 +42,12 @@ for board in mps2-an385 mps2-an386 mps3-an547; do
     -semihosting-config enable=on,target=native -kernel "$build/$board/ticks.elf" 2>&1
 done | awk -F ' *[|] *' '
   /REFUSED|DIFFERENT/ { print; failed = 1 }
+  /random layers/ { random = random "\n" $0 }
   NF > 5 { if (!($3 in row)) names[++count] = $3; row[$3] = row[$3] " " $4 " | " $5 " |" }
   END {
     print "| layer | M3: CMSIS-NN | ours | M4: CMSIS-NN | ours | M55: CMSIS-NN | ours |"
     print "|---|---|---|---|---|---|---|"
     for (i = 1; i <= count; ++i) print "| " names[i] " |" row[names[i]]
+    print random
     exit failed
   }'

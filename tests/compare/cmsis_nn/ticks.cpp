@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Firmware: ticks of layers, of CMSIS-NN and of the portable kernels, which must agree in every code.
+// Firmware: ticks of layers, of CMSIS-NN and of the portable kernels, which must agree in every code, also for random layers.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -27,13 +27,15 @@ Layer convolution(const char* name, int32_t h, int32_t w, int32_t in_c, int32_t 
   return layer;
 }
 
-// [rows, columns, channels] to [channels, rows, columns], or back.
-void move_channels(const int8_t* from, int8_t* to, int32_t pixels, int32_t channels, bool is_back) {
-  for (int32_t p = 0; p < pixels; ++p)
-    for (int32_t c = 0; c < channels; ++c) {
-      const int32_t last = p * channels + c, first = c * pixels + p;
-      to[is_back ? last : first] = from[is_back ? first : last];
-    }
+// [images, rows, columns, channels] to [images, channels, rows, columns], or back.
+void move_channels(const int8_t* from, int8_t* to, int32_t images, int32_t pixels, int32_t channels,
+                   bool is_back) {
+  for (; images > 0; --images, from += pixels * channels, to += pixels * channels)
+    for (int32_t p = 0; p < pixels; ++p)
+      for (int32_t c = 0; c < channels; ++c) {
+        const int32_t last = p * channels + c, first = c * pixels + p;
+        to[is_back ? last : first] = from[is_back ? first : last];
+      }
 }
 
 template <class Run>
@@ -43,31 +45,73 @@ unsigned long ticks_of(Run run, bool& is_done) {
   return static_cast<unsigned long>(board_ticks() - begin);
 }
 
-void measure(const Layer& layer) {
+struct Outcome {
+  unsigned long theirs, ours, first;  // ticks; first: ours with channels first
+  bool is_done, is_equal;
+};
+
+// Runs a layer with random data on both sides.
+Outcome run_layer(Random& random, const Layer& layer) {
   Buffers to = {input, weights, output, bias, multipliers, shifts, kernel_sums, scratch};
-  Random random(1);
   fill(random, layer, to);
   if (layer.kind == Kind::kLinear) fill_kernel_sums(layer, to);
-  bool is_done = true;
-  const unsigned long theirs = ticks_of([&] { return run_cmsis(layer, to); }, is_done);
+  Outcome outcome = {0, 0, 0, true, true};
+  outcome.theirs = ticks_of([&] { return run_cmsis(layer, to); }, outcome.is_done);
   std::copy_n(output, layer.output_count(), expected);
   std::fill_n(output, layer.output_count(), int8_t{0});
   prepare_kernels(layer, to);
-  const unsigned long ours = ticks_of(run_kernels, is_done);
-  bool is_equal = std::memcmp(output, expected, layer.output_count()) == 0;
-  unsigned long first = 0;
-  if (layer.kind != Kind::kLinear) {
-    move_channels(input, moved, layer.in_h * layer.in_w, layer.in_c, false);
-    Buffers channels_first = to;
-    channels_first.input = moved;
-    prepare_kernels(layer, channels_first, false);
-    first = ticks_of(run_kernels, is_done);
-    move_channels(output, moved, layer.out_h() * layer.out_w(), layer.out_c, true);
-    is_equal = is_equal && std::memcmp(moved, expected, layer.output_count()) == 0;
-  }
+  outcome.ours = ticks_of(run_kernels, outcome.is_done);
+  outcome.is_equal = std::memcmp(output, expected, layer.output_count()) == 0;
+  if (layer.kind == Kind::kLinear) return outcome;
+  move_channels(input, moved, layer.batch, layer.in_h * layer.in_w, layer.in_c, false);
+  Buffers channels_first = to;
+  channels_first.input = moved;
+  prepare_kernels(layer, channels_first, false);
+  outcome.first = ticks_of(run_kernels, outcome.is_done);
+  move_channels(output, moved, layer.batch, layer.out_h() * layer.out_w(), layer.out_c, true);
+  outcome.is_equal = outcome.is_equal && std::memcmp(moved, expected, layer.output_count()) == 0;
+  return outcome;
+}
+
+void measure(const Layer& layer) {
+  Random random(1);
+  const Outcome outcome = run_layer(random, layer);
   char text[160];
-  std::snprintf(text, sizeof text, "| %s | %s | %lu | %lu | %lu |%s%s\n", BOARD, layer.name, theirs, ours,
-                first, is_done ? "" : " REFUSED", is_equal ? "" : " DIFFERENT");
+  std::snprintf(text, sizeof text, "| %s | %s | %lu | %lu | %lu |%s%s\n", BOARD, layer.name, outcome.theirs,
+                outcome.ours, outcome.first, outcome.is_done ? "" : " REFUSED",
+                outcome.is_equal ? "" : " DIFFERENT");
+  board_write(text);
+}
+
+Layer draw_fitting_layer(Random& random, Kind kind) {
+  for (;;) {
+    const Layer layer = draw_layer(random, kind);
+    if (std::max({layer.input_count(), layer.weight_count(), layer.output_count()}) <= sizeof input &&
+        layer.out_c <= kMostChannels)
+      return layer;
+  }
+}
+
+// Compares random layers of each kind.
+void compare_random_layers(uint32_t seed, int count) {
+  Random random(seed);
+  char text[160];
+  int equal = 0, layers = 0;
+  for (const Kind kind : {Kind::kConvolution, Kind::kDepthwise, Kind::kLinear}) {
+    for (int i = 0; i < count; ++i, ++layers) {
+      const Outcome outcome = run_layer(random, draw_fitting_layer(random, kind));
+      if (outcome.is_done && outcome.is_equal) {
+        ++equal;
+        continue;
+      }
+      std::snprintf(text, sizeof text, "%s: layer %d of kind %d, seed %lu:%s%s\n", BOARD, i,
+                    static_cast<int>(kind), static_cast<unsigned long>(seed),
+                    outcome.is_done ? "" : " REFUSED", outcome.is_equal ? "" : " DIFFERENT");
+      board_write(text);
+    }
+  }
+  std::snprintf(text, sizeof text, "%s: equal codes in %d of %d random layers, seed %lu\n", BOARD, equal,
+                layers, static_cast<unsigned long>(seed));
   board_write(text);
 }
 
@@ -86,5 +130,6 @@ int main() {
   linear = convolution("linear, 512 to 64", 1, 1, 512, 64, 1, 1, 1, 0, 0);
   linear.kind = Kind::kLinear;
   measure(linear);
+  compare_random_layers(2, 300);
   return 0;
 }
