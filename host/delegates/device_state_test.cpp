@@ -195,7 +195,7 @@ TEST_F(KeptStateTest, ARunDoesNotUseTheHeap) {
 }
 #endif
 
-// The next run reads the state of the device and writes that of the host, whatever it was before.
+// The next run reads the state of the device and writes that of the host. It may fail and run again.
 TEST_F(KeptStateTest, StateGoesToMemoryOfTheHostWithTheNextRun) {
   for (const StateChain& chain : {counter(), early_counter()}) {
     for (const int runs : {0, 1, 2}) {
@@ -218,7 +218,7 @@ TEST_F(KeptStateTest, StateGoesToMemoryOfTheHostWithTheNextRun) {
   }
 }
 
-// What else uses a buffer, and the program that does so.
+// A program in which something else uses the buffer.
 struct Other {
   const char* use;
   std::function<StateChain()> make;

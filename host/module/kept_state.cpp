@@ -201,7 +201,7 @@ class Accesses {
 
 }  // namespace
 
-// Stands for a copy: the kernel has its name, and one more argument.
+// Replaces a copy: the kernel has its name, and one more argument before the first.
 struct KeptState::Update {
   Kernel kernel;
   KernelFunction copy;
