@@ -15,6 +15,9 @@
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/module/kept_state.hpp"
 #include "host/module/kept_values.hpp"
+#include "host/module/loaded_method.hpp"
+#include "host/module/module.hpp"
+#include "host/services/accounted_allocator.hpp"
 #include "host/testing/buffer_toy.hpp"
 #include "host/testing/heap_calls.hpp"
 #include "host/testing/method_fixture.hpp"
@@ -183,6 +186,41 @@ TEST_F(KeptStateTest, MethodsOfOneProgramHaveStateOfTheirOwn) {
   ASSERT_EQ(other->run(), ETB_OK);
   EXPECT_EQ(one->output()[0], 17);
   EXPECT_EQ(other->output()[0], 13);
+}
+
+// Another method or the application may use memory of the host.
+TEST_F(KeptStateTest, AModuleKeepsOnlyStateOfItsOwnArenas) {
+  format::ProgramSpec one = counter().program, two = one;
+  two.methods.push_back(two.methods[0]);
+  two.methods[1].name = "other";
+  const AccountedAllocator allocator;
+  struct Case {
+    const format::ProgramSpec& program;
+    bool shares_arenas;
+    std::vector<const etb_alloc_service*> allocators;
+    uint32_t kept;
+  };
+  for (const Case& each : {Case{one, false, {}, 1}, Case{one, true, {nullptr}, 1}, Case{two, false, {}, 1},
+                           Case{two, true, {}, 0}, Case{one, false, {allocator.service()}, 0}}) {
+    SCOPED_TRACE(std::to_string(each.program.methods.size()) + " methods, shared " +
+                 std::to_string(each.shares_arenas));
+    const auto file = format::build_program(each.program);
+    ModuleOptions options;
+    options.delegates = &delegates_;
+    options.shares_arenas = each.shares_arenas;
+    options.arena_allocators = each.allocators;
+    auto module = Module::from_bytes(file, options);
+    ASSERT_TRUE(module) << module.error().message;
+    const auto loaded = module->loaded("forward");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ((*loaded)->kept_count(), each.kept);
+    for (int n = 0; n < 3; ++n) {
+      FloatVector x({1, 2, 3, 4});
+      const auto outputs = module->forward({x.value()});
+      ASSERT_TRUE(outputs) << outputs.error().message;
+      EXPECT_EQ(floats((*outputs)[0])[0], 13 + static_cast<float>(n));
+    }
+  }
 }
 
 #if ETB_COUNTS_HEAP

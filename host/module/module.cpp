@@ -182,7 +182,10 @@ struct Module::State {
 
   // Other methods may use mutable buffers of shared arenas, and the application may read arenas that it allocates.
   bool may_keep_state() const {
-    return (!options.shares_arenas || program().method_count() <= 1) && options.arena_allocators.empty();
+    const auto& given = options.arena_allocators;
+    return (!options.shares_arenas || program().method_count() <= 1) &&
+           std::all_of(given.begin(), given.end(),
+                       [](const auto* allocator) { return allocator == nullptr; });
   }
 
   Result<LoadedMethod*> loaded(std::string_view name) {
