@@ -96,8 +96,73 @@ etb_status DeviceValues::keep(uint32_t argument, uint64_t nbytes, std::span<cons
   });
 }
 
+Result<DeviceStateBuffer::Buffers> DeviceValues::allocate_state(uint32_t argument, uint64_t nbytes) const {
+  for (const std::string& kind : arguments_[argument].kinds) {
+    DeviceStateBuffer::Buffers out;
+    bool has_all = true;
+    for (auto& buffer : out) {
+      auto made = DeviceBuffer::allocate(device_, kind.c_str(), nbytes);
+      has_all = has_all && made;
+      if (made) buffer = *std::move(made);
+    }
+    if (has_all) return out;
+  }
+  return make_error(Code::NOT_SUPPORTED,
+                    "no kind of memory of which the device has " + std::to_string(nbytes) + " bytes twice");
+}
+
+Result<DeviceValues::StateUse> DeviceValues::use_state(const DeviceStateBuffer::Buffers& buffers,
+                                                       uint32_t argument, uint64_t nbytes,
+                                                       Argument::Role role) {
+  StateUse out{this, argument, role, {}};
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    ETB_ASSIGN(out.descs[i], describe(*buffers[i], argument, nbytes));
+  }
+  return out;
+}
+
+etb_status DeviceValues::keep_state(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
+                                    std::span<const Reader> result_readers, DeviceState** out,
+                                    etb_error* error) noexcept {
+  return guard(error, [&]() -> Status {
+    ETB_ASSIGN(DeviceStateBuffer::Buffers buffers, allocate_state(argument, nbytes));
+    std::vector<StateUse> uses;
+    const auto use = [&](DeviceValues& values, uint32_t index, Argument::Role role) -> Status {
+      if (values.device_ != device_) return make_error(Code::NOT_SUPPORTED, "state of two devices");
+      ETB_ASSIGN(const StateUse made, values.use_state(buffers, index, nbytes, role));
+      uses.push_back(made);
+      return {};
+    };
+    ETB_TRY(use(*this, argument, Argument::Role::kWriteResult));
+    for (const Reader& reader : readers)
+      ETB_TRY(use(values_of(reader), reader.argument, Argument::Role::kRead));
+    for (const Reader& reader : result_readers)
+      ETB_TRY(use(values_of(reader), reader.argument, Argument::Role::kReadResult));
+    const auto state = std::make_shared<DeviceStateBuffer>(std::move(buffers));
+    for (const StateUse& each : uses) {
+      Argument& kept = each.values->arguments_[each.argument];
+      kept.role = each.role;
+      kept.state = state;
+      kept.state_descs = each.descs;
+    }
+    *out = state.get();
+    return {};
+  });
+}
+
+const etb_buffer_desc* DeviceValues::bind(size_t argument) noexcept {
+  const Argument& found = arguments_[argument];
+  if (found.state == nullptr) return found.buffer == nullptr ? nullptr : &found.desc;
+  if (found.role == Argument::Role::kWriteResult) found.state->begin_result();
+  const int index = found.role == Argument::Role::kRead ? found.state->state() : found.state->result();
+  return index == DeviceStateBuffer::kHost ? nullptr : &found.state_descs[static_cast<size_t>(index)];
+}
+
 void DeviceValues::let_go() noexcept {
-  for (Argument& argument : arguments_) argument.buffer.reset();
+  for (Argument& argument : arguments_) {
+    argument.buffer.reset();
+    if (argument.state != nullptr) argument.state->let_go();
+  }
   shared_inputs_.clear();
   shared_outputs_.clear();
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceValues: arguments of one plugin delegate that stay in device memory. A value between delegates of one device is one
-// buffer of it. Between two devices it is memory of the host that both use without a copy, where their plugins can.
+// buffer of it. Between two devices it is memory of the host that both use without a copy, where their plugins can. A mutable
+// buffer that only delegates of one device use is two buffers of it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "host/delegates/device_state.hpp"
 #include "host/plugin/device_buffer.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -30,13 +33,13 @@ class DeviceValues final : public DeviceArguments {
 
   etb_status keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
                   etb_error* error) noexcept override;
+  etb_status keep_state(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
+                        std::span<const Reader> result_readers, DeviceState** out,
+                        etb_error* error) noexcept override;
   void let_go() noexcept override;
 
-  // Returns NULL for an argument in memory of the host.
-  const etb_buffer_desc* find(size_t argument) const noexcept {
-    const Argument& found = arguments_[argument];
-    return found.buffer == nullptr ? nullptr : &found.desc;
-  }
+  // Returns the memory of an argument for the run that begins; NULL for memory of the host.
+  const etb_buffer_desc* bind(size_t argument) noexcept;
   // Called before and after each run: other devices may have written inputs, and read outputs.
   [[nodiscard]] Status before_run() noexcept;
   [[nodiscard]] Status after_run() noexcept;
@@ -47,6 +50,10 @@ class DeviceValues final : public DeviceArguments {
     std::shared_ptr<DeviceBuffer> buffer;
     etb_buffer_desc desc{};
     bool is_shared = false;  // with another device
+    // For state.
+    enum class Role : uint8_t { kRead, kWriteResult, kReadResult } role = Role::kRead;
+    std::shared_ptr<DeviceStateBuffer> state;
+    std::array<etb_buffer_desc, DeviceStateBuffer::kCount> state_descs{};
   };
   // A buffer for an argument, before it is used.
   struct Found {
@@ -62,6 +69,16 @@ class DeviceValues final : public DeviceArguments {
                                              std::span<const Reader> readers);
   Result<std::vector<Found>> find_shared_memory(uint32_t argument, uint64_t nbytes,
                                                 std::span<const Reader> readers);
+  Result<DeviceStateBuffer::Buffers> allocate_state(uint32_t argument, uint64_t nbytes) const;
+  // Adds an argument that uses the buffers of a state.
+  struct StateUse {
+    DeviceValues* values;
+    uint32_t argument;
+    Argument::Role role;
+    std::array<etb_buffer_desc, DeviceStateBuffer::kCount> descs;
+  };
+  Result<StateUse> use_state(const DeviceStateBuffer::Buffers& buffers, uint32_t argument, uint64_t nbytes,
+                             Argument::Role role);
   // Describes a buffer as a kind that the plugin accepts for the argument.
   Result<etb_buffer_desc> describe(const DeviceBuffer& buffer, uint32_t argument, uint64_t nbytes) const;
 

@@ -294,7 +294,7 @@ etb_status PluginDelegate::describe(const EValue& value, uint32_t argument, etb_
 
 etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_error* error) noexcept {
   ETB_CHECK(describe(value, argument, error));
-  if (const etb_buffer_desc* const buffer = values_ ? values_->find(argument) : nullptr; buffer != nullptr) {
+  if (const etb_buffer_desc* const buffer = values_ ? values_->bind(argument) : nullptr; buffer != nullptr) {
     tensors_[argument].buffer = buffer;
     tensors_[argument].capacity_bytes = buffer->nbytes;
     if (transfers_) ++transfers_->device_arguments;

@@ -63,8 +63,12 @@ Status LoadedMethod::load(const Program& program, const MethodMeta& meta,
   return {};
 }
 
-void LoadedMethod::keep_on_devices() {
-  if (tracer_ == nullptr || !tracer_->wants().values) kept_count_ = KeptValues::keep(method_);
+void LoadedMethod::keep_on_devices(bool keeps_state) {
+  if (tracer_ != nullptr && tracer_->wants().values) return;
+  kept_count_ = KeptValues::keep(method_);
+  if (!keeps_state) return;
+  kept_state_ = KeptState::keep(method_);
+  kept_count_ += kept_state_.count();
 }
 
 Status LoadedMethod::allocate_outputs() {

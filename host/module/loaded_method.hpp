@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "host/module/kept_state.hpp"
 #include "host/module/kept_values.hpp"
 #include "host/module/method_memory.hpp"
 #include "host/module/overlapped_method.hpp"
@@ -25,9 +26,10 @@ class LoadedMethod {
                             std::span<const std::span<std::byte>> arenas, const MethodOptions& options);
   // Lets delegates go on while other instructions run, where the program allows it. Call it once, after load.
   void overlap() { overlapped_ = OverlappedMethod::make(method_); }
-  // Lets values that only delegates use stay in the memory of their devices. Call it once, after load.
-  void keep_on_devices();
-  // Number of these values.
+  // Lets values that only delegates use stay in the memory of their devices, and mutable buffers if `keeps_state`: then nothing
+  // else reads or writes them. Call it once, after load.
+  void keep_on_devices(bool keeps_state);
+  // Number of these values and buffers.
   uint32_t kept_count() const noexcept { return kept_count_; }
   // Allocates the outputs that the program leaves to the caller.
   [[nodiscard]] Status allocate_outputs();
@@ -73,6 +75,7 @@ class LoadedMethod {
   size_t missing_input_count_ = 0;
   bool has_run_ = false;
   uint32_t kept_count_ = 0;
+  KeptState kept_state_;
   Method method_;
   std::unique_ptr<OverlappedMethod> overlapped_;  // NULL: instructions run one after another
 };

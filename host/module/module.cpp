@@ -180,6 +180,14 @@ struct Module::State {
     return latest;
   }
 
+  // Other methods may use mutable buffers of shared arenas, and the application may read arenas that it allocates.
+  bool may_keep_state() const {
+    const auto& given = options.arena_allocators;
+    return (!options.shares_arenas || program().method_count() <= 1) &&
+           std::all_of(given.begin(), given.end(),
+                       [](const auto* allocator) { return allocator == nullptr; });
+  }
+
   Result<LoadedMethod*> loaded(std::string_view name) {
     if (LoadedMethod* const found = find_loaded(name)) return found;
     ETB_ASSIGN(const MethodMeta meta, find_meta(name));
@@ -190,7 +198,7 @@ struct Module::State {
       ETB_TRY(in_method(name, arenas.make(budget, arena_sizes(meta), options.arena_allocators)));
     ETB_TRY(made->load(program(), meta, arenas.spans, method_options()));
     if (options.brings_outputs) ETB_TRY(made->allocate_outputs());
-    made->keep_on_devices();
+    made->keep_on_devices(may_keep_state());
     if (options.async) made->overlap();
     shared->rest();
     for (const OwnedDataFile& owned : data_files) owned.loader->rest();

@@ -73,6 +73,20 @@ class AsyncRuns {
   ~AsyncRuns() = default;
 };
 
+// A mutable buffer of a method in device memory. [serial:method]
+class DeviceState {
+ public:
+  // Makes the latest result the contents of the buffer, without a copy. Returns false if the result is in memory of the host:
+  // then the caller copies it into the buffer's memory of the host, which is current from then on.
+  virtual bool update() noexcept = 0;
+
+ protected:
+  DeviceState() noexcept = default;
+  DeviceState(const DeviceState&) = default;
+  DeviceState& operator=(const DeviceState&) = default;
+  ~DeviceState() = default;
+};
+
 // Arguments of one delegate that may stay in the memory of its device from one run to another delegate's run.
 // [serial:delegate]
 class DeviceArguments {
@@ -85,7 +99,14 @@ class DeviceArguments {
   // on their tensors of the host have sizes only. An error changes nothing: the delegates have no memory in common.
   virtual etb_status keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
                           etb_error* error) noexcept = 0;
-  // Uses memory of the host for all arguments again.
+  // Gives a mutable buffer of a method memory of a device. `readers` are inputs that read the buffer. Output `argument` is the
+  // result that the program copies into the buffer after the run, and `result_readers` read it before or after that. The first
+  // run reads the memory of the host. `out` lives as long as the delegate. An error changes nothing.
+  virtual etb_status keep_state(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
+                                std::span<const Reader> result_readers, DeviceState** out,
+                                etb_error* error) noexcept = 0;
+  // Uses memory of the host for all arguments again. The next run still reads state that is in device memory, and writes
+  // the new state to memory of the host.
   virtual void let_go() noexcept = 0;
 
  protected:

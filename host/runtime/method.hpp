@@ -41,6 +41,7 @@ struct MethodState;
 // Not used by two threads at the same time. State (mutable buffers) persists between runs.
 class Method {
   friend class OverlappedMethod;  // runs instructions in another order (host/module)
+  friend class KeptState;         // changes instructions that update state (host/module)
   friend class KeptValues;        // reads which instructions use a value (host/module)
 
  public:

@@ -54,16 +54,25 @@ Status OpenclContext::bind_memory() {
     if (const gpu::ExternalBuffer* const given = external(value); given != nullptr && given->offset != 0)
       return make_error(Code::INVALID_ARGUMENT,
                         "a buffer at offset " + std::to_string(given->offset) + ", expected 0");
-  for (BoundKernel& bound : kernels_) bound.has_memory = false;
+  // A call of the driver for each argument of each kernel would take longer than a small network.
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    const gpu::Dispatch& dispatch = dispatches()[i];
+    const auto end = dispatch.bindings.begin() + dispatch.binding_count;
+    if (!std::any_of(dispatch.bindings.begin(), end, [&](uint32_t value) { return has_moved(value); }))
+      continue;
+    kernels_[i].has_memory = false;
+    has_memory_ = false;
+  }
   return {};
 }
 
 Status OpenclContext::prepare(bool has_changed) {
   ETB_TRY(state_.device->check_process());
   if (has_changed) is_prepared_ = false;
-  if (is_prepared_) return {};
-  for (size_t i = 0; i < dispatches().size(); ++i) ETB_TRY(set_arguments(i));
-  is_prepared_ = true;
+  if (is_prepared_ && has_memory_) return {};
+  for (size_t i = 0; i < dispatches().size(); ++i)
+    if (!is_prepared_ || !kernels_[i].has_memory) ETB_TRY(set_arguments(i));
+  is_prepared_ = has_memory_ = true;
   return {};
 }
 

@@ -75,6 +75,7 @@ class OpenclContext : public gpu::GpuContext {
   OwnedQueue queue_;
   OwnedEvent end_;  // of the asynchronous run in flight
   bool is_prepared_ = false;
+  bool has_memory_ = true;  // all kernels have
   // While a host profiles.
   bool is_timed_ = false;
   OwnedQueue timed_queue_;

@@ -22,18 +22,23 @@ Status VulkanContext::create() {
   ETB_ASSIGN(transfer_, device.make_buffer(plan().memory.transfer_bytes, BufferUse::kTransfer));
   ETB_ASSIGN(arena_, device.make_buffer(plan().memory.arena_bytes, BufferUse::kArena));
   ETB_ASSIGN(command_pool_, device.make_command_pool());
-  ETB_ASSIGN(commands_, device.make_command_buffer(command_pool_));
   ETB_ASSIGN(fence_, device.make_fence());
+  return create_binding();
+}
+
+Status VulkanContext::create_binding() {
+  ETB_ASSIGN(binding_->commands, state_.device->make_command_buffer(command_pool_));
   return create_descriptors();
 }
 
+// For the dispatches of the largest sizes, whose kernels may read texels that those of other sizes do not.
 Status VulkanContext::create_descriptors() {
-  if (dispatches().empty()) return {};
+  if (plan().dispatches.empty()) return {};
   const Device& device = *state_.device;
   uint32_t count = 0, texels = 0;
-  views_.resize(plan().graph.values.size());
+  binding_->views.resize(plan().graph.values.size());
   std::vector<VkDescriptorSetLayout> layouts;
-  for (const gpu::Dispatch& dispatch : dispatches()) {
+  for (const gpu::Dispatch& dispatch : plan().dispatches) {
     const uint32_t texel_count = gpu::texels_of(dispatch.kernel).count;
     for (uint32_t b = 0; b < texel_count; ++b) ETB_TRY(create_views(dispatch.bindings[b]));
     texels += texel_count;
@@ -44,44 +49,72 @@ Status VulkanContext::create_descriptors() {
                                         {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, texels}};
   VkDescriptorPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-  info.maxSets = static_cast<uint32_t>(dispatches().size());
+  info.maxSets = static_cast<uint32_t>(plan().dispatches.size());
   info.poolSizeCount = texels == 0 ? 1 : 2;
   info.pPoolSizes = sizes;
   VkDescriptorPool pool = VK_NULL_HANDLE;
   ETB_TRY(device.note(device.functions().CreateDescriptorPool(device.handle(), &info, nullptr, &pool),
                       "vkCreateDescriptorPool"));
-  descriptor_pool_ = OwnedDescriptorPool(state_.device, pool);
-  sets_.resize(dispatches().size());
-  bound_.resize(dispatches().size());
+  binding_->pool = OwnedDescriptorPool(state_.device, pool);
+  binding_->kernels.resize(plan().dispatches.size());
+  std::vector<VkDescriptorSet> sets(plan().dispatches.size());
   VkDescriptorSetAllocateInfo allocation{};
   allocation.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
   allocation.descriptorPool = pool;
   allocation.descriptorSetCount = info.maxSets;
   allocation.pSetLayouts = layouts.data();
-  ETB_TRY(device.note(device.functions().AllocateDescriptorSets(device.handle(), &allocation, sets_.data()),
+  ETB_TRY(device.note(device.functions().AllocateDescriptorSets(device.handle(), &allocation, sets.data()),
                       "vkAllocateDescriptorSets"));
-  for (size_t i = 0; i < sets_.size(); ++i) write_descriptors(i);
+  binding_->sets = std::move(sets);
+  for (size_t i = 0; i < binding_->sets.size(); ++i) write_descriptors(i);
   return {};
 }
 
 Status VulkanContext::create_views(uint32_t value) {
-  if (views_[value][0].get() != VK_NULL_HANDLE) return {};
+  std::array<OwnedBufferView, 2>& views = binding_->views[value];
+  if (views[0].get() != VK_NULL_HANDLE) return {};
   const VkDescriptorBufferInfo range = place_of(value).range;
-  ETB_ASSIGN(views_[value][0], state_.device->make_view(range.buffer, range.offset, range.range, 1));
-  ETB_ASSIGN(views_[value][1], state_.device->make_view(range.buffer, range.offset, range.range, 4));
+  ETB_ASSIGN(views[0], state_.device->make_view(range.buffer, range.offset, range.range, 1));
+  ETB_ASSIGN(views[1], state_.device->make_view(range.buffer, range.offset, range.range, 4));
   return {};
+}
+
+// The binding of the run before is kept, because a run that exchanges two buffers comes back to it; but not one without buffers.
+Status VulkanContext::choose_binding() {
+  const auto has_buffer = [](const gpu::ExternalBuffer& each) { return each.handle != nullptr; };
+  const bool is_kept =
+      binding_->is_valid && std::any_of(binding_->externals.begin(), binding_->externals.end(), has_buffer);
+  if (!is_kept) return {};
+  Binding* const before = binding_;
+  binding_ = &bindings_[before == &bindings_[0] ? 1 : 0];
+  if (binding_->commands != VK_NULL_HANDLE) return {};
+  Status made = create_binding();
+  if (made) return {};
+  *binding_ = Binding();
+  binding_ = before;
+  return made;
 }
 
 // Views of memory that is no longer bound stay until the context ends, except for those of inputs and outputs.
 Status VulkanContext::bind_memory() {
-  is_recorded_ = false;
-  for (uint32_t value = 0; value < views_.size(); ++value) {
-    if (location(value).memory != gpu::Memory::kTransfer || views_[value][0].get() == VK_NULL_HANDLE)
+  const uint64_t freed = state_.device->freed_buffers();
+  for (Binding& known : bindings_) {
+    if (!known.is_valid || known.freed_buffers != freed || known.externals != externals()) continue;
+    binding_ = &known;
+    return {};
+  }
+  ETB_TRY(choose_binding());
+  binding_->is_recorded = binding_->is_valid = false;
+  for (uint32_t value = 0; value < binding_->views.size(); ++value) {
+    if (location(value).memory != gpu::Memory::kTransfer || binding_->views[value][0].get() == VK_NULL_HANDLE)
       continue;
-    views_[value] = {};
+    binding_->views[value] = {};
     ETB_TRY(create_views(value));
   }
-  for (size_t i = 0; i < sets_.size(); ++i) write_descriptors(i);
+  for (size_t i = 0; i < binding_->sets.size(); ++i) write_descriptors(i);
+  binding_->externals = externals();
+  binding_->freed_buffers = freed;
+  binding_->is_valid = true;
   return {};
 }
 
@@ -107,17 +140,17 @@ void VulkanContext::write_descriptors(size_t index) {
   std::array<VkWriteDescriptorSet, gpu::kMaxBindings> writes{};
   std::array<VkBufferView, 2> views{};
   const gpu::TexelBindings texels = gpu::texels_of(dispatch.kernel);
-  bound_[index] = dispatch.kernel;
+  binding_->kernels[index] = dispatch.kernel;
   for (uint32_t b = 0; b < dispatch.binding_count; ++b) {
     buffers[b] = place_of(dispatch.bindings[b]).range;
     writes[b].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    writes[b].dstSet = sets_[index];
+    writes[b].dstSet = binding_->sets[index];
     writes[b].dstBinding = b;
     writes[b].descriptorCount = 1;
     writes[b].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     writes[b].pBufferInfo = &buffers[b];
     if (b >= texels.count) continue;
-    views[b] = views_[dispatch.bindings[b]][texels.floats[b] == 4 ? 1 : 0].get();
+    views[b] = binding_->views[dispatch.bindings[b]][texels.floats[b] == 4 ? 1 : 0].get();
     writes[b].descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
     writes[b].pTexelBufferView = &views[b];
   }
@@ -125,11 +158,15 @@ void VulkanContext::write_descriptors(size_t index) {
                                                   writes.data(), 0, nullptr);
 }
 
+void VulkanContext::forget_commands() {
+  for (Binding& binding : bindings_) binding.is_recorded = false;
+}
+
 Status VulkanContext::prepare(bool has_changed) {
-  if (has_changed) is_recorded_ = false;
-  if (is_recorded_) return {};
+  if (has_changed) forget_commands();
+  if (binding_->is_recorded) return {};
   ETB_TRY(record());
-  is_recorded_ = true;
+  binding_->is_recorded = true;
   return {};
 }
 
@@ -138,36 +175,36 @@ Status VulkanContext::record() {
   const DeviceFunctions& vk = device.functions();
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  ETB_TRY(device.note(vk.BeginCommandBuffer(commands_, &begin), "vkBeginCommandBuffer"));
+  ETB_TRY(device.note(vk.BeginCommandBuffer(binding_->commands, &begin), "vkBeginCommandBuffer"));
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
   const auto stamp = [&](size_t index) {
     if (is_timed_)
-      vk.CmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, timestamps_.get(),
+      vk.CmdWriteTimestamp(binding_->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, timestamps_.get(),
                            static_cast<uint32_t>(index));
   };
   // Another delegate of the queue may have written it, or read it before this one writes.
   if (has_externals())
-    vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+    vk.CmdPipelineBarrier(binding_->commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                           VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
   if (is_timed_)
-    vk.CmdResetQueryPool(commands_, timestamps_.get(), 0, static_cast<uint32_t>(times_ns_.size()));
+    vk.CmdResetQueryPool(binding_->commands, timestamps_.get(), 0, static_cast<uint32_t>(times_ns_.size()));
   stamp(0);
   for (size_t i = 0; i < dispatches().size(); ++i) {
     if (plan().needs_barrier[i])
-      vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+      vk.CmdPipelineBarrier(binding_->commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
     // Kernels for other sizes may read texels of another format.
-    if (bound_[i] != dispatches()[i].kernel) write_descriptors(i);
-    record_dispatch(dispatches()[i], sets_[i]);
+    if (binding_->kernels[i] != dispatches()[i].kernel) write_descriptors(i);
+    record_dispatch(dispatches()[i], binding_->sets[i]);
     stamp(i + 1);
   }
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                        &barrier, 0, nullptr, 0, nullptr);
-  return device.note(vk.EndCommandBuffer(commands_), "vkEndCommandBuffer");
+  vk.CmdPipelineBarrier(binding_->commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                        0, 1, &barrier, 0, nullptr, 0, nullptr);
+  return device.note(vk.EndCommandBuffer(binding_->commands), "vkEndCommandBuffer");
 }
 
 Status VulkanContext::record_for_values(size_t index, bool is_copied) {
@@ -175,30 +212,30 @@ Status VulkanContext::record_for_values(size_t index, bool is_copied) {
   const DeviceFunctions& vk = device.functions();
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  ETB_TRY(device.note(vk.BeginCommandBuffer(commands_, &begin), "vkBeginCommandBuffer"));
-  record_dispatch(dispatches()[index], sets_[index]);
+  ETB_TRY(device.note(vk.BeginCommandBuffer(binding_->commands, &begin), "vkBeginCommandBuffer"));
+  record_dispatch(dispatches()[index], binding_->sets[index]);
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                           VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_HOST_READ_BIT;
-  vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+  vk.CmdPipelineBarrier(binding_->commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
                         nullptr, 0, nullptr);
   if (is_copied) {
     const VkDescriptorBufferInfo range = place_of(dispatches()[index].written()).range;
     const VkBufferCopy region{range.offset, 0, range.range};
-    vk.CmdCopyBuffer(commands_, range.buffer, copy_.buffer.get(), 1, &region);
+    vk.CmdCopyBuffer(binding_->commands, range.buffer, copy_.buffer.get(), 1, &region);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    vk.CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                          &barrier, 0, nullptr, 0, nullptr);
+    vk.CmdPipelineBarrier(binding_->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
+                          1, &barrier, 0, nullptr, 0, nullptr);
   }
-  return device.note(vk.EndCommandBuffer(commands_), "vkEndCommandBuffer");
+  return device.note(vk.EndCommandBuffer(binding_->commands), "vkEndCommandBuffer");
 }
 
 Result<std::byte*> VulkanContext::run_one(size_t index, bool is_wanted) {
-  is_recorded_ = false;
+  binding_->is_recorded = false;
   std::byte* const mapped = place_of(dispatches()[index].written()).mapped;
   const bool is_mapped = mapped != nullptr;
   if (is_wanted && copy_.mapped == nullptr) {
@@ -208,7 +245,7 @@ Result<std::byte*> VulkanContext::run_one(size_t index, bool is_wanted) {
     ETB_ASSIGN(copy_, state_.device->make_buffer(nbytes, BufferUse::kTransfer));
   }
   ETB_TRY(record_for_values(index, is_wanted && !is_mapped));
-  ETB_TRY(state_.device->run(commands_, fence_.get()));
+  ETB_TRY(state_.device->run(binding_->commands, fence_.get()));
   return is_mapped ? mapped : copy_.mapped;
 }
 
@@ -218,14 +255,15 @@ void VulkanContext::record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorS
   const Device& device = *state_.device;
   const DeviceFunctions& vk = device.functions();
   const VkPipelineLayout layout = device.pipeline_layout(dispatch.kernel);
-  vk.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline(dispatch));
-  vk.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
-  vk.CmdPushConstants(commands_, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_count * 4,
+  vk.CmdBindPipeline(binding_->commands, VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline(dispatch));
+  vk.CmdBindDescriptorSets(binding_->commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
+                           nullptr);
+  vk.CmdPushConstants(binding_->commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_count * 4,
                       dispatch.push.data());
   const uint32_t local_size = device.local_size(dispatch.kernel), groups = (x - 1) / local_size + 1;
-  if (!gpu::is_linear(dispatch.kernel)) return vk.CmdDispatch(commands_, groups, y, z);
+  if (!gpu::is_linear(dispatch.kernel)) return vk.CmdDispatch(binding_->commands, groups, y, z);
   const uint32_t width = std::min(groups, gpu::kMaxGroups);
-  vk.CmdDispatch(commands_, width, (groups - 1) / width + 1, 1);
+  vk.CmdDispatch(binding_->commands, width, (groups - 1) / width + 1, 1);
 }
 
 Status VulkanContext::write(uint64_t offset, std::span<const std::byte> bytes) {
@@ -238,9 +276,9 @@ Status VulkanContext::read(uint64_t offset, std::span<std::byte> bytes) {
   return {};
 }
 
-Status VulkanContext::run_all(const Run&) { return state_.device->run(commands_, fence_.get()); }
+Status VulkanContext::run_all(const Run&) { return state_.device->run(binding_->commands, fence_.get()); }
 
-Status VulkanContext::submit() { return state_.device->submit(commands_, fence_.get()); }
+Status VulkanContext::submit() { return state_.device->submit(binding_->commands, fence_.get()); }
 
 Result<bool> VulkanContext::wait(std::chrono::milliseconds most) {
   return state_.device->wait(fence_.get(), std::chrono::nanoseconds(most));
@@ -255,7 +293,7 @@ bool VulkanContext::set_timed(bool is_timed) {
     timestamps_ = std::move(*made);
     times_ns_.resize(count);
   }
-  if (is_timed != is_timed_) is_recorded_ = false;
+  if (is_timed != is_timed_) forget_commands();
   return is_timed_ = is_timed;
 }
 

@@ -30,7 +30,8 @@ struct VulkanApi {
 };
 using VulkanDelegate = gpu::GpuDelegate<VulkanApi>;
 
-// Memory, descriptors and commands of one run in flight. Commands are recorded once, and again when sizes change.
+// Memory, descriptors and commands of one run in flight. Commands are recorded once, and again when sizes change. There are two
+// sets of them where the host alternates between buffers.
 class VulkanContext : public gpu::GpuContext {
  public:
   explicit VulkanContext(const VulkanDelegate& delegate);
@@ -50,8 +51,25 @@ class VulkanContext : public gpu::GpuContext {
   Result<std::byte*> run_one(size_t index, bool is_wanted) override;
   Result<std::unique_ptr<gpu::GpuContext>> make_context(const gpu::ExecutionPlan& plan) const override;
 
+  // Descriptors and commands for the buffers of one run.
+  struct Binding {
+    std::vector<gpu::ExternalBuffer> externals;  // that the descriptors have
+    uint64_t freed_buffers = 0;                  // of the device, at that time
+    bool is_valid = false;                       // the two fields above are
+    bool is_recorded = false;
+    OwnedDescriptorPool pool;
+    std::vector<std::array<OwnedBufferView, 2>> views;  // by value: texels of one and of four floats
+    std::vector<VkDescriptorSet> sets;                  // by dispatch
+    std::vector<gpu::Kernel> kernels;  // by dispatch: the kernel that its set was written for
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+  };
+
   Status create();
+  // Fills `binding_`.
+  Status create_binding();
   Status create_descriptors();
+  // Chooses the binding whose descriptors to replace.
+  Status choose_binding();
   // Creates the views of a value that kernels may read as texels.
   Status create_views(uint32_t value);
   const Buffer& buffer_of(const gpu::Location& location) const;
@@ -62,6 +80,7 @@ class VulkanContext : public gpu::GpuContext {
   };
   Place place_of(uint32_t value) const;
   void write_descriptors(size_t index);
+  void forget_commands();
   // With a time stamp before the first dispatch and one after each, if is_timed_.
   Status record();
   void record_dispatch(const gpu::Dispatch& dispatch, VkDescriptorSet set) const;
@@ -70,14 +89,10 @@ class VulkanContext : public gpu::GpuContext {
 
   const VulkanDelegate::SharedState& state_;
   Buffer transfer_, arena_;
-  OwnedDescriptorPool descriptor_pool_;
-  std::vector<std::array<OwnedBufferView, 2>> views_;  // by value: texels of one and of four floats
-  std::vector<VkDescriptorSet> sets_;                  // by dispatch
-  std::vector<gpu::Kernel> bound_;                     // by dispatch: the kernel that its set was written for
   OwnedCommandPool command_pool_;
-  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+  std::array<Binding, 2> bindings_;
+  Binding* binding_ = &bindings_[0];  // of the present run
   OwnedFence fence_;
-  bool is_recorded_ = false;
   // While a host profiles.
   bool is_timed_ = false;
   OwnedQueryPool timestamps_;

@@ -132,6 +132,9 @@ class Device : public std::enable_shared_from_this<Device> {
   static void* handle_of(const SharedMemory& memory) {
     return reinterpret_cast<void*>(memory.buffer.buffer.get());
   }
+  // A handle that was known before a buffer was freed may belong to another one now.
+  void count_freed_buffer() { freed_buffers_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t freed_buffers() const { return freed_buffers_.load(std::memory_order_relaxed); }
   // Creates the pipelines that a delegate may need.
   [[nodiscard]] Status prepare(const gpu::ExecutionPlan& plan, const Host& host);
   // A pipeline that prepare() created.
@@ -200,6 +203,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::mutex pipelines_mutex_;  // locked while pipelines are created
   mutable std::mutex queue_mutex_;
   mutable std::atomic<bool> is_lost_{false};
+  std::atomic<uint64_t> freed_buffers_{0};
   gpu::OpenedProcess process_;
 };
 

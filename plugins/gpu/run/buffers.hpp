@@ -113,6 +113,7 @@ class Buffers {
     if (buffer == nullptr) return;
     const std::unique_ptr<Object> object(&object_of(buffer));
     object->memory = {};
+    if constexpr (requires { object->device->count_freed_buffer(); }) object->device->count_freed_buffer();
     if (object->lender.release != nullptr) object->lender.release(object->lender.release_ctx);
   }
 };

@@ -43,6 +43,7 @@ GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind, Compl
       dispatches_(plan.dispatches),
       buffer_kind_(buffer_kind),
       externals_(plan.graph.values.size()),
+      has_moved_(plan.graph.values.size()),
       completions_(completions) {
   uint64_t most = 0;
   for (const auto* ids : {&plan.graph.inputs, &plan.graph.outputs})
@@ -69,6 +70,7 @@ Status GpuContext::take_buffer(uint32_t id, const etb_tensor& tensor) {
   }
   if (found == externals_[id]) return {};
   externals_[id] = found;
+  has_moved_[id] = 1;
   has_new_externals_ = true;
   return {};
 }
@@ -117,7 +119,8 @@ Status GpuContext::resize(const auto& size_of_input) {
     make_dispatches(plan_.graph, plan_.chains, plan_.family, solver_.shapes(), plan_.aliases, dispatches_);
   }
   if (has_new_externals_) ETB_TRY(bind_memory());
-  ETB_TRY(prepare(has_changed || has_new_externals_));
+  ETB_TRY(prepare(has_changed));
+  if (has_new_externals_) std::fill(has_moved_.begin(), has_moved_.end(), uint8_t{0});
   has_new_externals_ = false;
   is_solved_ = true;
   return {};

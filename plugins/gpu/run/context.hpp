@@ -55,12 +55,17 @@ class GpuContext : private CompletionThread::Entry {
   }
 
   bool has_externals() const;
+  // By value.
+  const std::vector<ExternalBuffer>& externals() const { return externals_; }
+  // True in bind_memory() if external() of the value has changed.
+  bool has_moved(uint32_t value) const { return has_moved_[plan_.aliases[value]] != 0; }
 
   // Returns the error of the derived class's constructor: a constructor cannot return it.
   virtual Status created() const = 0;
-  // Called before prepare() when external() has changed: commands bind the memory of values.
+  // Called before prepare() when external() has changed: commands bind the memory of values. State that stays on the device
+  // alternates between two buffers from run to run.
   virtual Status bind_memory() = 0;
-  // Makes the commands of dispatches(), if `has_changed` or if the derived class lost them.
+  // Makes the commands of dispatches(), if they have changed or if the derived class lost them.
   virtual Status prepare(bool has_changed) = 0;
   // Copies to and from the memory of inputs and outputs (Memory::kTransfer).
   virtual Status write(uint64_t offset, std::span<const std::byte> bytes) = 0;
@@ -112,6 +117,7 @@ class GpuContext : private CompletionThread::Entry {
   std::vector<Dispatch> dispatches_;
   const char* buffer_kind_;
   std::vector<ExternalBuffer> externals_;  // by value
+  std::vector<uint8_t> has_moved_;         // by value
   bool has_new_externals_ = false;
   bool is_solved_ = false;      // dispatches_ are those of the solver's sizes
   std::vector<float> numbers_;  // of an argument that is converted

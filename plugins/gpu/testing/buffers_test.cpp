@@ -73,7 +73,7 @@ class BuffersOfGpus : public testing::Test {
     EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text;
   }
 
-  // Makes a context that computes one function of a tensor.
+  // Makes a context that computes one function of a tensor of these sizes.
   etb_context* make(UnaryFunction function) {
     GpuGraph graph;
     const uint32_t input = add_input(graph, shape_of({kRows, kColumns}));
@@ -81,6 +81,16 @@ class BuffersOfGpus : public testing::Test {
     const uint32_t view = add_node(graph, Operator::kReshape, {input}, {kRows * kColumns});
     graph.outputs.push_back(
         add_node(graph, Operator::kReshape, {add_unary(graph, function, view)}, {kRows, kColumns}));
+    return make(graph);
+  }
+  // The same for tensors of up to these sizes.
+  etb_context* make_for_any_size(UnaryFunction function) {
+    GpuGraph graph;
+    const uint32_t input = add_input(graph, shape_of({kRows, kColumns}));
+    graph.outputs.push_back(add_unary(graph, function, input));
+    return make(graph);
+  }
+  etb_context* make(const GpuGraph& graph) {
     const std::vector<std::byte> payload = write_payload(graph);
     etb_payload_view bytes{};
     bytes.struct_size = ETB_INIT_SIZE(etb_payload_view);
@@ -165,6 +175,43 @@ TEST_F(BuffersOfGpus, AValueBetweenTwoDelegatesStaysOnTheDevice) {
     }
   }
   buffers_->free(buffer);
+}
+
+// As state does: each run reads what the run before wrote. Runs with memory of the host and of other sizes come between.
+TEST_F(BuffersOfGpus, RunsAlternateBetweenTwoBuffers) {
+  etb_context *const step = make_for_any_size(UnaryFunction::kSqrt), *const show = make_for_any_size(
+                                                                         UnaryFunction::kAbs);
+  ASSERT_TRUE(step != nullptr && show != nullptr);
+  etb_buffer* const buffers[2] = {allocate(kind()), allocate(kind())};
+  const etb_buffer_desc descs[2] = {describe(buffers[0], kind()), describe(buffers[1], kind())};
+  std::vector<float> expected[2] = {std::vector<float>(kRows * kColumns), {}};
+  expected[1] = expected[0];
+  Argument any, shown;
+  int now = 0;
+  // Writes the first rows of the other buffer: from those of the host if `is_fresh`.
+  const auto run_rows = [&](int64_t rows, bool is_fresh) {
+    Argument fresh(1e6f);
+    fresh.sizes[0] = any.sizes[0] = rows;
+    const int next = 1 - now;
+    ASSERT_EQ(run(step, is_fresh ? fresh.raw() : fresh.raw(&descs[now]), any.raw(&descs[next])), ETB_OK)
+        << error_.text;
+    for (size_t i = 0; i < static_cast<size_t>(rows * kColumns); ++i)
+      expected[next][i] = std::sqrt(is_fresh ? fresh.data[i] : expected[now][i]);
+    now = next;
+    shown.sizes[0] = rows;
+    ASSERT_EQ(run(show, any.raw(&descs[now]), shown.raw()), ETB_OK) << error_.text;
+    for (size_t i = 0; i < static_cast<size_t>(rows * kColumns); ++i)
+      ASSERT_NEAR(shown.data[i], expected[now][i], expected[now][i] * 1e-5f) << i;
+  };
+  run_rows(kRows, true);
+  for (const int64_t rows : {kRows, kRows, kRows, int64_t{7}, int64_t{7}, int64_t{3}, int64_t{7}})
+    ASSERT_NO_FATAL_FAILURE(run_rows(rows, false)) << rows;
+  Argument other, result;
+  ASSERT_EQ(run(step, other.raw(), result.raw()), ETB_OK) << error_.text;
+  ASSERT_NO_FATAL_FAILURE(run_rows(7, false)) << "after a run without buffers";
+  ASSERT_NO_FATAL_FAILURE(run_rows(kRows, true));
+  ASSERT_NO_FATAL_FAILURE(run_rows(kRows, false));
+  for (etb_buffer* const buffer : buffers) buffers_->free(buffer);
 }
 
 TEST_F(BuffersOfGpus, MemoryOfTheHostIsUsedWithoutACopy) {
