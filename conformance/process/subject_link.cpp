@@ -234,8 +234,12 @@ const GuardianReport& SubjectLink::end(uint64_t limit_ns) {
   const uint64_t begin = monotonic_ns();
   while (!report_ && monotonic_ns() - begin < limit_ns) pump(kLongestWaitMs);
   if (!report_) command(kEndAll);
-  const uint64_t ordered = monotonic_ns();
-  while (!report_ && monotonic_ns() - ordered < kTimeForEnd) pump(kLongestWaitMs);
+  // The kernel takes back memory of gigabytes, on processors that others use, too.
+  WatchedTime ordered(monotonic_ns(), kMostStepNs);
+  while (!report_ && ordered.whole_ns() < kTimeForEnd) {
+    pump(kLongestWaitMs);
+    ordered.observe(monotonic_ns(), processor_share());
+  }
   if (!report_) {
     report_ = GuardianReport{};
     report_->status = SIGKILL;
