@@ -144,7 +144,20 @@ TEST(ValidateOwnership, ReportsASuccessWithoutAnObjectAndAFailureWithOne) {
   EXPECT_EQ(other.delegates().context_create(other.delegate(), nullptr, 0, &context, nullptr),
             ETB_UNAVAILABLE);
   EXPECT_EQ(context, nullptr);
-  EXPECT_THAT(other.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "wrote a handle")));
+  EXPECT_THAT(other.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "wrote to out")));
+
+  LayerFixture third;  // NULL is a change, too
+  third.toy.delegate.context_create = [](etb_delegate*, const etb_option*, uint64_t, etb_context** out,
+                                         etb_error* error) -> etb_status {
+    *out = nullptr;
+    error->code = ETB_UNAVAILABLE;
+    error->text[0] = 'x';
+    return ETB_UNAVAILABLE;
+  };
+  ASSERT_EQ(third.start(), ETB_OK);
+  EXPECT_EQ(third.delegates().context_create(third.delegate(), nullptr, 0, &context, nullptr),
+            ETB_UNAVAILABLE);
+  EXPECT_THAT(third.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "wrote to out")));
 }
 
 class ValidatePayload : public ::testing::TestWithParam<ValidateOptions::Memory> {
