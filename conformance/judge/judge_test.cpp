@@ -157,6 +157,26 @@ TEST(Judge, CodesAreOneOffOnlyBesideATieAndSeldom) {
   EXPECT_EQ(verdict(3.2, 1).check, "code");
 }
 
+// The limit of a wide code grows with it, and has a constant part.
+TEST(Judge, WideCodesMayBeWrongByAPartOfThem) {
+  const auto verdict = [](double real, int16_t found, double codes) {
+    ErrorModel error_model;
+    error_model.rule = Rule::kQuantized;
+    error_model.codes = codes;
+    error_model.code_steps = 0x1p-15;
+    ReferenceTensor reference;
+    reference.sizes = {1};
+    reference.values = {real};
+    return judge(error_model, {}, ETB_DTYPE_INT16, reference, &found).is_right;
+  };
+  EXPECT_TRUE(verdict(32000.25, 32001, 0));
+  EXPECT_FALSE(verdict(32000.25, 32002, 0));
+  EXPECT_TRUE(verdict(-32000.25, -31999, 0));
+  EXPECT_FALSE(verdict(100.25, 101, 0));
+  EXPECT_TRUE(verdict(100.25, 101, 0.5));
+  EXPECT_FALSE(verdict(100.25, 102, 0.5));
+}
+
 TEST(Judge, AContractOfFloat16AllowsWhatFloat16Loses) {
   ErrorModel error_model;
   error_model.rule = Rule::kContraction;

@@ -35,7 +35,7 @@ class FirstDevice {
   FirstDevice(const FirstDevice&) = delete;
   FirstDevice& operator=(const FirstDevice&) = delete;
   etb_device* handle() const { return handle_; }
-  etb_status status() const { return status_; }  // of open; ETB_NOT_FOUND if the plugin lists no device
+  etb_status status() const { return status_; }  // status of open; ETB_NOT_FOUND if the plugin lists no device
 
  private:
   Subject& subject_;

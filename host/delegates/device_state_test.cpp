@@ -164,7 +164,7 @@ TEST_F(KeptStateTest, FailedRunsLeaveTheStateThatMemoryOfTheHostWouldHave) {
     ASSERT_EQ(kept->kept(), 1u);
     int failed = 0;
     for (int n = 0; n < 200; ++n) {
-      const int failing = std::max(0, static_cast<int>(random() % 5) - 2);  // of two delegates
+      const int failing = std::max(0, static_cast<int>(random() % 5) - 2);  // number of a delegate; 0: none
       failing_run = failing;
       const etb_status status = kept->run();
       failing_run = failing;

@@ -21,8 +21,8 @@ struct ConvolutionCase {
   std::vector<int32_t> bias, multipliers, shifts;
   bool has_bias;
 
-  // `is_wide`: sometimes so many channels that loops over blocks of them have several. `is_large`: windows with so many products
-  // that a kernel looks at its deadline within them.
+  // `is_wide`: sometimes so many channels that loops over blocks of them have several. `is_large`: windows of so many
+  // products, within which a kernel looks at its deadline.
   ConvolutionCase(Random& random, bool is_depthwise, bool is_wide = true, bool is_large = false) {
     const bool has_many = is_wide && random.between(0, 3) == 0;
     groups = is_large ? random.between(33, 40) : random.between(1, is_depthwise && has_many ? 40 : 5);

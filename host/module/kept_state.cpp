@@ -25,7 +25,7 @@ constexpr uint32_t kBuffer = 0, kResult = 1, kFewest = 3;
 struct Candidate {
   uint32_t copy = 0;  // instruction
   DeviceArguments* writer = nullptr;
-  uint32_t argument = 0;  // of the writer
+  uint32_t argument = 0;  // output of the writer
   uint64_t nbytes = 0;
   std::vector<DeviceArguments::Reader> readers, result_readers;
 };

@@ -17,7 +17,7 @@ using format::InstructionKind;
 // The delegates that use a value, in the order of the program.
 struct Use {
   DeviceArguments* writer = nullptr;
-  uint32_t argument = 0;  // of the writer
+  uint32_t argument = 0;  // output of the writer
   std::vector<DeviceArguments::Reader> readers;
 };
 

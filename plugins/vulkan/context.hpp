@@ -53,8 +53,8 @@ class VulkanContext : public gpu::GpuContext {
 
   // Descriptors and commands for the buffers of one run.
   struct Binding {
-    std::vector<gpu::ExternalBuffer> externals;  // that the descriptors have
-    uint64_t freed_buffers = 0;                  // of the device, at that time
+    std::vector<gpu::ExternalBuffer> externals;  // buffers in the descriptors
+    uint64_t freed_buffers = 0;                  // count of the device, at that time
     bool is_valid = false;                       // the two fields above are
     bool is_recorded = false;
     OwnedDescriptorPool pool;
