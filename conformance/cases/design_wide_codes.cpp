@@ -17,7 +17,7 @@ using graph::int_arg;
 using graph::ints_arg;
 using graph::value_arg;
 
-// Error limits in codes: of float32 arithmetic, of sums, and of functions between two samples.
+// Error limits in codes of 16 bits: of float32 arithmetic, of sums, and of curves between two samples of a table.
 constexpr double kPlain = 0x1p-4, kSummed = 0.5, kSampled = 1;
 
 bool is_wide(const CodeRange& codes) { return codes.dtype == ETB_DTYPE_INT16; }
@@ -30,8 +30,8 @@ Coding coding_of(const CodeRange& codes, double scale, double place) {
 
 void add_wide_form(CaseList& out, const Coded& coded, double codes) {
   OpForm form = coded_form(coded);
-  // A table has each code of 8 bits, and samples of 16 bits.
-  form.error_model = wide_code_model(coded.to.zero, is_wide(coded.from[0].codes) ? codes : kPlain);
+  const bool is_all_wide = is_wide(coded.from[0].codes) && is_wide(coded.to.codes);
+  form.error_model = wide_code_model(coded.to.zero, is_all_wide ? codes : kPlain);
   add_form(out, coded.from[0].codes.dtype, std::move(form));
 }
 
@@ -128,7 +128,7 @@ double hard_swish(double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6
 struct Function {
   const char* op;
   std::vector<ArgumentDesc> more;
-  double most;  // of the results for operands from -4 to 4
+  double most;  // largest result for operands from -4 to 4
   double codes;
   double (*formula)(double) = nullptr;  // as Coded::formula
 };
@@ -138,13 +138,13 @@ void add_functions(CaseList& out) {
       {"aten.sigmoid.default", {}, 1, kSampled},
       {"aten.tanh.default", {}, 1, kSampled},
       {"aten.hardswish.default", {}, 4, kSampled, hard_swish},
-      {"aten.leaky_relu.default", {float_arg(0.125, "negative_slope")}, 4, kSampled},
+      {"aten.leaky_relu.default", {float_arg(0.125, "negative_slope")}, 4, kPlain},
       {"aten.relu.default", {}, 4, kPlain},
-      {"aten.neg.default", {}, 4, kSampled},
-      {"aten.abs.default", {}, 4, kSampled},
+      {"aten.neg.default", {}, 4, kPlain},
+      {"aten.abs.default", {}, 4, kPlain},
       {"aten.clamp.default", {float_arg(-1, "min"), float_arg(2, "max")}, 2, kPlain},
-      {"aten.mul.Scalar", {float_arg(1.5, "other")}, 6, kSampled},
-      {"aten.add.Scalar", {float_arg(-0.75, "other")}, 4.75, kSampled}};
+      {"aten.mul.Scalar", {float_arg(1.5, "other")}, 6, kPlain},
+      {"aten.add.Scalar", {float_arg(-0.75, "other")}, 4.75, kPlain}};
   for (const Function& function : kFunctions)
     for (const auto& [from, to] :
          {std::pair(kInt16, kInt16), std::pair(kInt16, kInt8), std::pair(kInt8, kInt16)})

@@ -25,6 +25,18 @@ std::optional<etb_dtype> find_float(const json& text) {
   return std::nullopt;
 }
 
+std::optional<etb_dtype> find_dtype(const json& text) {
+  for (const etb_dtype dtype : {ETB_DTYPE_INT8, ETB_DTYPE_UINT8, ETB_DTYPE_INT16})
+    if (text.is_string() && text.get<std::string>() == short_name(dtype)) return dtype;
+  return find_float(text);
+}
+
+// True if a row of codes declares nothing but codes.
+bool declares_codes_only(const PrecisionRow& row) {
+  return row.codes > 0 && !row.accumulator && row.ulps == 0 && row.ulps_of_one == 0 &&
+         !row.flushes_subnormals && !row.is_finite_only && row.largest == PrecisionRow{}.largest;
+}
+
 Status read_lists(const json& object, size_t number, PrecisionRow& out) {
   if (const auto ops = object.find("ops"); ops != object.end()) {
     if (!ops->is_array()) return bad(number, "'ops' is no list");
@@ -36,9 +48,10 @@ Status read_lists(const json& object, size_t number, PrecisionRow& out) {
   if (const auto dtypes = object.find("dtypes"); dtypes != object.end()) {
     if (!dtypes->is_array()) return bad(number, "'dtypes' is no list");
     for (const json& dtype : *dtypes) {
-      const auto found = find_float(dtype);
+      const auto found = find_dtype(dtype);
       if (!found)
-        return bad(number, "dtype " + dtype.dump().substr(0, 40) + ", expected f16, bf16, f32 or f64");
+        return bad(number, "dtype " + dtype.dump().substr(0, 40) +
+                               ", expected f16, bf16, f32, f64, or of codes i8, u8, i16");
       out.dtypes.push_back(*found);
     }
   }
@@ -73,6 +86,9 @@ Result<PrecisionRow> read_row(const json& object, size_t number) {
       return bad(number, "unknown key '" + key + "'");
     }
   }
+  for (const etb_dtype dtype : out.dtypes)
+    if (!is_floating(dtype) && !declares_codes_only(out))
+      return bad(number, std::string("dtype ") + short_name(dtype) + ", expected 'codes' as the only limit");
   if (out.codes > 0 && out.ops.empty()) return bad(number, "'codes' without 'ops'");
   return out;
 }
