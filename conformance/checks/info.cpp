@@ -6,6 +6,7 @@
 
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/large_constant.hpp"
 #include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
@@ -126,22 +127,6 @@ void info_is_stable(CheckContext& context) {
   });
 }
 
-// A case with a large constant: a sum, and products in two forms.
-Result<BuiltCase> with_constant(int form, int64_t rows) {
-  CaseBuilder builder("large constant");
-  const Shape square{ETB_DTYPE_FLOAT32, {rows, rows}, {}}, row{ETB_DTYPE_FLOAT32, {1, rows}, {}};
-  const uint32_t x = builder.input(form == 2 ? square : row, Values::kExact);
-  const uint32_t w = builder.constant(make_values(square, Values::kExact, {}, 1, builder.random()));
-  builder.output(
-      form == 0 ? builder.node("aten.linear.default",
-                               {graph::value_arg(x, "input"), graph::value_arg(w, "weight")}, row)
-      : form == 1
-          ? builder.node("aten.mm.default", {graph::value_arg(x, "self"), graph::value_arg(w, "mat2")}, row)
-          : builder.node("aten.add.Tensor", {graph::value_arg(x, "self"), graph::value_arg(w, "other")},
-                         square));
-  return builder.finish({});
-}
-
 struct Measured {
   uint64_t held = 0;      // growth of the process
   uint64_t reported = 0;  // by query
@@ -172,8 +157,8 @@ void resident_bytes_are_true(CheckContext& context) {
   constexpr uint64_t kConstantBytes = kRows * kRows * sizeof(float);
   const auto subject = context.open(bare());
   if (!subject || subject->table().aot == nullptr) return;
-  for (int form = 0; form < 3; ++form) {
-    const Result<BuiltCase> built = with_constant(form, kRows);
+  for (const ConstantUse use : kConstantUses) {
+    const Result<BuiltCase> built = with_constant(use, kRows, "large constant");
     if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
     const Compiled compiled = compile(*subject, built->image);
     if (compiled.status != ETB_OK) continue;

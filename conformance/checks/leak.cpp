@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/growth.hpp"
+#include "conformance/checks/large_constant.hpp"
 #include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
@@ -67,31 +67,19 @@ void threads_after_deinit(CheckContext& context) {
     context.fail(fmt::format("{} {}threads still run after deinit", left, may_keep ? "more " : ""));
 }
 
-// A product with weights of 1 MiB; each number has other ones.
-Result<BuiltCase> with_weights(int number, bool is_linear) {
-  constexpr int64_t kRows = 512;
-  CaseBuilder builder("weights of model " + std::to_string(number));
-  const Shape square{ETB_DTYPE_FLOAT32, {kRows, kRows}, {}}, row{ETB_DTYPE_FLOAT32, {1, kRows}, {}};
-  const uint32_t x = builder.input(row, Values::kExact);
-  const uint32_t w = builder.constant(make_values(square, Values::kExact, {}, 1, builder.random()));
-  builder.output(is_linear ? builder.node("aten.linear.default",
-                                          {graph::value_arg(x, "input"), graph::value_arg(w, "weight")}, row)
-                           : builder.node("aten.mm.default",
-                                          {graph::value_arg(x, "self"), graph::value_arg(w, "mat2")}, row));
-  return builder.finish({});
-}
-
 // Models that are gone, each with weights of its own: a cache that never forgets would keep all of them.
 void weights_of_models(CheckContext& context) {
   constexpr int kFirst = 8, kModels = 24;
-  constexpr uint64_t kWeightBytes = uint64_t{1} << 20;
+  constexpr int64_t kRows = 512;
+  constexpr uint64_t kWeightBytes = kRows * kRows * sizeof(float);
   const auto subject = context.open(bare());
   if (!subject || subject->table().aot == nullptr) return;
-  const Result<BuiltCase> first = with_weights(0, true);
+  const Result<BuiltCase> first = with_constant(ConstantUse::kLinear, kRows, "weights");
   const bool is_linear = first && partition(*subject, first->image).is_whole_claim();
+  const ConstantUse use = is_linear ? ConstantUse::kLinear : ConstantUse::kProduct;
   size_t before = 0;
   for (int i = 0; i < kModels; ++i) {
-    const Result<BuiltCase> built = with_weights(i, is_linear);
+    const Result<BuiltCase> built = with_constant(use, kRows, "weights of model " + std::to_string(i));
     if (!built || !partition(*subject, built->image).is_whole_claim())
       return context.skip("the plugin claims no product with constant weights");
     Compiled compiled = compile(*subject, built->image);
