@@ -392,6 +392,27 @@ void add_dynamic_bits(CaseList& out, etb_dtype dtype) {
   }
 }
 
+// A graph may have a number where the op's schema has its second tensor. A plugin rejects it, or computes with it.
+void add_numbers_as_tensors(CaseList& out, etb_dtype dtype) {
+  constexpr double kNumbers[] = {-3, 0.5};
+  for (const char* name : {"aten.add", "aten.sub", "aten.mul", "aten.div"}) {
+    const bool is_quotient = std::string_view(name) == "aten.div";
+    if (is_quotient && !is_floating(dtype)) continue;
+    for (const double number : kNumbers) {
+      if (!is_floating(dtype) && number != std::floor(number)) continue;
+      const graph::ArgumentDesc other = is_floating(dtype)
+                                            ? graph::float_arg(number, "other")
+                                            : graph::int_arg(static_cast<int64_t>(number), "other");
+      const Shape shape{dtype, {3, 4}, {}};
+      OpForm form{std::string(name) + ".Tensor", {{shape}}, {value_arg(0, "self"), other}, {shape}};
+      form.reference.nodes = {{std::string(name) + ".Scalar", form.args, shape}};
+      form.error_model =
+          is_floating(dtype) ? error_model_of(Rule::kRounded, 1, 0) : exact_model(Rule::kExact);
+      add_form(out, dtype, std::move(form), "number");
+    }
+  }
+}
+
 }  // namespace
 
 void add_binary_designs(CaseList& out) {
@@ -406,6 +427,8 @@ void add_binary_designs(CaseList& out) {
       if (suits(op, dtype)) add_pair_op(out, op, dtype);
   for (const etb_dtype dtype : kAllDtypes)
     if (takes(kTakesInteger, dtype)) add_dynamic_bits(out, dtype);
+  for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_INT32, ETB_DTYPE_INT64})
+    add_numbers_as_tensors(out, dtype);
 }
 
 void add_ternary_designs(CaseList& out) {

@@ -111,6 +111,22 @@ etb_status run_in_unknown_memory(ReadyCase& ready) {
   return ready.subject.table().delegate->execute(ready.session.context(), &run->args, &error);
 }
 
+// Each tensor by itself is damaged, beside valid ones.
+void damage_one_tensor(CheckContext& context, ReadyCase& ready) {
+  const size_t input_count = ready.session.input_count(), count = input_count + ready.session.output_count();
+  for (const Damage damage : {Damage::kRank, Damage::kLastRank, Damage::kDtype})
+    for (size_t i = 0; i < count; ++i) {
+      context.progress().at(to_text(damage));
+      const bool is_input = i < input_count;
+      const std::string tensor =
+          fmt::format("{} {}", is_input ? "input" : "output", is_input ? i : i - input_count);
+      if (ready.session.run_damaged(ready.inputs(), damage, i).status == ETB_OK)
+        context.fail(
+            fmt::format("{}: {} with {} ran without an error", ready.name(), tensor,
+                        damage == Damage::kRank ? "one dimension more at the beginning" : to_text(damage)));
+    }
+}
+
 // Invalid arguments of execute. Runs without the validate layer, which would reject them first.
 void wrong_arguments(CheckContext& context) {
   context.each_session(bare(), 3, [&](ReadyCase& ready) {
@@ -160,6 +176,9 @@ void wrong_arguments(CheckContext& context) {
         context.fail(
             fmt::format("{}: after {} the context does not run any more", ready.name(), to_text(damage)));
     }
+    damage_one_tensor(context, ready);
+    if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
+      context.fail(ready.name() + ": after a tensor was wrong the context does not run any more");
   });
 }
 

@@ -38,14 +38,16 @@ std::byte* align_no_better(std::vector<std::byte>& memory, uint64_t alignment) {
   return at + alignment;
 }
 
-// One dimension more, one element more, or one byte less.
+// One dimension more, one element more, one byte less, or another dtype.
 void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tensor) {
   if (damage == Damage::kCapacity) tensor.capacity_bytes -= tensor.capacity_bytes != 0 ? 1 : 0;
   if (damage == Damage::kSize && !sizes.empty()) ++sizes[0];
+  if (damage == Damage::kDtype) tensor.dtype = ETB_DTYPE_BITS16;
   if (damage == Damage::kRank) sizes.insert(sizes.begin(), 1);
+  if (damage == Damage::kLastRank) sizes.push_back(1);
   tensor.rank = static_cast<uint32_t>(sizes.size());
   tensor.sizes = sizes.data();
-  if (damage == Damage::kRank) {
+  if (damage == Damage::kRank || damage == Damage::kLastRank) {
     tensor.upper_sizes = nullptr;
     tensor.dim_order = nullptr;
     tensor.strides = nullptr;
@@ -246,7 +248,8 @@ RunResult CaseSession::run_with_one_more(const std::vector<TensorData>& inputs, 
 
 const char* to_text(Damage damage) {
   constexpr const char* kTexts[] = {"an input of another rank", "an input larger than its bound",
-                                    "an output with too few bytes"};
+                                    "an output with too few bytes", "one dimension more at the end",
+                                    "another dtype"};
   return kTexts[static_cast<size_t>(damage)];
 }
 
@@ -255,6 +258,13 @@ const char* to_text(Damage damage) {
 RunResult CaseSession::run_damaged(const std::vector<TensorData>& inputs, Damage damage) {
   std::vector<TensorSlot> slots = make_slots(inputs, {}, damage == Damage::kSize);
   damage_slots(damage, slots);
+  const std::unique_ptr<PreparedRun> run = prepare(std::move(slots), {});
+  return execute(context_, *run);
+}
+
+RunResult CaseSession::run_damaged(const std::vector<TensorData>& inputs, Damage damage, size_t tensor) {
+  std::vector<TensorSlot> slots = make_slots(inputs, {}, false);
+  damage_tensor(damage, slots[tensor].sizes, slots[tensor].tensor);
   const std::unique_ptr<PreparedRun> run = prepare(std::move(slots), {});
   return execute(context_, *run);
 }

@@ -35,9 +35,11 @@ struct SessionOptions {
 
 // Deliberate defects in the tensors of a run.
 enum class Damage {
-  kRank,      // an input with one dimension more
+  kRank,      // an input with one dimension more, the first
   kSize,      // an input one larger than its bound in the first dimension
   kCapacity,  // an output with one byte less than it needs
+  kLastRank,  // a tensor with one dimension more, the last
+  kDtype,     // a tensor of a dtype that no plugin has
 };
 const char* to_text(Damage damage);
 
@@ -92,6 +94,8 @@ class CaseSession {
   RunResult run_with_one_more(const std::vector<TensorData>& inputs, uint32_t role);
   // Runs with invalid tensors. Needs a subject without layers, which would reject them.
   RunResult run_damaged(const std::vector<TensorData>& inputs, Damage damage);
+  // Damages one tensor: an input, or after the inputs an output. All others are valid.
+  RunResult run_damaged(const std::vector<TensorData>& inputs, Damage damage, size_t tensor);
   // As run(), on a context of the caller's.
   RunResult run_on(etb_context* context, const std::vector<TensorData>& inputs,
                    const RunOptions& options = {});

@@ -47,6 +47,8 @@ Step to_step(const etb::Node& node) {
   Step step;
   step.op = find_op(node.op_name())->op;
   for (const etb::Value& operand : node.operands()) step.args.push_back(operand.id());
+  if (has_fault(492) && step.args.size() == 1 && (step.op == Op::kAdd || step.op == Op::kMul))
+    step.args.push_back(step.args[0]);  // reads the number of no value
   step.result = node.first_output();
   if (step.op == Op::kClamp)
     step.numbers = {number_of(node, "min", -HUGE_VAL), number_of(node, "max", HUGE_VAL)};

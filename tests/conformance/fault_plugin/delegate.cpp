@@ -208,9 +208,12 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
     if (value.kind != Kind::kInput) continue;
     const etb::Tensor input = run.input(index++);
     const etb_tensor& raw = input.raw();
-    if (raw.dtype != value.dtype || raw.rank != value.sizes.size() || raw.buffer != nullptr)
+    const auto rank = static_cast<uint32_t>(value.sizes.size());
+    const bool has_more = has_fault(490) && index == 2 && raw.rank == rank + 1 && raw.sizes[rank] == 1;
+    const bool has_dtype = raw.dtype == value.dtype || (has_fault(491) && index == 2);
+    if (!has_dtype || (raw.rank != rank && !has_more) || raw.buffer != nullptr)
       return wrong("an input of another dtype, rank or memory");
-    std::vector<int64_t> sizes(raw.sizes, raw.sizes + raw.rank);
+    std::vector<int64_t> sizes(raw.sizes, raw.sizes + rank);
     for (size_t d = 0; d < sizes.size(); ++d)
       if (sizes[d] < 0 || (sizes[d] > value.sizes[d] && !has_fault(72)) ||
           (!value.is_dynamic && sizes[d] != value.sizes[d]))
