@@ -281,16 +281,23 @@ void add_large(CaseList& out) {
                               large(kF32, 1, {4, 6, 1}, {40, 37}, {3, 3}, 1, 0, 17),
                               large(kF32, 1, {4, 6, 1}, {67, 70}, {4, 4}, 33),
                               large(kF32, 2, {3, 5, 1}, {5000}, {25}, 3, 12),
-                              large(kF32, 1, {65, 129, 1}, {17, 19}, {3, 3}, 1, 1)};
+                              large(kF32, 1, {65, 129, 1}, {17, 19}, {3, 3}, 1, 1),
+                              large(kF32, 1, {4, 4, 4}, {5, 1100}, {3, 3}, 2, 1),
+                              large(kF32, 1, {4, 4, 4}, {1100, 5}, {3, 3}, 1, 1),
+                              large(kF32, 1, {3, 5, 1}, {5, 1100}, {3, 3}, 2, 1),
+                              large(kF32, 1, {3, 5, 1}, {1100, 5}, {3, 3}, 1, 1, 2),
+                              large(kF32, 1, {4, 6, 2}, {3, 1031}, {1, 2}, 2)};
   for (Convolution c : rows)
     for (const bool is_last : {false, true}) {
       c.is_last = is_last;
       if (c.size.size() == 2 || !is_last) add_form(out, c.dtype, convolution_form(c));
     }
-  Convolution transposed[] = {
-      large(kF32, 1, {515, 7, 1}, {4, 5}, {2, 2}, 2), large(kF32, 1, {7, 515, 1}, {4, 5}, {3, 3}, 2, 1),
-      large(kF16, 1, {130, 260, 130}, {5, 4}, {4, 4}, 2, 1),
-      large(kF32, 1, {6, 4, 1}, {7, 6}, {16, 16}, 8, 4), large(kF32, 18, {5, 6, 1}, {3, 4}, {3, 3}, 1, 1)};
+  Convolution transposed[] = {large(kF32, 1, {515, 7, 1}, {4, 5}, {2, 2}, 2),
+                              large(kF32, 1, {7, 515, 1}, {4, 5}, {3, 3}, 2, 1),
+                              large(kF16, 1, {130, 260, 130}, {5, 4}, {4, 4}, 2, 1),
+                              large(kF32, 1, {6, 4, 1}, {7, 6}, {16, 16}, 8, 4),
+                              large(kF32, 1, {3, 4, 1}, {3, 520}, {3, 3}, 2, 1),
+                              large(kF32, 18, {5, 6, 1}, {3, 4}, {3, 3}, 1, 1)};
   for (Convolution& c : transposed) {
     c.is_transposed = true;
     add_form(out, c.dtype, convolution_form(c));

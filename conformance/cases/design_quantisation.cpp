@@ -38,14 +38,14 @@ bool is_power(double scale) {
   return std::frexp(scale, &exponent) == 0.5;
 }
 
-void add_real_codes(FormNodes& nodes, uint32_t y, double scale, int64_t zero_point, const CodeRange& codes,
-                    const Shape& real) {
+uint32_t add_real_codes(FormNodes& nodes, uint32_t y, double scale, int64_t zero_point,
+                        const CodeRange& codes, const Shape& real) {
   const uint32_t scaled =
       nodes.add("aten.div.Scalar", {value_arg(y, "self"), float_arg(scale, "other")}, real);
   const uint32_t moved =
       nodes.add("aten.add.Scalar", {value_arg(scaled, "self"), int_arg(zero_point, "other")}, real);
-  nodes.add("aten.clamp.default",
-            {value_arg(moved, "self"), int_arg(codes.low, "min"), int_arg(codes.high, "max")}, real);
+  return nodes.add("aten.clamp.default",
+                   {value_arg(moved, "self"), int_arg(codes.low, "min"), int_arg(codes.high, "max")}, real);
 }
 
 namespace {

@@ -31,8 +31,9 @@ std::vector<graph::ArgumentDesc> channel_quant_args(uint32_t x, uint32_t scales,
 // True for a power of two, with which quotients are exact.
 bool is_power(double scale);
 
-// Adds nodes that compute the codes of `y` as reals, so that the judge knows how near to a tie each was.
-void add_real_codes(FormNodes& nodes, uint32_t y, double scale, int64_t zero_point, const CodeRange& codes,
-                    const Shape& real);
+// Adds nodes that compute the codes of `y` as reals, so that the judge knows how near to a tie each was. Returns the last
+// one's result.
+uint32_t add_real_codes(FormNodes& nodes, uint32_t y, double scale, int64_t zero_point,
+                        const CodeRange& codes, const Shape& real);
 
 }  // namespace etb::conformance

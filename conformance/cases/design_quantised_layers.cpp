@@ -189,6 +189,24 @@ void add_products_behind_relu(CaseList& out) {
   }
 }
 
+// Images that a memory of 256 KiB holds in parts only.
+void add_large_windows(CaseList& out) {
+  for (const LayerKind kind : {LayerKind::kMean, LayerKind::kAdaptiveMean, LayerKind::kMaximum,
+                               LayerKind::kPaddedMaximum, LayerKind::kAdd})
+    for (const bool is_last : {false, true}) {
+      if (is_last && kind == LayerKind::kAdd) continue;  // its constant is row-major
+      QuantisedLayer layer;
+      layer.kind = kind;
+      layer.codes = kInt8;
+      layer.input = {ETB_DTYPE_INT8, {1, 9, 190, 170}, is_last ? channels_last(4) : std::vector<uint8_t>{}};
+      layer.input_scale = layer.result_scale = 0x1p-5;
+      layer.weight_scale = 0x1p-6;
+      layer.input_zero = layer.result_zero = 3;
+      layer.is_large = true;
+      add_form(out, ETB_DTYPE_INT8, layer_form(layer));
+    }
+}
+
 void add_large(CaseList& out) {
   QuantisedLayer layer;
   layer.codes = kInt8;
@@ -214,6 +232,8 @@ void add_large(CaseList& out) {
     Channels channels;
     Numbers size;
     int64_t batch = 1;
+    Numbers stride = {1, 1}, dilation = {1, 1};
+    bool is_last = false;
   };
   // Then images, weights, and both, that a memory of 256 KiB holds in parts only.
   for (const Image& image : {Image{{520, 33, 1}, {6, 5}},
@@ -222,19 +242,28 @@ void add_large(CaseList& out) {
                              {{4, 8, 1}, {210, 190}, 2},
                              {{16, 16, 4}, {140, 130}},
                              {{128, 512, 2}, {6, 5}},
-                             {{3600, 5, 1}, {6, 10}}}) {
+                             {{3600, 5, 1}, {6, 10}},
+                             {{6, 4, 1}, {230, 210}, 1, {1, 1}, {2, 2}},
+                             {{6, 4, 1}, {230, 210}, 1, {2, 1}, {3, 1}, true},
+                             {{7, 7, 7}, {220, 230}, 1, {2, 2}, {1, 1}, true},
+                             {{7, 7, 7}, {220, 230}, 1, {1, 2}, {2, 5}},
+                             {{6, 4, 2}, {5, 11000}, 1, {1, 2}, {1, 2}}}) {
     const Channels& channels = image.channels;
     Convolution& c = layer.convolution;
     c.channels = channels;
     c.size = image.size;
     c.batch = image.batch;
     c.kernel = {3, 3};
-    c.stride = c.padding = c.dilation = {1, 1};
+    c.stride = image.stride;
+    c.dilation = image.dilation;
+    c.is_last = image.is_last;
+    c.padding = {1, 1};
     c.output_padding = {0, 0};
-    layer.input = {ETB_DTYPE_INT8, c.input_shape().sizes, {}};
+    layer.input = {ETB_DTYPE_INT8, c.input_shape().sizes, c.input_shape().dim_order};
     layer.result_scale = result_scale(layer, true);
     add_form(out, ETB_DTYPE_INT8, layer_form(layer));
   }
+  add_large_windows(out);
 }
 
 }  // namespace

@@ -68,8 +68,7 @@ uint32_t add_layer(FormNodes& nodes, const Layer& layer, uint32_t input, uint32_
   if (!is_reference)
     return nodes.add(kQuantise, tensor_quant_args(y, kResult.scale, kResult.zero, kInt8),
                      layer.result(ETB_DTYPE_INT8));
-  add_real_codes(nodes, y, kResult.scale, kResult.zero, kInt8, real);
-  return y + 3;
+  return add_real_codes(nodes, y, kResult.scale, kResult.zero, kInt8, real);
 }
 
 // One program with the layers of these inputs.

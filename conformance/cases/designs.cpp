@@ -47,6 +47,7 @@ void add_designs(CaseList& out) {
                                               add_quantised_function_designs,
                                               add_dynamic_quantisation_designs,
                                               add_shared_weights,
+                                              add_coded_readers,
                                               add_many_run_designs,
                                               add_padding_designs,
                                               add_resampling_designs,

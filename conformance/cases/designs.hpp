@@ -34,7 +34,8 @@ void add_code_arithmetic(CaseList& out);               // called by the one befo
 void add_quantised_function_designs(CaseList& out);    // tables, windows and movement between codes
 void add_dynamic_quantisation_designs(CaseList& out);  // inputs quantised at run time
 void add_shared_weights(CaseList& out);
-void add_shared_codes(CaseList& out);  // called by the one before
+void add_shared_codes(CaseList& out);   // called by the one before
+void add_coded_readers(CaseList& out);  // patterns between codes with a value that something else reads
 void add_many_run_designs(CaseList& out);
 void add_padding_designs(CaseList& out);
 void add_resampling_designs(CaseList& out);

@@ -37,12 +37,13 @@ class LayerNodes {
                      tensor_quant_args(bias, layer_.bias_scale(), 0, {ETB_DTYPE_INT32, INT32_MIN, INT32_MAX}),
                      Shape{ETB_DTYPE_FLOAT32, {layer_.bias_count()}, {}});
     const uint32_t y = clamped(node(x, w, bias));
+    const Shape result = layer_.result();
     if (is_reference)
-      return add_real_codes(nodes_, y, layer_.result_scale, layer_.result_zero, layer_.result_range(),
-                            real(layer_.result()));
-    nodes_.add(kQuantise,
-               tensor_quant_args(y, layer_.result_scale, layer_.result_zero, layer_.result_range()),
-               layer_.result());
+      add_real_codes(nodes_, y, layer_.result_scale, layer_.result_zero, layer_.result_range(), real(result));
+    else
+      nodes_.add(kQuantise,
+                 tensor_quant_args(y, layer_.result_scale, layer_.result_zero, layer_.result_range()),
+                 result);
   }
 
  private:

@@ -40,11 +40,16 @@ while [ $# -gt 0 ]; do
 done
 command -v "$cc" >/dev/null || none "no C compiler"
 
+# Programs of a compiler for another processor run under QEMU's user mode.
+machine=$("$cc" -dumpmachine)
+emulator=()
+if [ "${machine%%-*}" != "$(uname -m)" ]; then emulator=("qemu-${machine%%-*}" -L "/usr/$machine"); fi
+
 # probe FLAGS...: returns 0 if probe.c compiles, links and runs with these flags.
 probe() {
   local out rc=0
   out=$(mktemp)
-  { "$cc" -o "$out" "$here/probe.c" "$@" && "$out"; } >/dev/null 2>&1 || rc=1
+  { "$cc" -o "$out" "$here/probe.c" "$@" && "${emulator[@]}" "$out"; } >/dev/null 2>&1 || rc=1
   rm -f "$out"
   return $rc
 }
@@ -69,7 +74,7 @@ recipe_key() {
   {
     cat "$here/sources.txt" "$here/CMakeLists.txt" "$here"/*.c "$here"/*.cc "$here/upstream/CMakeLists.txt" "$here/../cmake/EtbHardening.cmake"
     "$cc" -dumpfullversion 2>/dev/null || "$cc" --version
-    "$cc" -dumpmachine
+    echo "$machine"
     if [ -n "$sanitize" ]; then echo "sanitize $sanitize"; fi
     if [ -n "$source_dir" ]; then
       echo "$source_dir"
@@ -87,7 +92,7 @@ build() {
   else
     "$here/fetch.sh" "$sources" "$cache/sources" || return 3
     identifier=$(sed -n 's/^xnnpack=//p' "$sources/versions.txt")
-    case $("$cc" -dumpmachine) in
+    case $machine in
       x86_64-*) arguments=(-DSOURCES="$sources" -DIDENTIFIER="$identifier $key") ;;
       *)
         recipe=$here/upstream
@@ -95,6 +100,7 @@ build() {
         ;;
     esac
   fi
+  if [ ${#emulator[@]} != 0 ]; then arguments+=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="${machine%%-*}"); fi
   say "building with $("$cc" --version | head -n 1) (a minute or two; XNNPACK's own CMake takes several; log: $cache/xnnpack-$key.log)"
   # The caller's compiler flags are meant for the caller's own code.
   if ! {
