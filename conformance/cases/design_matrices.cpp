@@ -241,6 +241,22 @@ void add_dynamic(CaseList& out, etb_dtype dtype) {
   }
 }
 
+// Addends of every form beside a square result, in which a row has the sizes of a column.
+void add_square_addends(CaseList& out, etb_dtype dtype) {
+  for (const int64_t side : {1, 6, 17})
+    for (const Numbers& bias : {Numbers{side, 1}, {1, side}, {side}, {side, side}, {1, 1}, {1}})
+      for (const bool is_constant : {false, true}) {
+        Matrices c;
+        c.product = Product::kAddmm;
+        c.dtype = dtype;
+        c.m = c.n = side;
+        c.k = 9;
+        c.bias = bias;
+        c.is_weight_constant = c.is_bias_constant = is_constant;
+        add_form(out, dtype, product_form(c));
+      }
+}
+
 // Beyond thresholds of tiles and of splitting by threads: rows, columns and sums to 4,096, results past 1 MB, many
 // batches.
 void add_large(CaseList& out) {
@@ -305,6 +321,7 @@ void add_matrix_designs(CaseList& out) {
     add_design(out, product, {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}, true,
                product == Product::kAddmm ? "addmm, common" : "linear, common");
   for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
+  for (const etb_dtype dtype : floats) add_square_addends(out, dtype);
   add_large(out);
 }
 

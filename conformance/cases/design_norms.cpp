@@ -28,6 +28,7 @@ struct Softmax {
   double reach = 4, center = 0;
   bool is_large = false;
   bool has_masked = false;  // -inf at places, never in a whole row
+  bool hides_row = false;   // -inf in all of the second row: NaN
 
   int64_t length() const {
     const auto rank = static_cast<int64_t>(shape.sizes.size());
@@ -58,11 +59,18 @@ OpForm softmax_form(const Softmax& s) {
       for (int64_t i = 1; i < data.shape.numel(); i += 3)
         store_element(data.shape.dtype, data.bytes.data(), i, -HUGE_VAL);
     };
+  if (s.hides_row)
+    form.operands[0].fill = [](TensorData& data, Random&) {
+      const int64_t length = data.shape.sizes.back();
+      for (int64_t i = length; i < 2 * length; ++i)
+        store_element(data.shape.dtype, data.bytes.data(), i, -HUGE_VAL);
+    };
   form.args = {value_arg(0, "self"), int_arg(s.dim, "dim"), graph::bool_arg(false, "half_to_float")};
   form.results = {s.shape};
   form.error_model = softmax_model(s);
   form.word = "reach" + real_text(s.reach) + (s.center == 0 ? "" : "_at" + real_text(s.center)) +
-              (s.has_masked ? ".masked" : "") + (s.is_large ? ".large" : "");
+              (s.has_masked ? ".masked" : "") + (s.hides_row ? ".hidden_row" : "") +
+              (s.is_large ? ".large" : "");
   return form;
 }
 
@@ -389,6 +397,16 @@ void add_large(CaseList& out) {
         softmax.shape = {dtype, s.sizes, {}};
         softmax.dim = s.dim;
         softmax.is_large = true;
+        add_form(out, dtype, softmax_form(softmax));
+      }
+    for (const Sizes& s : {Sizes{{3, 7}, -1}, Sizes{{4, 65}, -1}, Sizes{{2, 3, 257}, -1}})
+      for (const bool is_log : {false, true}) {
+        Softmax softmax;
+        softmax.is_log = is_log;
+        softmax.dtype = dtype;
+        softmax.shape = {dtype, s.sizes, {}};
+        softmax.dim = s.dim;
+        softmax.hides_row = true;
         add_form(out, dtype, softmax_form(softmax));
       }
     struct Row {

@@ -159,6 +159,7 @@ struct WindowRow {
   uint32_t order = 0;
   Numbers kernel, stride, padding;
   bool is_ceil = false, counts_padding = true;
+  int64_t divisor = 0;  // 0: none
   double place = 0, spread = 1;
   bool is_power = false;
 
@@ -179,6 +180,7 @@ void add_means(CaseList& out) {
   design.add(&WindowRow::padding, {{0, 0}, {1, 1}, {0, 1}});
   design.add(&WindowRow::is_ceil, {false, true});
   design.add(&WindowRow::counts_padding, {true, false});
+  design.add(&WindowRow::divisor, {0, 0, 5, 16});
   design.add(&WindowRow::place, {0.5, 0, 1, 0.3});
   design.add(&WindowRow::spread, {1, 0.37});
   design.add(&WindowRow::is_power, {true, false});
@@ -197,13 +199,17 @@ void add_means(CaseList& out) {
     coded.result.sizes = {row.sizes[0], row.sizes[1], row.result_size(0), row.result_size(1)};
     coded.word = "k" + number_text(row.kernel) + "_s" + number_text(row.stride) + "_p" +
                  number_text(row.padding) + (row.is_ceil ? "_ceil" : "") +
-                 (row.counts_padding ? "" : "_inside");
+                 (row.counts_padding ? "" : "_inside") +
+                 (row.divisor != 0 ? "_by_" + number_text(row.divisor) : "");
     coded.args = [row](const std::vector<uint32_t>& values) {
       return std::vector<ArgumentDesc>{
-          value_arg(values[0], "self"),       ints_arg(row.kernel, "kernel_size"),
-          ints_arg(row.stride, "stride"),     ints_arg(row.padding, "padding"),
-          bool_arg(row.is_ceil, "ceil_mode"), bool_arg(row.counts_padding, "count_include_pad"),
-          graph::none_arg("divisor_override")};
+          value_arg(values[0], "self"),
+          ints_arg(row.kernel, "kernel_size"),
+          ints_arg(row.stride, "stride"),
+          ints_arg(row.padding, "padding"),
+          bool_arg(row.is_ceil, "ceil_mode"),
+          bool_arg(row.counts_padding, "count_include_pad"),
+          row.divisor != 0 ? int_arg(row.divisor, "divisor_override") : graph::none_arg("divisor_override")};
     };
     add_form(out, ETB_DTYPE_INT8, coded_form(coded));
   }
@@ -237,6 +243,17 @@ const std::vector<Movement>& movements() {
        {3, 65, 9},
        {3, 21, 9},
        {int_arg(-2, "dim"), int_arg(2, "start"), int_arg(-1, "end"), int_arg(3, "step")}},
+      {"aten.slice_copy.Tensor",
+       "from_end",
+       {2, 9, 5},
+       {2, 4, 5},
+       {int_arg(1, "dim"), int_arg(-4, "start"), int_arg(INT64_MAX, "end"), int_arg(1, "step")}},
+      {"aten.slice_copy.Tensor",
+       "both_from_end",
+       {3, 4, 17},
+       {3, 4, 3},
+       {int_arg(-1, "dim"), int_arg(-7, "start"), int_arg(-1, "end"), int_arg(2, "step")}},
+      {"aten.select_copy.int", "from_end", {3, 5, 7}, {3, 7}, {int_arg(1, "dim"), int_arg(-2, "index")}},
       {"aten.expand_copy.default", "rows", {1, 3, 1, 7}, {2, 3, 5, 7}, {ints_arg({2, -1, 5, 7}, "size")}},
       {"aten.constant_pad_nd.default",
        "zero",

@@ -60,5 +60,8 @@ void add_wide_code_designs(CaseList& out);  // codes of 16 bits, alone and besid
 void add_wide_designs(
     CaseList& out);  // wide rows, long integers, quotients next to an integer, one special number
 void add_graph_shapes(CaseList& out);
+void add_operand_lives(CaseList& out);     // several computed operands; nearly equal constants
+void add_overflow_designs(CaseList& out);  // results above the largest number
+void add_coded_filters(CaseList& out);     // convolutions of floats with filters of codes, in groups
 
 }  // namespace etb::conformance

@@ -78,6 +78,8 @@ std::optional<bool> judge_special(const JudgeInput& c, size_t index, double boun
   const double largest = float_format(c.dtype).largest;
   if (std::isinf(expected)) return found == expected;
   const double near = std::min(bound, largest / 16);
+  if (std::isinf(float_format(c.dtype).round(std::abs(expected) - near)))  // above the overflow threshold
+    return c.contract.is_finite_only || (std::isinf(found) && std::signbit(found) == std::signbit(expected));
   if (std::abs(expected) + near >= largest)  // within the bound of the overflow threshold
     return std::signbit(found) == std::signbit(expected) && std::abs(found) >= largest - near;
   if (std::isinf(found)) return false;
