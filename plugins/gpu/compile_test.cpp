@@ -120,6 +120,32 @@ TEST(GpuChains, TheirEventHasTheHandlesOfAllNodes) {
   EXPECT_THAT(handles[result_name(graph->nodes[0].output)], testing::ElementsAre(7));
 }
 
+// A device whose driver is a processor computes attention at once, others node by node.
+TEST(GpuAttention, ItsEventHasTheHandlesOfAllNodes) {
+  Model model;
+  const uint32_t q = model.input(ETB_DTYPE_FLOAT32, {2, 3, 4}), k = model.input(ETB_DTYPE_FLOAT32, {2, 4, 5}),
+                 v = model.input(ETB_DTYPE_FLOAT32, {2, 5, 6});
+  const auto product = [&](uint32_t a, uint32_t b, const std::vector<int64_t>& sizes, uint32_t handle) {
+    return model.node("aten.bmm.default", {value_arg(a, "self"), value_arg(b, "mat2")}, sizes,
+                      ETB_DTYPE_FLOAT32, handle);
+  };
+  const uint32_t scores = product(q, k, {2, 3, 5}, 3);
+  const uint32_t weights = model.node(
+      "aten._softmax.default",
+      {value_arg(scores, "self"), graph::int_arg(-1, "dim"), graph::bool_arg(false, "half_to_float")},
+      {2, 3, 5}, ETB_DTYPE_FLOAT32, 5);
+  const auto artifact = compile(model.finish(product(weights, v, {2, 3, 6}, 7)));
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  const auto graph = read_payload(artifact->payload);
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_EQ(graph->nodes.size(), 3u);
+  std::map<std::string, std::vector<uint32_t>> handles;
+  for (const auto& row : artifact->debug_map) handles[row.name] = row.handles;
+  EXPECT_THAT(handles[event_name(graph->nodes[0])], testing::ElementsAre(3));
+  EXPECT_THAT(handles[event_name(graph->nodes[1])], testing::ElementsAre(5));
+  EXPECT_THAT(handles[event_name(graph->nodes[2])], testing::ElementsAre(3, 5, 7));
+}
+
 const std::vector<int8_t> kCodes = {1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, 100};  // [3, 4]
 std::vector<graph::ArgumentDesc> channel_args(uint32_t codes, uint32_t scales, uint32_t zeros, int64_t axis) {
   return {value_arg(codes, "input"),    value_arg(scales, "scales"),       value_arg(zeros, "zero_points"),

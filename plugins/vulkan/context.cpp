@@ -138,7 +138,7 @@ void VulkanContext::write_descriptors(size_t index) {
   const gpu::Dispatch& dispatch = dispatches()[index];
   std::array<VkDescriptorBufferInfo, gpu::kMaxBindings> buffers{};
   std::array<VkWriteDescriptorSet, gpu::kMaxBindings> writes{};
-  std::array<VkBufferView, 2> views{};
+  std::array<VkBufferView, gpu::kMaxTexelBindings> views{};
   const gpu::TexelBindings texels = gpu::texels_of(dispatch.kernel);
   binding_->kernels[index] = dispatch.kernel;
   for (uint32_t b = 0; b < dispatch.binding_count; ++b) {

@@ -194,7 +194,7 @@ class Device : public std::enable_shared_from_this<Device> {
   DeviceFunctions functions_;
   VkQueue queue_ = VK_NULL_HANDLE;
   VkPhysicalDeviceMemoryProperties memory_ = {};
-  std::array<std::array<Layouts, 3>, gpu::kMaxBindings + 1> layouts_ = {};
+  std::array<std::array<Layouts, gpu::kMaxTexelBindings + 1>, gpu::kMaxBindings + 1> layouts_ = {};
   std::array<VkPipeline, gpu::kKernelCount> pipelines_ = {};
   std::map<gpu::KernelVariant, VkPipeline> chain_pipelines_;
   mutable std::mutex chain_pipelines_mutex_;  // locked while they are read or one is added

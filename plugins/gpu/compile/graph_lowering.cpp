@@ -128,8 +128,8 @@ std::set<uint32_t> GraphLowering::handles_of_output(uint32_t id) const {
   return handles;
 }
 
-// The plan merges nodes: what it no longer has is a part of the node that reads it. The event of a chain is that of its last
-// node. The others have events, too, for a delegate without fusion.
+// The plan merges nodes: what it no longer has is a part of the node that reads it. The event of a fusion is that of its last
+// node. The others have events, too, for a delegate without fusion. Which nodes are one depends on the device.
 void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifact) const {
   std::map<uint32_t, const GpuNode*> producers;
   for (const GpuNode& node : state_.graph.nodes) producers[node.output] = &node;
@@ -147,11 +147,15 @@ void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifac
     }
     return handles.empty() ? handles_of_output(node.output) : handles;
   };
+  std::vector<Fusions> fusions;
+  for (const KernelFamily family : {KernelFamily::kRegisters, KernelFamily::kTiles, KernelFamily::kVectors})
+    fusions.push_back(find_fusions(plan.graph, plan.bounds, family));
   for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i) {
     const GpuNode& node = plan.graph.nodes[i];
     std::set<uint32_t> handles = handles_of(node);
-    if (const Chain* const chain = plan.chains.find(i); chain != nullptr && chain->nodes.back() == i)
-      for (const uint32_t inner : chain->nodes) handles.merge(handles_of(plan.graph.nodes[inner]));
+    for (const Fusions& each : fusions)
+      if (each.computed_at(i) == i)
+        for (const uint32_t inner : each.nodes_with(i)) handles.merge(handles_of(plan.graph.nodes[inner]));
     if (!handles.empty())
       artifact.debug_map.push_back({.name = event_name(node), .handles = {handles.begin(), handles.end()}});
   }

@@ -147,16 +147,23 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kGroupMatmul4Slices:
     case Kernel::kGroupConvolution:
     case Kernel::kGroupConvolutionSlices:
+    case Kernel::kTileAttention:
+    case Kernel::kTileAttentionMasked:
+    case Kernel::kTileAttentionEdge:
+    case Kernel::kTileAttentionEdgeMasked:
+    case Kernel::kVectorAttention:
+    case Kernel::kVectorAttentionRow:
       return false;
     default:
       return true;
   }
 }
 
+inline constexpr uint32_t kMaxTexelBindings = 4;
 // Floats of a texel, for the bindings that a kernel reads as texel buffers. They come before the others. 0: a storage buffer.
 struct TexelBindings {
   uint32_t count = 0;
-  std::array<uint32_t, 2> floats = {};
+  std::array<uint32_t, kMaxTexelBindings> floats = {};
 };
 
 constexpr TexelBindings texels_of(Kernel kernel) {
@@ -170,7 +177,13 @@ constexpr TexelBindings texels_of(Kernel kernel) {
     case Kernel::kTileDepthwise1:
     case Kernel::kTileDepthwise2:
     case Kernel::kTileDepthwise:
-      return {1, {1, 0}};
+      return {1, {1}};
+    case Kernel::kTileAttention:
+    case Kernel::kTileAttentionMasked:
+      return {4, {4, 4, 4, 1}};
+    case Kernel::kTileAttentionEdge:
+    case Kernel::kTileAttentionEdgeMasked:
+      return {4, {1, 1, 1, 1}};
     default:
       return {};
   }

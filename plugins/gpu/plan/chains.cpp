@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "plugins/gpu/plan/attention.hpp"
 #include "plugins/gpu/plan/node_dispatch.hpp"
 #include "plugins/gpu/plan/strided_dims.hpp"
 
@@ -64,9 +65,10 @@ bool broadcasts(const Chain& chain, uint32_t result, std::span<const Shape> shap
 
 class Finder {
  public:
-  Finder(const GpuGraph& graph, std::span<const Shape> bounds)
+  Finder(const GpuGraph& graph, std::span<const Shape> bounds, std::span<const uint32_t> attention_of)
       : graph_(graph),
         bounds_(bounds),
+        attention_of_(attention_of),
         readers_(graph.values.size()),
         is_output_(graph.values.size(), false) {
     for (uint32_t i = 0; i < graph.nodes.size(); ++i)
@@ -78,7 +80,7 @@ class Finder {
   Chains find() {
     found_.of_node.assign(graph_.nodes.size(), kNoChain);
     for (auto i = static_cast<uint32_t>(graph_.nodes.size()); i-- > 0;) {
-      if (!is_element_node(graph_.nodes[i]) || join(i)) continue;
+      if (is_in_attention(i) || !is_element_node(graph_.nodes[i]) || join(i)) continue;
       if (auto chain = encode(graph_, {i})) {
         found_.of_node[i] = static_cast<uint32_t>(found_.chains.size());
         found_.chains.push_back(*std::move(chain));
@@ -89,6 +91,9 @@ class Finder {
   }
 
  private:
+  bool is_in_attention(uint32_t node) const {
+    return node < attention_of_.size() && attention_of_[node] != kNoAttention;
+  }
   bool is_element_node(const GpuNode& node) const {
     if (node.op != Operator::kUnary && node.op != Operator::kBinary) return false;
     // x < x is a constant, and lavapipe of Mesa 22.3 then takes 0 + -0 for -0 in the next step.
@@ -140,6 +145,7 @@ class Finder {
 
   const GpuGraph& graph_;
   std::span<const Shape> bounds_;
+  std::span<const uint32_t> attention_of_;
   std::vector<std::vector<uint32_t>> readers_;  // by value: nodes
   std::vector<bool> is_output_;                 // by value
   Chains found_;
@@ -151,8 +157,9 @@ void add_numbers(Dispatch& dispatch, const Chain& chain) {
 
 }  // namespace
 
-Chains find_chains(const GpuGraph& graph, std::span<const Shape> bounds) {
-  return Finder(graph, bounds).find();
+Chains find_chains(const GpuGraph& graph, std::span<const Shape> bounds,
+                   std::span<const uint32_t> attention_of) {
+  return Finder(graph, bounds, attention_of).find();
 }
 
 // Each element of the result is computed from the elements of operands that broadcast to it. So the steps may have fewer

@@ -63,15 +63,12 @@ struct Chains {
     const bool has = node < of_node.size() && of_node[node] != kNoChain;
     return has ? &chains[of_node[node]] : nullptr;
   }
-  // The node at which a node is computed: the last one of its chain.
-  uint32_t computed_at(uint32_t node) const {
-    const Chain* const chain = find(node);
-    return chain == nullptr ? node : chain->nodes.back();
-  }
 };
 
 // Finds chains of at least two nodes: a node joins its only reader, or readers that are all in one chain, if their results
-// have the same number of elements. `bounds`: upper bounds of the sizes of all values.
-Chains find_chains(const GpuGraph& graph, std::span<const Shape> bounds);
+// have the same number of elements. `bounds`: upper bounds of the sizes of all values. `attention_of`: by node, the attention
+// that it is a part of; or empty.
+Chains find_chains(const GpuGraph& graph, std::span<const Shape> bounds,
+                   std::span<const uint32_t> attention_of = {});
 
 }  // namespace etb::gpu

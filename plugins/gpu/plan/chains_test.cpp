@@ -34,7 +34,7 @@ TEST(GpuChains, SiluIsOneDispatch) {
   ASSERT_EQ(plan.dispatches.size(), 1u);
   EXPECT_EQ(plan.dispatches[0].kernel, Kernel::kChain);
   EXPECT_EQ(plan.dispatches[0].node, 1u);
-  EXPECT_EQ(plan.chains.chains[0].operand_count, 1u);
+  EXPECT_EQ(plan.fusions.chains.chains[0].operand_count, 1u);
   EXPECT_EQ(plan.memory.locations[sigmoid].memory, Memory::kNone);
   EXPECT_EQ(plan.memory.arena_bytes, 0u);
   EXPECT_GT(plan_of(graph, Fusion::kOff).memory.arena_bytes, 0u);
@@ -53,9 +53,9 @@ TEST(GpuChains, GeluOfItsPartsIsOneDispatch) {
   const ExecutionPlan plan = plan_of(graph);
   ASSERT_EQ(plan.dispatches.size(), 1u);
   EXPECT_EQ(plan.dispatches[0].kernel, Kernel::kChain);
-  EXPECT_EQ(plan.chains.chains[0].operand_count, 1u);
-  EXPECT_EQ(plan.chains.chains[0].numbers[1], 0.5f);
-  EXPECT_EQ(plan.chains.chains[0].numbers[3], 1.41421356f);
+  EXPECT_EQ(plan.fusions.chains.chains[0].operand_count, 1u);
+  EXPECT_EQ(plan.fusions.chains.chains[0].numbers[1], 0.5f);
+  EXPECT_EQ(plan.fusions.chains.chains[0].numbers[3], 1.41421356f);
 }
 
 // x * clamp(x + 3, 0, 6) / 6 of a sum: it has two readers, and both are in the chain.
@@ -121,8 +121,8 @@ TEST(GpuChains, HaveAtMostEightStepsAndFiveOperands) {
     value = add_binary(operands, BinaryFunction::kMul, value, add_input(operands, shape_of({9})));
   operands.outputs.push_back(value);
   const ExecutionPlan plan = plan_of(operands);
-  ASSERT_EQ(plan.chains.chains.size(), 2u);
-  for (const Chain& chain : plan.chains.chains) EXPECT_LE(chain.operand_count, kMaxChainOperands);
+  ASSERT_EQ(plan.fusions.chains.chains.size(), 2u);
+  for (const Chain& chain : plan.fusions.chains.chains) EXPECT_LE(chain.operand_count, kMaxChainOperands);
 }
 
 // Each code costs a pipeline, so the seldom ones stay nodes.
@@ -137,9 +137,9 @@ TEST(GpuChains, OfManyKindsKeepThoseThatSaveMost) {
     graph.outputs.push_back(value);
   }
   const ExecutionPlan plan = plan_of(graph);
-  ASSERT_EQ(plan.chains.chains.size(), kMaxChainCodes);
+  ASSERT_EQ(plan.fusions.chains.chains.size(), kMaxChainCodes);
   size_t longest = 0;
-  for (const Chain& chain : plan.chains.chains) longest += chain.nodes.size() == 3 ? 1 : 0;
+  for (const Chain& chain : plan.fusions.chains.chains) longest += chain.nodes.size() == 3 ? 1 : 0;
   EXPECT_EQ(longest, 4u);
 }
 
@@ -154,7 +154,7 @@ TEST(GpuChains, OperandsLiveUntilTheLastNode) {
   for (uint32_t i = 0; i < 3; ++i) others.push_back(other = add_linear(graph, other, w));
   graph.outputs.push_back(add_binary(graph, BinaryFunction::kAdd, inner, other));
   const ExecutionPlan plan = plan_of(graph);
-  ASSERT_EQ(plan.chains.chains.size(), 1u);
+  ASSERT_EQ(plan.fusions.chains.chains.size(), 1u);
   for (const uint32_t each : others)
     EXPECT_FALSE(plan.memory.locations[operand].overlaps(plan.memory.locations[each])) << each;
 }
@@ -173,7 +173,7 @@ TEST(GpuChains, FollowSizesThatBroadcast) {
   ASSERT_TRUE(solver.set_input(0, std::vector<int64_t>{1, 6}));
   ASSERT_TRUE(solver.solve());
   std::vector<Dispatch> dispatches;
-  make_dispatches(plan.graph, plan.chains, plan.family, solver.shapes(), plan.aliases, dispatches);
+  make_dispatches(plan.graph, plan.fusions, plan.family, solver.shapes(), plan.aliases, dispatches);
   ASSERT_EQ(dispatches.size(), 1u);
   EXPECT_EQ(dispatches[0].kernel, Kernel::kChainBroadcast);
   EXPECT_EQ(dispatches[0].variant(), plan.chain_kernels[1]);
@@ -181,7 +181,7 @@ TEST(GpuChains, FollowSizesThatBroadcast) {
 
 TEST(GpuChains, AreLeftOutOfThePlanForRecordings) {
   const ExecutionPlan plan = plan_of(layer_graph()), nodes = plan_of(layer_graph(), Fusion::kOff);
-  const auto without = without_chains(plan);
+  const auto without = without_fusions(plan);
   ASSERT_TRUE(without) << without.error().message;
   EXPECT_LT(plan.dispatches.size(), nodes.dispatches.size());
   EXPECT_EQ(without->dispatches.size(), nodes.dispatches.size());

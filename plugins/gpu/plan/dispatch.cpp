@@ -235,16 +235,19 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
 
 }  // namespace
 
-void make_dispatches(const GpuGraph& graph, const Chains& chains, KernelFamily family,
+void make_dispatches(const GpuGraph& graph, const Fusions& fusions, KernelFamily family,
                      std::span<const Shape> shapes, std::span<const uint32_t> aliases,
                      std::vector<Dispatch>& out) {
   out.clear();
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const GpuNode& node = graph.nodes[i];
     const size_t first = out.size();
-    const Chain* const chain = chains.find(i);
-    if (chain != nullptr) {
-      if (chain->nodes.back() == i) dispatch_chain({graph, family, node, shapes, out}, *chain);
+    const bool is_inner = fusions.computed_at(i) != i;
+    if (is_inner) continue;
+    if (const Attention* const attention = fusions.attentions.find(i); attention != nullptr) {
+      dispatch_attention({graph, family, node, shapes, out}, *attention);
+    } else if (const Chain* const chain = fusions.chains.find(i); chain != nullptr) {
+      dispatch_chain({graph, family, node, shapes, out}, *chain);
     } else {
       dispatch_node({graph, family, node, shapes, out}, aliases[node.output] != node.output);
     }

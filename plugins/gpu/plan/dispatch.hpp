@@ -11,7 +11,7 @@
 #include "etb/cpp/result.hpp"
 #include "plugins/gpu/graph/graph.hpp"
 #include "plugins/gpu/kernels/kernel.hpp"
-#include "plugins/gpu/plan/chains.hpp"
+#include "plugins/gpu/plan/fusions.hpp"
 
 namespace etb::gpu {
 
@@ -22,7 +22,7 @@ inline constexpr uint32_t kMaxPushWords = 32;  // 128 bytes, which every Vulkan 
 
 struct Dispatch {
   Kernel kernel = Kernel::kCopy;
-  uint32_t node = 0;     // index of the graph's node; of a chain, the last one
+  uint32_t node = 0;     // index of the graph's node; of a fusion, the last one
   ChainCode chain = {};  // steps of a kernel for chains
   uint32_t binding_count = 0;
   std::array<uint32_t, kMaxBindings> bindings = {};  // values; the last one is written
@@ -42,14 +42,16 @@ struct Dispatch {
 
 // Replaces `out` by the dispatches of the graph for these sizes of all values. Their number and bindings are the same for
 // all sizes, so memory and barriers are planned once; kernels and arguments may differ. Allocates nothing if `out` has room.
-// `aliases[v]` is another value than v if v has no memory of its own (memory_plan.hpp). The nodes of a chain have one dispatch.
-void make_dispatches(const GpuGraph& graph, const Chains& chains, KernelFamily family,
+// `aliases[v]` is another value than v if v has no memory of its own (memory_plan.hpp). The nodes of a fusion have one dispatch.
+void make_dispatches(const GpuGraph& graph, const Fusions& fusions, KernelFamily family,
                      std::span<const Shape> shapes, std::span<const uint32_t> aliases,
                      std::vector<Dispatch>& out);
 
 // Adds the kernels that a node may need for any sizes.
 void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node,
                  std::span<bool, kKernelCount> kernels);
+// Likewise for attention.
+void add_kernels(const Attention& attention, KernelFamily family, std::span<bool, kKernelCount> kernels);
 
 // Marks the dispatches that need a barrier before them: those that read what a dispatch after the last barrier writes, or
 // write what one reads or writes. `overlap(a, b)`: true if the memory of two values overlaps.

@@ -33,20 +33,20 @@ void add_chain_kernels(ExecutionPlan& plan) {
   for (const Dispatch& dispatch : plan.dispatches)
     if (is_chain(dispatch.kernel)) kernels.push_back(dispatch.variant());
   // Sizes of a run may let operands broadcast that do not for the bounds; not the only operand.
-  for (const Chain& chain : plan.chains.chains)
+  for (const Chain& chain : plan.fusions.chains.chains)
     if (chain.operand_count > 1) kernels.push_back({Kernel::kChainBroadcast, chain.code});
   std::sort(kernels.begin(), kernels.end());
   kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
   for (const KernelVariant& each : kernels) plan.uses_kernel[index_of(each.kernel)] = true;
 }
 
-// Plans memory, dispatches and barriers of a plan with chains.
+// Plans memory, dispatches and barriers of a plan with fusions.
 Status schedule(ExecutionPlan& plan) {
   plan.uses_kernel = {};
   plan.chain_kernels.clear();
-  ETB_ASSIGN(plan.memory,
-             plan_memory(plan.graph, plan.chains, plan.bounds, plan.aliases, plan.constants, plan.alignment));
-  make_dispatches(plan.graph, plan.chains, plan.family, plan.bounds, plan.aliases, plan.dispatches);
+  ETB_ASSIGN(plan.memory, plan_memory(plan.graph, plan.fusions, plan.bounds, plan.aliases, plan.constants,
+                                      plan.alignment));
+  make_dispatches(plan.graph, plan.fusions, plan.family, plan.bounds, plan.aliases, plan.dispatches);
   ETB_TRY(check_groups(plan));
   const auto& locations = plan.memory.locations;
   plan.needs_barrier = plan_barriers(std::span<const Dispatch>(plan.dispatches), [&](uint32_t a, uint32_t b) {
@@ -54,8 +54,10 @@ Status schedule(ExecutionPlan& plan) {
   });
   for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
   for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i)
-    if (plan.chains.find(i) == nullptr)
+    if (plan.fusions.nodes_with(i).empty())
       add_kernels(plan.graph, plan.family, plan.graph.nodes[i], plan.uses_kernel);
+  for (const Attention& attention : plan.fusions.attentions.all)
+    add_kernels(attention, plan.family, plan.uses_kernel);
   add_chain_kernels(plan);
   return {};
 }
@@ -91,13 +93,13 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
     bounds.push_back(plan.graph.values[i].shape);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
-  if (fusion == Fusion::kOn) plan.chains = find_chains(plan.graph, plan.bounds);
+  if (fusion == Fusion::kOn) plan.fusions = find_fusions(plan.graph, plan.bounds, family);
   ETB_TRY(schedule(plan));
   return plan;
 }
 
-Result<ExecutionPlan> without_chains(ExecutionPlan plan) {
-  plan.chains = {};
+Result<ExecutionPlan> without_fusions(ExecutionPlan plan) {
+  plan.fusions = {};
   ETB_TRY(schedule(plan));
   return plan;
 }
@@ -123,6 +125,8 @@ Status ShapeSolver::solve() {
       return make_error(Code::INVALID_ARGUMENT,
                         "value " + std::to_string(i) + ": more elements than planned");
   }
+  for (const Attention& attention : plan_->fusions.attentions.all)
+    ETB_TRY(check_sizes(plan_->graph, attention, shapes_));
   return {};
 }
 

@@ -19,7 +19,7 @@ struct ExecutionPlan {
   std::vector<uint32_t> aliases;
   std::vector<BatchNormFold> folds;
   std::vector<PackedConstant> constants;
-  Chains chains;
+  Fusions fusions;
   MemoryPlan memory;
   std::vector<Dispatch> dispatches;  // for the bounds
   std::vector<bool> needs_barrier;   // by dispatch
@@ -27,7 +27,8 @@ struct ExecutionPlan {
   std::vector<KernelVariant> chain_kernels;  // that the plan may need for any sizes
 };
 
-// True: chains of functions of single elements become one dispatch each. Results are the same bit by bit.
+// On: chains of functions of single elements become one dispatch each, with the same bits as results; so does attention,
+// whose sums have another order.
 enum class Fusion : bool { kOff, kOn };
 
 // Checks that kernels of a device can read each value as a buffer of at most so many bytes.
@@ -47,7 +48,7 @@ inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
                                                         Fusion fusion = Fusion::kOn);
 
 // Returns the plan with a dispatch for each node. Constants are at the same locations.
-[[nodiscard]] Result<ExecutionPlan> without_chains(ExecutionPlan plan);
+[[nodiscard]] Result<ExecutionPlan> without_fusions(ExecutionPlan plan);
 
 // The sizes of values for given sizes of the inputs, in memory that is allocated once. The sizes must be within the bounds.
 class ShapeSolver {

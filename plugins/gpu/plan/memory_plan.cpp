@@ -18,17 +18,21 @@ struct Block {
   uint64_t nbytes = 0, offset = 0;
 };
 
-std::vector<Block> find_blocks(const GpuGraph& graph, const Chains& chains, std::span<const Shape> shapes,
+std::vector<Block> find_blocks(const GpuGraph& graph, const Fusions& fusions, std::span<const Shape> shapes,
                                std::span<const uint32_t> aliases, const MemoryPlan& plan) {
   constexpr size_t kNone = SIZE_MAX;
   std::vector<size_t> block_of(graph.values.size(), kNone);
   std::vector<Block> blocks;
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const GpuNode& node = graph.nodes[i];
-    const uint32_t computed_at = chains.computed_at(i);
-    for (const uint32_t input : node.inputs)
-      if (const size_t block = block_of[aliases[input]]; block != kNone)
+    const uint32_t computed_at = fusions.computed_at(i);
+    const auto keep = [&](uint32_t value) {
+      if (const size_t block = block_of[aliases[value]]; block != kNone)
         blocks[block].last = std::max<size_t>(blocks[block].last, computed_at);
+    };
+    for (const uint32_t input : node.inputs) keep(input);
+    if (const Attention* const attention = fusions.attentions.find(i); attention != nullptr)
+      for (const uint32_t operand : attention->operands()) keep(operand);
     if (computed_at != i) continue;
     const uint32_t output = node.output;
     if (aliases[output] != output || plan.locations[output].memory != Memory::kNone) continue;
@@ -75,7 +79,7 @@ std::vector<uint32_t> find_aliases(const GpuGraph& graph) {
   return aliases;
 }
 
-Result<MemoryPlan> plan_memory(const GpuGraph& graph, const Chains& chains, std::span<const Shape> shapes,
+Result<MemoryPlan> plan_memory(const GpuGraph& graph, const Fusions& fusions, std::span<const Shape> shapes,
                                std::span<const uint32_t> aliases, std::span<const PackedConstant> constants,
                                uint64_t alignment) {
   constexpr uint64_t kMostBytes = uint64_t{1} << 40;
@@ -94,7 +98,7 @@ Result<MemoryPlan> plan_memory(const GpuGraph& graph, const Chains& chains, std:
     plan.locations[constant.value] = {Memory::kConstants, plan.constant_bytes, nbytes};
     plan.constant_bytes = round_up(plan.constant_bytes + nbytes, alignment);
   }
-  std::vector<Block> blocks = find_blocks(graph, chains, shapes, aliases, plan);
+  std::vector<Block> blocks = find_blocks(graph, fusions, shapes, aliases, plan);
   plan.arena_bytes = place(blocks, alignment);
   for (const Block& block : blocks)
     plan.locations[block.value] = {Memory::kArena, block.offset, block.nbytes};

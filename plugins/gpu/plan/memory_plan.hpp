@@ -7,7 +7,7 @@
 
 #include "etb/cpp/result.hpp"
 #include "plugins/gpu/graph/graph.hpp"
-#include "plugins/gpu/plan/chains.hpp"
+#include "plugins/gpu/plan/fusions.hpp"
 #include "plugins/gpu/plan/packing.hpp"
 
 namespace etb::gpu {
@@ -38,7 +38,7 @@ struct MemoryPlan {
 std::vector<uint32_t> find_aliases(const GpuGraph& graph);
 
 // `shapes`: upper bounds of all values. `alignment`: of offsets, a power of two.
-[[nodiscard]] Result<MemoryPlan> plan_memory(const GpuGraph& graph, const Chains& chains,
+[[nodiscard]] Result<MemoryPlan> plan_memory(const GpuGraph& graph, const Fusions& fusions,
                                              std::span<const Shape> shapes, std::span<const uint32_t> aliases,
                                              std::span<const PackedConstant> constants, uint64_t alignment);
 

@@ -50,6 +50,9 @@ void dispatch_dense_copy(const NodeDispatch& context);
 // chains.cpp: all nodes of a chain; the context has the last one.
 void dispatch_chain(const NodeDispatch& context, const Chain& chain);
 
+// attention_dispatch.cpp: all nodes of attention; the context has the last one.
+void dispatch_attention(const NodeDispatch& context, const Attention& attention);
+
 // products.cpp
 void dispatch_matmul(const NodeDispatch& context);
 void dispatch_convolution(const NodeDispatch& context);

@@ -116,7 +116,7 @@ Status GpuContext::resize(const auto& size_of_input) {
   }
   if (has_changed) {
     ETB_TRY(solver_.solve());
-    make_dispatches(plan_.graph, plan_.chains, plan_.family, solver_.shapes(), plan_.aliases, dispatches_);
+    make_dispatches(plan_.graph, plan_.fusions, plan_.family, solver_.shapes(), plan_.aliases, dispatches_);
   }
   if (has_new_externals_) ETB_TRY(bind_memory());
   ETB_TRY(prepare(has_changed));
@@ -216,9 +216,9 @@ Status GpuContext::put_value(const Run& run, uint32_t id, const std::string& nam
   return ValueReport(run).put(name.c_str(), {&tensor, 1});
 }
 
-Status GpuContext::run_without_chains(const Run& run) {
+Status GpuContext::run_without_fusions(const Run& run) {
   if (!inner_) {
-    ETB_ASSIGN(ExecutionPlan plan, without_chains(plan_));
+    ETB_ASSIGN(ExecutionPlan plan, without_fusions(plan_));
     inner_plan_ = std::make_unique<ExecutionPlan>(std::move(plan));
     ETB_ASSIGN(inner_, make_context(*inner_plan_));
     inner_->asked_ = asked_;
@@ -284,10 +284,8 @@ Status GpuContext::put_event(const Run& run, uint32_t node, uint64_t begin, uint
 }
 
 Status GpuContext::put_inner_events(const Run& run, uint32_t node, uint64_t begin) const {
-  const Chain* const chain = plan_.chains.find(node);
-  for (size_t i = 0; chain != nullptr && i + 1 < chain->nodes.size(); ++i)
-    if (plan_.graph.nodes[chain->nodes[i]].debug_id >= 0)
-      ETB_TRY(put_event(run, chain->nodes[i], begin, begin));
+  for (const uint32_t inner : plan_.fusions.nodes_with(node))
+    if (inner != node && plan_.graph.nodes[inner].debug_id >= 0) ETB_TRY(put_event(run, inner, begin, begin));
   return {};
 }
 
@@ -314,7 +312,7 @@ Status GpuContext::execute(const Run& run) {
 Status GpuContext::execute_now(const Run& run) {
   ETB_TRY(created());
   const bool has_values = ValueReport(run).is_wanted();
-  if (has_values && !plan_.chains.chains.empty()) return run_without_chains(run);
+  if (has_values && !plan_.fusions.empty()) return run_without_fusions(run);
   const bool is_timed = set_timed(run.raw().events != nullptr && !has_values && !dispatches_.empty());
   ETB_TRY(bind(run));
   if (has_values) {

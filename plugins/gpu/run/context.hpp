@@ -104,10 +104,10 @@ class GpuContext : private CompletionThread::Entry {
   // Reports an event for each node that has dispatches.
   Status run_timed(const Run& run);
   Status put_event(const Run& run, uint32_t node, uint64_t begin, uint64_t end) const;
-  // Official files have no debug map, in which the event of a chain names all nodes: the others have events without length.
+  // Official files have no debug map, in which the event of a fusion names all nodes: the others have events without length.
   Status put_inner_events(const Run& run, uint32_t node, uint64_t begin) const;
-  // Runs with a dispatch for each node, so that inner results of chains exist.
-  Status run_without_chains(const Run& run);
+  // Runs with a dispatch for each node, so that inner results of fusions exist.
+  Status run_without_fusions(const Run& run);
   // Runs one dispatch after the other, and reports each result before another overwrites it.
   Status run_for_values(const Run& run);
   Status put_value(const Run& run, uint32_t id, const std::string& name, std::byte* data) const;

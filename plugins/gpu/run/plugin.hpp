@@ -62,10 +62,11 @@ class GpuPlugin {
                   "auto: products and convolutions by the kernels that suit the device; registers: by those "
                   "that every device has; groups: by those for GPUs.",
                   kKernelChoices),
-      text_option("fusion", "on", ETB_OBJECT_DELEGATE,
-                  "on: chains of functions of single elements are one dispatch each; off: each node has its "
-                  "own. Results are the same.",
-                  kFusionChoices)};
+      text_option(
+          "fusion", "on", ETB_OBJECT_DELEGATE,
+          "on: chains of functions of single elements are one dispatch each, and on processors attention "
+          "is; off: each node has its own. Only attention sums in another order.",
+          kFusionChoices)};
 
   // A machine without a driver is no error: the log has the reason.
   Status enumerate(const DeviceSink& sink) const {

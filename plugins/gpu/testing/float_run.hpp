@@ -133,12 +133,9 @@ class FloatRun {
   etb_status cancel() { return table_->delegate->cancel(context_, &error_); }
   etb_status destroy_context() { return table_->delegate->context_destroy(context_, &error_); }
   void clear_output() { tensors_.back().data.assign(tensors_.back().data.size(), -1.0f); }
-  // Bytes of constants on the device.
-  uint64_t resident_bytes() {
-    etb_delegate_info info{};
-    info.struct_size = ETB_INIT_SIZE(etb_delegate_info);
-    return table_->delegate->query(delegate_, &info, &error_) == ETB_OK ? info.resident_bytes : 0;
-  }
+  // Bytes on the device: of constants, and of a context.
+  uint64_t resident_bytes() { return query().resident_bytes; }
+  uint64_t context_bytes() { return query().context_bytes; }
   const std::vector<float>& output() const { return tensors_.back().data; }
   const char* error() const { return error_.text; }
 
@@ -149,6 +146,13 @@ class FloatRun {
   };
   using Constants = std::map<std::string, std::vector<std::byte>>;
 
+  // Zeros after an error.
+  etb_delegate_info query() {
+    etb_delegate_info info{};
+    info.struct_size = ETB_INIT_SIZE(etb_delegate_info);
+    if (table_->delegate->query(delegate_, &info, &error_) != ETB_OK) return {};
+    return info;
+  }
   void add_tensor(const Shape& shape, std::vector<float> data) {
     const std::vector<int64_t> sizes(shape.sizes.begin(), shape.sizes.begin() + shape.rank);
     tensors_.push_back({sizes, sizes, std::move(data)});

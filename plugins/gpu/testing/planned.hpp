@@ -20,8 +20,8 @@ inline bool has_bindings_of(const std::vector<Dispatch>& dispatches, const Execu
 }
 
 // Ends the process if the plan of a graph, for its own sizes and for half of them, is not right. Returns the plan, if there is one.
-inline Result<ExecutionPlan> check_plan(GpuGraph graph) {
-  auto plan = make_execution_plan(std::move(graph));
+inline Result<ExecutionPlan> check_plan(GpuGraph graph, KernelFamily family) {
+  auto plan = make_execution_plan(std::move(graph), family);
   if (!plan) return plan;
   if (!has_bindings_of(plan->dispatches, *plan)) __builtin_trap();
   ShapeSolver solver(*plan);
@@ -33,9 +33,16 @@ inline Result<ExecutionPlan> check_plan(GpuGraph graph) {
     if (!solver.set_input(i, {sizes.data(), bound.rank})) __builtin_trap();
   }
   if (!solver.solve()) return plan;
-  make_dispatches(plan->graph, plan->chains, plan->family, solver.shapes(), plan->aliases, dispatches);
+  make_dispatches(plan->graph, plan->fusions, plan->family, solver.shapes(), plan->aliases, dispatches);
   if (!has_bindings_of(dispatches, *plan)) __builtin_trap();
   return plan;
+}
+
+// Likewise for each family that fuses other nodes. Returns the plan of kRegisters.
+inline Result<ExecutionPlan> check_plan(GpuGraph graph) {
+  for (const KernelFamily family : {KernelFamily::kTiles, KernelFamily::kVectors})
+    (void)check_plan(graph, family);
+  return check_plan(std::move(graph), KernelFamily::kRegisters);
 }
 
 }  // namespace etb::gpu
