@@ -105,12 +105,10 @@ void add_near_constants(CaseList& out) {
                      return i == at ? different : static_cast<double>(i % 5 - 2);
                    }));
                  };
-                 for (const double different : {1.0, -7.0}) {
-                   const uint32_t w = constant(different);
+                 for (const uint32_t w : {constant(1), constant(-7)})
                    builder.output(builder.node(
                        "aten.linear.default",
                        {value_arg(x, "input"), value_arg(w, "weight"), graph::none_arg("bias")}, result));
-                 }
                  ErrorModel error_model;
                  error_model.rule = Rule::kExactValue;
                  return builder.finish(std::move(error_model));

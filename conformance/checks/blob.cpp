@@ -339,14 +339,18 @@ void other_versions(CheckContext& context) {
         return made ? Code::OK : made.error().code;
       };
       const Code newer = answer(versions->second + 1);
-      std::vector<std::byte> bytes = good;
-      bytes[at] = static_cast<std::byte>(base + versions->second + 1);
-      const uint32_t verdict = verdict_of(context, ready, bytes);
-      if (newer == Code::INCOMPATIBLE &&
-          (verdict == ETB_VERDICT_OPTIMAL || verdict == ETB_VERDICT_PREFER_RECOMPILE))
-        return context.fail(fmt::format(
-            "check_payload accepts a payload of version {}, which create refuses as ETB_INCOMPATIBLE",
-            versions->second + 1));
+      const auto is_accepted = [&](uint32_t version) {
+        std::vector<std::byte> bytes = good;
+        bytes[at] = static_cast<std::byte>(base + version);
+        const uint32_t verdict = verdict_of(context, ready, bytes);
+        return verdict == ETB_VERDICT_OPTIMAL || verdict == ETB_VERDICT_PREFER_RECOMPILE;
+      };
+      for (uint32_t version = versions->first == 0 ? 0 : versions->first - 1;
+           newer == Code::INCOMPATIBLE && version <= versions->second + 1; ++version)
+        if (is_accepted(version) && answer(version) == Code::INCOMPATIBLE)
+          return context.fail(fmt::format(
+              "check_payload accepts a payload of version {}, which create refuses as ETB_INCOMPATIBLE",
+              version));
       taken_count += newer == Code::OK ? 1 : 0;
       if (newer != Code::INCOMPATIBLE) continue;
       ++incompatible_count;

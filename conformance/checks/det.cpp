@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // det: determinism.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +57,29 @@ void compile_is_pure(CheckContext& context) {
   }
 }
 
+// Compiles on one processor, as on a machine with no other.
+void compile_on_one_processor(CheckContext& context) {
+  cpu_set_t all, one;
+  if (::sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2)
+    return context.skip("the process has one processor only");
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  std::vector<ClaimedCase> items = context.claimed(*subject, 24);
+  for (ClaimedCase& item : context.find_claimed_like(*subject, "model.*", 6))
+    items.push_back(std::move(item));
+  (void)::sched_setaffinity(0, sizeof(one), &one);
+  if (const auto other = context.open(bare()))
+    for (const ClaimedCase& item : items)
+      if (!(compile(*other, item.built.image).payload == item.payload)) {
+        context.fail(item.item->name + ": compiled on one processor the payload has other bytes");
+        break;
+      }
+  (void)::sched_setaffinity(0, sizeof(all), &all);
+}
+
 // Returns a hash of the sample's results in this process. Keeps its instance open until the parent signals.
 uint64_t hash_here(CheckContext& context) {
   uint64_t hash = 3;
@@ -102,6 +126,8 @@ constexpr Check kChecks[] = {
     {"det.other-instance", "Other delegates and other instances return equal bytes.", "", other_instance},
     {"det.compile-is-pure", "A second compilation, in this or another instance, returns equal bytes.",
      "ABI-AOT-02", compile_is_pure},
+    {"det.compile-on-one-processor", "Compiled on one of several processors a payload has the same bytes.",
+     "ABI-AOT-02", compile_on_one_processor},
     {"det.second-process",
      "Two processes that use the device at the same time compute equal results and payloads.", "ABI-AOT-02",
      second_process},

@@ -79,6 +79,7 @@ class DeviceRuns {
       run_with(*set);
       if (!context_.outcome().findings.empty()) return;
     }
+    run_behind_offset();
     // Memory of the host again, after the buffers were freed.
     const RunResult result = ready_.run();
     if (result.status != ETB_OK || !context_.is_right(ready_.item, result))
@@ -86,8 +87,29 @@ class DeviceRuns {
   }
 
  private:
-  // Returns nothing if the plugin has no memory that the host sees, too.
-  BufferSet allocate() {
+  // Arguments that begin inside of their memory. A plugin refuses them, or computes with them.
+  void run_behind_offset() {
+    constexpr uint64_t kOffset = 4096;
+    const BufferSet set = allocate(kOffset);
+    for (const std::unique_ptr<SharedBuffer>& buffer : set) {
+      if (buffer == nullptr) continue;
+      std::fill_n(buffer->data(), kOffset, kNoise);
+      for (etb_buffer_desc* desc : {&buffer->host, &buffer->device}) {
+        desc->offset_bytes += kOffset;
+        desc->nbytes -= kOffset;
+      }
+    }
+    if (set.empty()) return;
+    const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.inputs());
+    bind(*run, set);
+    etb_error error = ETB_ERROR_INIT;
+    context_.progress().at("execute behind an offset");
+    if (ready_.subject.table().delegate->execute(ready_.session.context(), &run->args, &error) == ETB_OK)
+      expect_right(*run, set, "a run behind an offset");
+  }
+
+  // Returns nothing if the plugin has no memory that the host sees, too. `more`: bytes beside those of the argument.
+  BufferSet allocate(uint64_t more = 0) {
     BufferSet out;
     const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.inputs());
     for (size_t i = 0; i < kinds_.size(); ++i) {
@@ -96,11 +118,12 @@ class DeviceRuns {
       etb_error error = ETB_ERROR_INIT;
       etb_buffer* buffer = nullptr;
       context_.progress().at("buffer.allocate");
-      if (table_.allocate(device_, "host", run->slots[i].bound_nbytes, &buffer, &error) != ETB_OK) return {};
+      const uint64_t nbytes = run->slots[i].bound_nbytes + more;
+      if (table_.allocate(device_, "host", nbytes, &buffer, &error) != ETB_OK) return {};
       out[i] = std::make_unique<SharedBuffer>(table_, buffer);
-      if (!describe(*out[i], "host", out[i]->host, run->slots[i].bound_nbytes)) return {};
+      if (!describe(*out[i], "host", out[i]->host, nbytes)) return {};
       const bool has_kind = std::any_of(kinds_[i].begin(), kinds_[i].end(), [&](const std::string& kind) {
-        return describe(*out[i], kind.c_str(), out[i]->device, run->slots[i].bound_nbytes);
+        return describe(*out[i], kind.c_str(), out[i]->device, nbytes);
       });
       if (!has_kind) {
         context_.fail(fmt::format("{}: memory of kind host is none of the kinds that argument {} accepts",

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/large_constant.hpp"
 #include "conformance/checks/option_trial.hpp"
 #include "conformance/subject/file_watch.hpp"
 #include "conformance/subject/process_attributes.hpp"
@@ -150,10 +151,26 @@ bool is_cache(const std::string& path) {
   return begins_with(path, std::getenv("XDG_CACHE_HOME")) || begins_with(path, cache.c_str());
 }
 
+// A delegate with a constant of a megabyte, which a plugin may store in a file.
+void make_large_delegate(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  for (const ConstantUse use : kConstantUses) {
+    const Result<BuiltCase> built = with_constant(use, 512, "large constant");
+    if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
+    const Compiled compiled = compile(*subject, built->image);
+    if (compiled.status == ETB_OK) (void)CaseSession::make(*subject, *built, compiled.payload);
+  }
+}
+
 void files_are_temporary(CheckContext& context) {
   constexpr uint64_t kMostMs = 20000;
   const std::optional<std::set<std::string>> paths = watch_files(
-      [&] { context.each_session(bare(), 12, [](ReadyCase& ready) { (void)ready.run(); }); }, kMostMs);
+      [&] {
+        context.each_session(bare(), 12, [](ReadyCase& ready) { (void)ready.run(); });
+        make_large_delegate(context);
+      },
+      kMostMs);
   if (!paths)
     return context.skip("the kernel cannot report the files that a process opens, or the runs take long");
   std::string cached;

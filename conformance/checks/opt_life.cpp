@@ -341,7 +341,9 @@ void created_with(CheckContext& context) {
   for (const ClaimedCase& item : context.claimed(*subject, 1))
     for (const Described& each : schema_of(context, *subject)) {
       if (!each.facts.has(ETB_OBJECT_DELEGATE) || !each.defect.empty()) continue;
-      for (const etb_option& option : ordinary_values(each.facts)) {
+      std::vector<etb_option> values = ordinary_values(each.facts);
+      for (const etb_option& inner : inner_values(each.facts)) values.push_back(inner);
+      for (const etb_option& option : values) {
         const auto session = CaseSession::make(*subject, item.built, item.payload, {option});
         if (!session) continue;  // opt.values-at-each-scope reports it
         (void)expect_value(context, {*subject, ETB_OBJECT_DELEGATE, (*session)->delegate()}, option,

@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/subject/monotonic_clock.hpp"
+#include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -25,9 +27,28 @@ bool is_mapped(const std::string& path) {
   return false;
 }
 
+// Runs one case of each op, and some along the first dimension and with dynamic sizes, also with a deadline.
+void run_varied(CheckContext& context, Subject& subject) {
+  constexpr uint64_t kLaterNs = 3600ull * 1000000000;
+  std::vector<ClaimedCase> items = context.claimed(subject, 40);
+  for (const char* pattern : {"op.*.dim_m2*", "op.*.dim_0*", "dyn.*"})
+    for (ClaimedCase& item : context.find_claimed_of_ops(subject, pattern, 12))
+      items.push_back(std::move(item));
+  context.each_session(subject, items, [&](ReadyCase& ready) {
+    context.progress().restart();
+    (void)ready.run();
+    (void)ready.run({.deadline_ns = monotonic_ns() + kLaterNs});
+  });
+}
+
 void twenty_times(CheckContext& context) {
   const std::string& path = context.spec().entry.library_path;
   bool may_unload = false;
+  const size_t threads = thread_count();
+  if (const auto subject = context.open(bare())) {
+    run_varied(context, *subject);
+    subject->close();
+  }
   for (int i = context.opens(20); i > 0; --i) {
     const auto subject = context.open(bare());
     if (!subject) return;
@@ -37,6 +58,9 @@ void twenty_times(CheckContext& context) {
   }
   if (may_unload && !path.empty() && is_mapped(path))
     context.fail("the plugin declares ETB_PLUGIN_UNLOADABLE, but stays mapped after deinit and unloading");
+  if (const size_t left = thread_count(); may_unload && left > threads)
+    context.fail(
+        fmt::format("the plugin declares ETB_PLUGIN_UNLOADABLE, and leaves {} threads", left - threads));
 }
 
 // A host whose log counts calls after the plugin's end.

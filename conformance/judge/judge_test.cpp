@@ -76,6 +76,28 @@ TEST(Judge, InFloat64TheReferenceIsRoundedToo) {
   EXPECT_FALSE(is_right(0));
 }
 
+// Halves of 65,520 and more round to infinity; 65,504 is the largest.
+TEST(Judge, AResultAboveTheLargestNumberIsInfinity) {
+  constexpr uint16_t kLargest = 0x7bff, kInfinity = 0x7c00, kNegative = 0xfc00;
+  const auto is_right = [](double expected, uint16_t found, bool is_finite_only = false) {
+    ErrorModel error_model;
+    error_model.rule = Rule::kRounded;
+    error_model.ulps = 1;
+    PrecisionContract contract;
+    contract.is_finite_only = is_finite_only;
+    ReferenceTensor reference;
+    reference.values = {expected};
+    return judge(error_model, contract, ETB_DTYPE_FLOAT16, reference, &found).is_right;
+  };
+  EXPECT_TRUE(is_right(90000, kInfinity));
+  EXPECT_FALSE(is_right(90000, kLargest));
+  EXPECT_FALSE(is_right(90000, kNegative));
+  EXPECT_TRUE(is_right(90000, kLargest, true));
+  EXPECT_TRUE(is_right(65504, kLargest));
+  EXPECT_TRUE(is_right(65519, kInfinity));  // within the bound of the threshold
+  EXPECT_FALSE(is_right(60000, kInfinity));
+}
+
 TEST(Judge, ErrorsOfOneDirectionAreBias) {
   ErrorModel error_model;
   error_model.rule = Rule::kContraction;

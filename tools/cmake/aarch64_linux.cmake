@@ -24,4 +24,6 @@ set(ENV{PKG_CONFIG_LIBDIR} ${libraries}/pkgconfig:${ETB_CROSS_ROOT}/usr/share/pk
 foreach(kind EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT -Wl,-rpath-link,${libraries})
 endforeach()
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=${libraries})
+# The C library is found by these paths. With qemu's option -L instead, the folder / would be another one for programs that open it.
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries} -Wl,--dynamic-linker=/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1")
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -E LD_LIBRARY_PATH=${libraries}:/usr/aarch64-linux-gnu/lib)
