@@ -66,6 +66,8 @@ class CardPlugin {
 
   etb::Claim claim(const etb::Node& node, const etb::CompileRequest& request) const {
     const auto operands = node.operands();
+    if (node.op_name() == "aten.add.Tensor" && operands.size() != 2)
+      return etb::Claim::no("attribute", "a number as an operand, expected a tensor");
     for (const etb::Value& operand : operands)
       if (operand.spec().dtype != operands[0].spec().dtype)
         return etb::Claim::no("dtype", "operands of two types, expected one");
@@ -263,6 +265,8 @@ class CardContext {
     std::array<Memory*, 2> inputs{};
     for (uint32_t i = 0; i < delegate_.input_count(); ++i) {
       const etb::Tensor input = run.input(i);
+      if (!std::ranges::equal(input.sizes(), run.input(0).sizes()))
+        return etb::make_error(etb::Code::INVALID_ARGUMENT, "inputs of different sizes, expected equal ones");
       ETB_ASSIGN(inputs[i], memory_of(input, own_[i]));
       if (input.raw().buffer != nullptr) continue;
       ETB_ASSIGN(const auto data, input.data<float>());

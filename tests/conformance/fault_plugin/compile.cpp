@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles a region into a payload.
+#include <sched.h>
+
 #include <cmath>
 
 #include "tests/conformance/fault_plugin/claims.hpp"
@@ -129,6 +131,11 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
     std::vector<uint32_t>& handles = artifact.debug_map[0].handles;
     artifact.debug_map.push_back({.name = "fault.last", .handles = {handles.back()}});
     artifact.debug_map[0].handles.pop_back();
+  }
+  if (has_fault(493)) {  // other tiles for one processor
+    cpu_set_t processors;
+    if (::sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) == 1)
+      artifact.payload.emplace_back();
   }
   if (has_fault(234)) artifact.debug_map[0].handles.push_back(4711);
   return artifact;

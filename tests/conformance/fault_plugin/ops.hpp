@@ -5,6 +5,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "tests/conformance/fault_plugin/tensors.hpp"
 
@@ -34,6 +36,10 @@ inline float binary(Op op, float a, float b) {
   if (has_fault(99) && op == Op::kMul)
     return std::exp2(std::log2(std::abs(a)) + std::log2(std::abs(b))) * std::copysign(1.0f, a) *
            std::copysign(1.0f, b);
+  if (has_fault(494) && op == Op::kMul && std::isfinite(a) && std::isfinite(b)) {
+    constexpr float kLargest = std::numeric_limits<float>::max();
+    return std::clamp(a * b, -kLargest, kLargest);
+  }
   if (op == Op::kMul) return flushed(a * b);
   if (has_fault(7)) return (std::isnan(a) || std::isnan(b)) ? 0.0f : std::max(a, b);
   return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b);
