@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns between codes with a value that something else reads, too: the dequantised operand, the real result, or that
-// before a clamp. A plugin that computes such a pattern on integers has no real value to give. All scales of operands are 1, so
-// that the reals are whole numbers.
+// before a clamp. A plugin that computes such a pattern on integers has no real value to give. Operands have scales of 1:
+// all reals are whole numbers.
 #include <string>
 
 #include "conformance/cases/design_convolution.hpp"

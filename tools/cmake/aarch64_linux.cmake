@@ -21,7 +21,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${ETB_CROSS_ROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${libraries}/pkgconfig:${ETB_CROSS_ROOT}/usr/share/pkgconfig)
 # Libraries that a library needs.
-foreach(kind EXE SHARED MODULE)
+foreach(kind SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT -Wl,-rpath-link,${libraries})
 endforeach()
 # The C library is found by these paths. With qemu's option -L instead, the folder / would be another one for programs that open it.

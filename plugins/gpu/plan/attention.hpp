@@ -25,8 +25,8 @@ struct Attention {
   uint32_t weights = kNoValue;      // result of the softmax
   uint32_t key_columns = kNoValue;  // transposition of k, which then is [batch, keys, depth]
   bool zeroes_masked = false;       // a row of which all scores are -infinity has weights of 0, not NaN
-  float q_scale = 1;                // of q before the product
-  float scale = 1;                  // of the product
+  float q_scale = 1;                // factor of q before the product
+  float scale = 1;                  // factor of the product
 
   // Values that the kernel reads; q in place of a mask that is not there.
   std::array<uint32_t, 4> operands() const { return {q, k, v, mask == kNoValue ? q : mask}; }

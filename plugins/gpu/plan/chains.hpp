@@ -66,8 +66,8 @@ struct Chains {
 };
 
 // Finds chains of at least two nodes: a node joins its only reader, or readers that are all in one chain, if their results
-// have the same number of elements. `bounds`: upper bounds of the sizes of all values. `attention_of`: by node, the attention
-// that it is a part of; or empty.
+// have the same number of elements. `bounds`: upper bounds of the sizes of all values. `attention_of`: the attention of
+// each node, in which it joins no chain; empty without attention.
 Chains find_chains(const GpuGraph& graph, std::span<const Shape> bounds,
                    std::span<const uint32_t> attention_of = {});
 
