@@ -12,6 +12,7 @@
 #include "api/ops/schema.hpp"
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/large_constant.hpp"
 #include "conformance/checks/option_trial.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "conformance/subject/node_rows.hpp"
@@ -365,7 +366,33 @@ void estimates_are_sound(CheckContext& context) {
   if (has_any && !is_any_known) context.warn("the plugin offers estimate and estimates nothing");
 }
 
+// A run reads its weights, so they count as moved. Packed weights may be smaller.
+void moved_bytes_include_weights(CheckContext& context) {
+  constexpr int64_t kRows = 512;
+  constexpr uint64_t kLeast = kRows * kRows * sizeof(float) / 16;
+  const auto subject = open_aot(context, bare());
+  if (!subject) return;
+  if ((subject->table().aot->caps & ETB_AOT_CAP_ESTIMATE) == 0)
+    return context.skip("the plugin has no estimate");
+  bool has_any = false;
+  for (const ConstantUse use : {ConstantUse::kLinear, ConstantUse::kProduct}) {
+    const Result<BuiltCase> built = with_constant(use, kRows, "estimate");
+    etb_estimate found{};
+    if (!built || !partition(*subject, built->image).is_whole_claim() ||
+        estimate(*subject, built->image, found) != ETB_OK || found.moved_bytes == 0)
+      continue;
+    has_any = true;
+    if (found.moved_bytes < kLeast)
+      context.fail(
+          fmt::format("{} bytes are estimated to be moved by a run that reads weights of {} x {} floats",
+                      found.moved_bytes, kRows, kRows));
+  }
+  if (!has_any) context.skip("the plugin estimates no moved bytes of a layer with weights");
+}
+
 constexpr Check kChecks[] = {
+    {"aot.moved-bytes-include-weights", "The moved bytes of an estimate count the weights that a run reads.",
+     "", moved_bytes_include_weights},
     {"aot.op-rows-are-sound", "Rows of the op table name known ops, dtypes and layouts, and none twice.",
      "ABI-TYPE-03", op_rows_are_sound},
     {"aot.claims-are-listed", "A claimed node has a row with its op, dtype, rank, layout and dynamic sizes.",

@@ -189,6 +189,7 @@ std::vector<Check> all_checks() {
                            dyn_checks,
                            mem_checks,
                            hyg_checks,
+                           worker_checks,
                            leak_checks,
                            leak_loop_checks,
                            conc_checks,

@@ -93,7 +93,7 @@ void delegates(CheckContext& context) {
 }
 
 void without_pauses(CheckContext& context) {
-  constexpr size_t kCases = 16;
+  constexpr size_t kCases = 16, kDynamicCases = 24;
   constexpr std::chrono::milliseconds kTime{30};
   const auto subject = context.open(bare());
   if (!subject) return;
@@ -102,8 +102,14 @@ void without_pauses(CheckContext& context) {
   // Graphs of several nodes have values between them, whose memory may be shared.
   for (ClaimedCase& item : context.find_claimed_like(*subject, "model.long_lives.*", 4))
     items.push_back(std::move(item));
-  for (const ClaimedCase& item : items)
+  // So may sizes of a run.
+  for (ClaimedCase& item :
+       context.find_claimed_of_ops(*subject, "dyn.*", context.cases(kDynamicCases, 4 * kThreads)))
+    items.push_back(std::move(item));
+  for (const ClaimedCase& item : items) {
+    context.progress().restart();
     if (!run_without_pauses(context, *subject, item, kTime)) return;
+  }
 }
 
 // The first claimed cases, which are short, and those with the most elements, whose runs overlap for longer.

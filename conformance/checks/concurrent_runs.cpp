@@ -72,7 +72,7 @@ bool run_without_pauses(CheckContext& context, Subject& subject, const ClaimedCa
   context.progress().at("runs without pauses");
   for (uint32_t t = 0; t < count; ++t) {
     CaseSession& session = *sessions[t % 2];
-    const std::vector<TensorData> inputs = rotated(item.built.runs[0], t);
+    const std::vector<TensorData> inputs = rotated(item.built.runs[t % item.built.runs.size()], t);
     if (table.context_create(session.delegate(), nullptr, 0, &lanes[t].context, &error) != ETB_OK)
       return context.fail(error.text), false;
     lanes[t].expected = session.run_on(lanes[t].context, inputs).outputs;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of a device that delegates and runs leave in use, as the device reports it.
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/growth.hpp"
+#include "conformance/checks/large_constant.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -71,7 +74,60 @@ void of_runs(CheckContext& context) {
       "run on a device", account.limits());
 }
 
+// Returns a delegate with a large constant on a device, null if the plugin claims none.
+std::unique_ptr<CaseSession> make_large(Subject& subject, const BuiltCase& built, etb_device* device) {
+  if (!partition(subject, built.image).is_whole_claim()) return nullptr;
+  const Compiled compiled = compile(subject, built.image);
+  if (compiled.status != ETB_OK) return nullptr;
+  auto made = CaseSession::make(subject, built, compiled.payload, {}, device);
+  return made ? *std::move(made) : nullptr;
+}
+
+// A delegate uses memory of its own device, not of another.
+void of_its_own_device(CheckContext& context) {
+  constexpr int64_t kRows = 512;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  std::vector<DeviceFacts> facts;
+  std::vector<std::unique_ptr<OpenDevice>> devices;
+  for (const DeviceFacts& found : devices_of(context, *subject)) {
+    if (found.kind == kProcessor || found.memory_total == 0 || found.memory_free == 0) continue;
+    auto device = std::make_unique<OpenDevice>(context, *subject, found);
+    if (!is_open(context, found, *device)) continue;
+    facts.push_back(found);
+    devices.push_back(std::move(device));
+  }
+  if (devices.size() < 2 && context.outcome().findings.empty())
+    return context.skip("the plugin has no two devices that report free memory of their own");
+  const auto used = [&] {
+    std::vector<uint64_t> out;
+    for (const auto& device : devices) {
+      const std::optional<DeviceFacts> found = query(context, *subject, device->handle());
+      out.push_back(found ? found->memory_total - found->memory_free : 0);
+    }
+    return out;
+  };
+  for (size_t own = 0; own < devices.size(); ++own)
+    for (const ConstantUse use : kConstantUses) {
+      const Result<BuiltCase> built = with_constant(use, kRows, "memory of a device");
+      const std::vector<uint64_t> before = used();
+      const auto session = built ? make_large(*subject, *built, devices[own]->handle()) : nullptr;
+      if (!session) continue;
+      (void)session->run(built->runs[0]);
+      const std::vector<uint64_t> after = used();
+      const uint64_t most = session->info().resident_bytes / 2;
+      for (size_t other = 0; other < devices.size(); ++other)
+        if (most != 0 && after[other] > before[other] + most && after[own] < before[own] + most)
+          context.fail(fmt::format("a delegate of {} bytes is created on {}, and {} has {} bytes less free",
+                                   session->info().resident_bytes, facts[own].name, facts[other].name,
+                                   after[other] - before[other]));
+      if (!context.outcome().findings.empty()) return;
+    }
+}
+
 constexpr Check kChecks[] = {
+    {"dev.memory-is-of-the-own-device", "A delegate uses memory of the device that it was created on.", "",
+     of_its_own_device},
     {"leak.device-memory-of-delegates", "Delegates leave no memory of a device in use.", "", of_delegates},
     {"leak.device-memory-of-runs", "Repeated runs use no additional memory of a device.", "", of_runs},
 };

@@ -15,6 +15,7 @@ std::span<const Check> cap_checks();             // declared capabilities
 std::span<const Check> dyn_checks();             // sizes beyond their bounds
 std::span<const Check> mem_checks();             // ownership of memory
 std::span<const Check> hyg_checks();             // effects on the process
+std::span<const Check> worker_checks();          // effects on threads of the host
 std::span<const Check> leak_checks();            // leaks
 std::span<const Check> leak_loop_checks();       // slow leaks, and leaks of calls that fail
 std::span<const Check> conc_checks();            // concurrent use

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "conformance/cases/case_builder.hpp"
@@ -247,6 +249,74 @@ void nodes_have_events(CheckContext& context) {
   if (!has_any) context.skip("no event of the plugin is in its debug map");
 }
 
+// Two ops that do not depend on each other: one of many elements, and one of few.
+Result<BuiltCase> large_and_small(const char* op, bool is_large_first) {
+  CaseBuilder builder("events of a large and a small op");
+  const Shape shapes[] = {{ETB_DTYPE_FLOAT32, {1024, 1024}, {}}, {ETB_DTYPE_FLOAT32, {2, 8}, {}}};
+  uint32_t inputs[2], values[2];
+  for (size_t i = 0; i < 2; ++i) inputs[i] = builder.input(shapes[i], Values::kStatistical);
+  for (const size_t i : is_large_first ? std::array<size_t, 2>{0, 1} : std::array<size_t, 2>{1, 0}) {
+    std::vector<graph::ArgumentDesc> args = {graph::value_arg(inputs[i], "self")};
+    if (std::string_view(op).ends_with(".Tensor")) args.push_back(graph::value_arg(inputs[i], "other"));
+    values[i] = builder.node(op, args, shapes[i]);
+  }
+  for (const uint32_t value : values) builder.output(value);
+  return builder.finish({});
+}
+
+// Returns the ticks of the events of one node, nothing if no event is about that node alone.
+std::optional<uint64_t> ticks_of(const Collected& events, const std::vector<DebugEntry>& map,
+                                 uint32_t handle) {
+  std::optional<uint64_t> out;
+  for (size_t i = 0; i < events.times.size(); ++i)
+    for (const DebugEntry& entry : map)
+      if (entry.handles == std::vector{handle} &&
+          (events.ids[i] == -1 ? entry.name == events.names[i]
+                               : entry.name.empty() && entry.id == events.ids[i])) {
+        out = out.value_or(0) + events.times[i].second - events.times[i].first;
+        break;
+      }
+  return out;
+}
+
+// Times of events are those of the work: 65,536 times as many elements take longer.
+void times_are_of_the_work(CheckContext& context) {
+  constexpr int kRuns = 6;
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  bool has_any = false;
+  for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor", "aten.relu.default", "aten.sigmoid.default"})
+    for (const bool is_large_first : {true, false}) {
+      const Result<BuiltCase> built = large_and_small(op, is_large_first);
+      if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
+      Compiled compiled = compile(*subject, built->image);
+      if (compiled.status != ETB_OK) continue;
+      const std::set<uint32_t> handles = handles_of(*built);
+      const std::vector<DebugEntry> map = compiled.payload.debug_map;
+      const auto session = CaseSession::make(*subject, *built, std::move(compiled.payload));
+      if (!session || handles.size() != 2) continue;
+      uint32_t large = *handles.begin(), small = *handles.rbegin();
+      if (!is_large_first) std::swap(large, small);
+      bool is_longer = false;
+      std::string seen;
+      for (int i = 0; i < kRuns; ++i) {
+        Collected events;
+        const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &events, take_event};
+        (void)(*session)->run(built->runs[0], {.events = &sink});
+        const std::optional<uint64_t> of_large = ticks_of(events, map, large),
+                                      of_small = ticks_of(events, map, small);
+        if (!of_large || !of_small || *of_large + *of_small == 0) break;
+        is_longer = is_longer || *of_large > *of_small;
+        seen += fmt::format("{}{} and {}", seen.empty() ? "" : ", ", *of_large, *of_small);
+      }
+      has_any = has_any || !seen.empty();
+      if (!seen.empty() && !is_longer)
+        return context.fail(fmt::format(
+            "in one program, {} of 1,048,576 elements and of 16 have events of these ticks: {}", op, seen));
+    }
+  if (!has_any) context.skip("the plugin has no events of single nodes");
+}
+
 // No event may be longer than its run. The host has one thread here. So events on the host's clock nest for a
 // plugin without own threads, and their sum must not exceed the run.
 void times_add_up(CheckContext& context) {
@@ -335,6 +405,8 @@ constexpr Check kChecks[] = {
      ids_are_announced},
     {"prof.nodes-have-events", "If events of a chain are in the debug map, each node of the map has one.", "",
      nodes_have_events},
+    {"prof.times-are-of-the-work", "Events of much work are longer than those of little.", "ABI-PROF-01",
+     times_are_of_the_work},
     {"prof.times-add-up",
      "No event is longer than its run, by its own ticks and their length; events of one thread nest.",
      "ABI-PROF-01", times_add_up},

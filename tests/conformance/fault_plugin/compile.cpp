@@ -127,7 +127,8 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
   if (has_fault(365) && region.target().name().starts_with("second"))
     artifact.payload.resize(artifact.payload.size() / 2);
   if (has_fault(364) && graph.node_count() > 1) artifact.debug_map[0].handles.pop_back();
-  if (has_fault(489) && graph.node_count() > 1) {  // no event has the second name
+  if ((has_fault(489) || has_fault(497)) &&
+      graph.node_count() > 1) {  // with 489 no event has the second name
     std::vector<uint32_t>& handles = artifact.debug_map[0].handles;
     artifact.debug_map.push_back({.name = "fault.last", .handles = {handles.back()}});
     artifact.debug_map[0].handles.pop_back();

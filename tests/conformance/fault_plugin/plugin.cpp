@@ -72,8 +72,8 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     info.uuid[14] = static_cast<uint8_t>('0' + i);
     std::memcpy(info.fingerprint, "faulty", 6);
     info.memory_total_bytes = uint64_t{1} << 30;
-    info.memory_free_bytes = (uint64_t{1} << 29) - used_device_bytes;
-    info.kind = has_fault(366) || has_fault(367) ? "npu" : "cpu";
+    info.memory_free_bytes = (uint64_t{1} << 29) - (has_fault(496) && i == 1 ? 0 : used_device_bytes.load());
+    info.kind = has_fault(366) || has_fault(367) || has_fault(496) ? "npu" : "cpu";
     info.name = i == 0 ? "first half of the processor" : "second half of the processor";
     info.driver_version = "";
     static const etb_option lanes =
@@ -109,6 +109,7 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     faulty::break_for_some_hosts(made);
     faulty::keep_borrowed_arguments(made);
     faulty::take_arguments_as_usual(made);
+    faulty::break_accounts(made);
     faulty::break_function(made);
     faulty::change_answers(made);
     made.plugin.device = &made.device;

@@ -130,6 +130,8 @@ void keep_borrowed_arguments(Tables& tables);
 
 // argument_faults.cpp: faults 471 to 482.
 void take_arguments_as_usual(Tables& tables);
+// account_faults.cpp: faults 495 to 499.
+void break_accounts(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);
