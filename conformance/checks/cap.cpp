@@ -266,7 +266,7 @@ void remove_reached_inside(Subject& subject, std::map<std::string, ClaimRow>& ro
     if (!item.name.starts_with("quant.") && ops.count(item.op) == 0) continue;
     const Result<BuiltCase> built = item.build(item.name);
     const auto view = built ? graph::View::open(built->image.span()) : make_error(Code::NOT_FOUND, "");
-    if (!view || view->method().nodes().size() < 2) continue;
+    if (!view) continue;
     const std::vector<ClaimRow> nodes = rows_of_nodes(view->method());
     const auto is_missing = [&](const ClaimRow& node) { return rows.count(node.op + " " + node.dtype) != 0; };
     if (std::none_of(nodes.begin(), nodes.end(), is_missing)) continue;
