@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a processor has to offer to codes.c.
+// Functions of the processor that codes.c calls.
 #ifndef ETB_TESTS_CROSS_CODES_PLATFORM_H_
 #define ETB_TESTS_CROSS_CODES_PLATFORM_H_
 
