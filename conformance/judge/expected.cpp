@@ -211,13 +211,19 @@ Result<std::vector<ExpectedTensor>> expect_results(std::span<const uint8_t> imag
   if (has_codes)
     for (size_t k = 0; k < out.size(); ++k)
       for (double& bound : out[k].bounds) bound = std::max(bound, kBoundOfAChange / 4 * largest[k]);
+  const auto flushes = [](const PrecisionRow& row) { return row.flushes_subnormals; };
+  const bool may_flush =
+      contract.flushes_subnormals || std::any_of(contract.rows.begin(), contract.rows.end(), flushes);
+  for (ExpectedTensor& expected : out) expected.may_flush = may_flush;
   return out;
 }
 
 namespace {
 
 double bound_of(const ExpectedTensor& expected, const TensorData& found, size_t index) {
-  return expected.bounds[index] + float_format(found.shape.dtype).ulp(expected.values[index]);
+  const FloatFormat& format = float_format(found.shape.dtype);
+  const double flushed = expected.may_flush ? std::ldexp(1.0, format.min_exponent - 1) : 0;
+  return expected.bounds[index] + format.ulp(expected.values[index]) + flushed;
 }
 
 // Error of an element as a multiple of its bound.

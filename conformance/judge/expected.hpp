@@ -26,6 +26,7 @@ struct ExpectedTensor {
   std::vector<double> bounds;                // allowed difference, by element
   std::vector<std::vector<double>> answers;  // integer outputs: values in the runs with changes
   bool is_floating = true;
+  bool may_flush = false;  // the contract allows zeros in place of subnormals
   // It follows from a value that the stored dtype cannot hold, and float64 can: the reference cannot judge it.
   // Always false without ExpectOptions::find_overflows.
   bool follows_overflow = false;

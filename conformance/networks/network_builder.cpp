@@ -142,7 +142,7 @@ ir::ValueId convolution(NetworkBuilder& net, ir::ValueId x, const ConvolutionSha
   const ir::ValueId b = net.weight({c.out}, bound);
   return net.node("aten.convolution.default",
                   {ValueRef{x}, ValueRef{w}, ValueRef{b}, repeated(c.stride, 2), repeated(c.padding, 2),
-                   repeated(1, 2), false, repeated(0, 2), ir::Dim(c.groups)});
+                   repeated(c.dilation, 2), false, repeated(0, 2), ir::Dim(c.groups)});
 }
 
 ir::ValueId batch_norm(NetworkBuilder& net, ir::ValueId x, int64_t channels) {

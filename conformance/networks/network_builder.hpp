@@ -32,6 +32,7 @@ class NetworkBuilder {
 
   ir::Dim batch() const { return batch_; }
   ir::Dim times_batch(int64_t factor) { return module_.symbols.mul(batch_, factor); }
+  Random& random() { return random_; }
 
   ir::ValueId input(const ir::Dims& sizes, const Domain& domain = {-1, 1},
                     ir::Dtype dtype = ir::Dtype::FLOAT32);
@@ -78,7 +79,7 @@ class NetworkBuilder {
 
 ir::ValueId linear(NetworkBuilder& net, ir::ValueId x, int64_t in, int64_t out, bool has_bias = true);
 struct ConvolutionShape {
-  int64_t in = 1, out = 1, kernel = 3, stride = 1, padding = 1, groups = 1;
+  int64_t in = 1, out = 1, kernel = 3, stride = 1, padding = 1, groups = 1, dilation = 1;
 };
 ir::ValueId convolution(NetworkBuilder& net, ir::ValueId x, const ConvolutionShape& shape);
 ir::ValueId batch_norm(NetworkBuilder& net, ir::ValueId x, int64_t channels);

@@ -1,33 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/networks/networks.hpp"
 
+#include <fmt/format.h>
+
 namespace etb::conformance {
 
 std::vector<Network> all_networks() {
   std::vector<Network> out;
-  for (const std::span<const Network> family : {image_networks(), sequence_networks(), quantised_networks()})
+  for (const std::span<const Network> family :
+       {image_networks(), sequence_networks(), quantised_networks(), random_networks()})
     out.insert(out.end(), family.begin(), family.end());
   return out;
 }
 
 const Network* find_network(std::string_view name) {
-  for (const std::span<const Network> family : {image_networks(), sequence_networks(), quantised_networks()})
-    for (const Network& network : family)
-      if (network.name == name) return &network;
+  static const std::vector<Network> all = all_networks();
+  for (const Network& network : all)
+    if (network.name == name) return &network;
   return nullptr;
 }
 
-Result<BuiltNetwork> build_network(const Network& network, const Batch& batch) {
-  NetworkBuilder net(network.name, batch);
+std::string seed_of(const Network& network, uint32_t graph, uint32_t round) {
+  return network.graph_count == 1 ? network.name : fmt::format("{}/{}/{}", network.name, graph, round);
+}
+
+Result<BuiltNetwork> build_network(const Network& network, const Batch& batch, std::string_view seed) {
+  NetworkBuilder net(seed, batch);
   network.build(net);
   const std::vector<NetworkInput> inputs = net.inputs();
   ETB_ASSIGN(ir::Module module, net.take());
   return BuiltNetwork{std::move(module), inputs};
 }
 
-std::vector<TensorData> make_network_inputs(const Network& network, const BuiltNetwork& built, int64_t size,
-                                            std::string_view seed) {
-  Random random(std::string(network.name) + "/" + std::to_string(size) + "/" + std::string(seed));
+std::vector<TensorData> make_network_inputs(const BuiltNetwork& built, int64_t size, std::string_view seed) {
+  Random random(fmt::format("{}/{}", seed, size));
   std::vector<TensorData> out;
   uint32_t operand = 0;
   for (const NetworkInput& input : built.inputs) {
