@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of 16 bits, alone and beside codes of 8 bits: arithmetic, functions, movement, windows and layers with weights of
+// Codes of 16 bits, alone and beside codes of 8 bits: arithmetic, functions, softmax, movement, windows and layers with weights of
 // 8 bits. Sums of such products need more than 32 bits.
 #include <cmath>
 
@@ -164,6 +164,32 @@ void add_functions(CaseList& out) {
         };
         add_wide_form(out, coded, function.codes);
       }
+}
+
+// Rows of one element, of a few and of many, whose exponentials are far apart or nearly equal. The sum of a row is exact to less
+// than a code.
+void add_softmax(CaseList& out) {
+  const std::pair<Sizes, int64_t> kRows[] = {{{3, 17}, -1},     {{2, 5, 129}, 2}, {{2, 33, 6}, 1},
+                                             {{1, 4, 9, 7}, 1}, {{1031}, 0},      {{3, 600}, -1},
+                                             {{9, 1}, 1}};
+  for (const auto& [from, to] :
+       {std::pair(kInt16, kInt16), std::pair(kInt16, kInt8), std::pair(kInt8, kInt16)})
+    for (const auto& [sizes, dim] : kRows)
+      for (const double spread : {0x1p-8, 0x1p-5, 0.0731})
+        for (const double result : {0x1p-7, 0x1p-12, 0.0043}) {
+          Coded coded;
+          coded.op = "aten._softmax.default";
+          coded.word = "wide_dim_" + std::string(dim < 0 ? "m" : "") + std::to_string(std::abs(dim));
+          coded.operands = {{from.dtype, sizes, {}}};
+          coded.from = {coding_of(from, spread, 0.5)};
+          coded.to = coding_of(to, result * (is_wide(to) ? 1 : 0.5), is_wide(to) ? 0.5 : 0);
+          coded.result = {to.dtype, sizes, {}};
+          coded.args = [dim](const std::vector<uint32_t>& values) {
+            return std::vector<ArgumentDesc>{value_arg(values[0], "self"), int_arg(dim, "dim"),
+                                             bool_arg(false, "half_to_float")};
+          };
+          add_wide_form(out, coded, kPlain);
+        }
 }
 
 // ---- movement
@@ -354,6 +380,7 @@ void add_wide_code_designs(CaseList& out) {
   add_arithmetic(out);
   add_conversions(out);
   add_functions(out);
+  add_softmax(out);
   add_movement(out);
   add_joins(out);
   add_products(out);

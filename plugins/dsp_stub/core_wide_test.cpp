@@ -133,6 +133,70 @@ TEST_F(Core, PoolsMixedWidthsExactly) {
     }
 }
 
+// A softmax of rows in the TCM of a test: codes at 0, results at 32768, the table at 61440.
+Words softmax_words(uint32_t wide, uint32_t rows, uint32_t columns) {
+  Words w(DSP_SOFTMAX_WORDS);
+  w[DSP_SOFTMAX_OUTPUT] = 32768, w[DSP_SOFTMAX_ROWS] = rows, w[DSP_SOFTMAX_COLUMNS] = columns;
+  w[DSP_SOFTMAX_TABLE] = 61440, w[DSP_SOFTMAX_WIDE] = wide;
+  return w;
+}
+
+// Results beside real numbers: half a step for rounding, and the error of sums of `columns` exponentials.
+TEST_F(Core, SoftmaxOfMixedWidthsIsNearTheRealOne) {
+  for (const uint32_t wide : {kFirst, kResult, kFirst | kResult})
+    for (const double spread : {0.02, 0.5, 2.0})
+      for (const double finer : {1.0, 64.0}) {
+        fill();
+        const bool in_wide = wide & kFirst, out_wide = wide & kResult;
+        const size_t rows = 7, columns = 331;
+        const double scale = in_wide ? spread / 256 : spread,
+                     out_scale = (out_wide ? 0x1p-15 : 0x1p-8) / finer;
+        Words w = softmax_words(wide, rows, columns);
+        for (uint32_t i = 0; i < 256; ++i) {
+          store(61440 + 4 * i,
+                static_cast<uint32_t>(std::llround(std::exp(-scale * 256 * i) * DSP_SOFTMAX_WIDE_ONE)));
+          store(62464 + 4 * i,
+                static_cast<uint32_t>(std::llround(std::exp(-scale * i) * DSP_SOFTMAX_WIDE_ONE)));
+        }
+        w[DSP_SOFTMAX_INVERSE] = static_cast<uint32_t>(256 / out_scale);
+        const int64_t zero = out_wide ? 0 : -128;
+        w[DSP_SOFTMAX_OUT_ZERO] = static_cast<uint32_t>(zero);
+        dsp_softmax(w.data(), tcm_.data());
+        size_t inside = 0;
+        for (size_t row = 0; row < rows; ++row) {
+          double sum = 0;
+          int64_t largest = INT16_MIN;
+          for (size_t i = 0; i < columns; ++i)
+            largest = std::max(largest, any_at(0, row * columns + i, in_wide));
+          const auto part = [&](size_t i) {
+            return std::exp(scale * (any_at(0, row * columns + i, in_wide) - largest));
+          };
+          for (size_t i = 0; i < columns; ++i) sum += part(i);
+          for (size_t i = 0; i < columns; ++i) {
+            const size_t at = row * columns + i;
+            const double real = part(i) / sum / out_scale + zero;
+            const double wanted = std::min(real, static_cast<double>(highest(out_wide)));
+            inside += wanted == real && real > zero + 1;
+            ASSERT_NEAR(any_at(32768, at, out_wide), wanted, 0.51) << wide << " " << spread << " " << at;
+          }
+        }
+        EXPECT_GT(inside, 20u) << wide << " " << spread << " " << finer;
+      }
+}
+
+// The largest sum that a stream can have, and the smallest.
+TEST_F(Core, SoftmaxOfAnyTableDoesNotOverflow) {
+  tcm_.assign(DSP_TCM_BYTES, 0xff);
+  Words w = softmax_words(kResult, 1, DSP_MAX_COLUMNS);
+  w[DSP_SOFTMAX_OUTPUT] = 65536, w[DSP_SOFTMAX_TABLE] = 65536 + 131072;
+  w[DSP_SOFTMAX_INVERSE] = DSP_SOFTMAX_MAX_INVERSE;
+  dsp_softmax(w.data(), tcm_.data());
+  for (size_t i = 0; i < DSP_MAX_COLUMNS; ++i) ASSERT_EQ(wide_at(65536, i), 64) << i;  // 2^30 / 2^8 / 2^16
+  std::fill(tcm_.begin() + w[DSP_SOFTMAX_TABLE], tcm_.end(), uint8_t{0});
+  dsp_softmax(w.data(), tcm_.data());
+  for (size_t i = 0; i < DSP_MAX_COLUMNS; ++i) ASSERT_EQ(wide_at(65536, i), 0) << i;
+}
+
 // ---- the verifier and the clock
 
 std::string defect_of_one(uint32_t opcode, const Words& w) {
@@ -268,6 +332,34 @@ TEST(WideVerifier, LimitsTheElementsOfAWindow) {
   EXPECT_EQ(defect_of_one(DSP_OP_POOL, w), "");
 }
 
+TEST(WideVerifier, ChecksSoftmax) {
+  const auto check = [](uint32_t wide, uint32_t field, uint32_t value) {
+    Words w(DSP_SOFTMAX_WORDS);
+    w[DSP_SOFTMAX_TABLE] = 512, w[DSP_SOFTMAX_OUTPUT] = 2560;
+    w[DSP_SOFTMAX_ROWS] = 2, w[DSP_SOFTMAX_COLUMNS] = 50, w[DSP_SOFTMAX_WIDE] = wide;
+
+    w[field] = value;
+    Words words;
+    put(words, DSP_OP_SOFTMAX, Words(w.begin() + 1, w.end()));
+    return defect_of(with_end(words, 4096), 4096);
+  };
+  for (const uint32_t wide : {0u, kFirst, kResult, kFirst | kResult}) {
+    SCOPED_TRACE(wide);
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_TABLE, 512), "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_INVERSE, DSP_SOFTMAX_MAX_INVERSE + 1), "scale of a softmax");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_COLUMNS, DSP_MAX_COLUMNS + 1), "extent of a softmax");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_OUT_ZERO, 1), wide & kResult ? "scale of a softmax" : "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_INPUT, 3001), wide & kFirst ? "odd offset of int16 codes" : "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_OUTPUT, 3001), wide & kResult ? "odd offset of int16 codes" : "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_INPUT, 3996), wide & kFirst ? "range beyond its memory" : "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_OUTPUT, 3996), wide & kResult ? "range beyond its memory" : "");
+    // The table has 2,048 bytes beside int16 codes, else 1,024.
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_TABLE, 1536), wide != 0 ? "result onto an operand" : "");
+  }
+  for (const uint32_t wide : {kSecond, kFirst | kSecond, 8u})
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_TABLE, 512), "types of a softmax") << wide;
+}
+
 TEST(WideVerifier, AcceptsCommandsOfInt8CodesOnly) {
   Words binary(DSP_BINARY_WORDS), table(DSP_TABLE_WORDS);
   binary[DSP_BINARY_OUTPUT] = table[DSP_TABLE_OUTPUT] = 600, table[DSP_TABLE_TABLE] = 300;
@@ -303,6 +395,12 @@ TEST(WideClock, Int16HasHalfTheLanes) {
   EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 8 + 2);
   conv[DSP_CONV_WIDE] = kFirst;
   EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 16 + 2);
+  Words softmax = softmax_words(0, 3, 80);
+  EXPECT_EQ(cycles_of(DSP_OP_SOFTMAX, softmax), 16u + 3 * (3 * 10 + 32));
+  for (const uint32_t wide : {kFirst, kResult}) {
+    softmax[DSP_SOFTMAX_WIDE] = wide;
+    EXPECT_EQ(cycles_of(DSP_OP_SOFTMAX, softmax), 16u + 3 * (3 * 20 + 32)) << wide;
+  }
 }
 
 }  // namespace

@@ -144,9 +144,8 @@ TEST_F(DspWide, RejectsWhatInt16CodesLack) {
   moved.zero = 5;
   output(x({9}), {9}, moved);
   expect_rejected("zero point 5 of int16 codes, expected 0");
-  output(model_->node("aten._softmax.default", {arg(x({4, 9}), "self"), graph::int_arg(1, "dim")}, {4, 9}),
-         {4, 9}, in);
-  expect_rejected("softmax of int16 codes, expected int8");
+  softmax({4, 9}, 1, in, Quant(k16, 0x1p-15, 0));
+  expect_rejected("scale of the result, expected 2^-22 to 4");
   output(model_->node("aten.mean.dim",
                       {arg(x({2, 65537}), "self"), ints_arg({1}, "dim"), graph::bool_arg(false, "keepdim")},
                       {2}),
@@ -164,6 +163,8 @@ TEST_F(DspWide, RejectsWhatInt16CodesLack) {
   expect_rejected("weight: no int8 codes");
   options_ = {number("payload_version", 2)};
   output(x({9}), {9}, Quant(k16, 0.05, 0));
+  expect_rejected("int16 codes, expected payload_version 3 for them");
+  softmax({4, 9}, 1, Quant(k8, 0.03, 0), Quant(k16, 1.0 / 128, 0));
   expect_rejected("int16 codes, expected payload_version 3 for them");
 }
 
@@ -237,6 +238,23 @@ TEST_F(DspWide, TilesDoNotChangeResults) {
   EXPECT_NE(std::count(expected.begin(), expected.end(), 0), static_cast<std::ptrdiff_t>(expected.size()));
 }
 
+TEST_F(DspWide, TilesDoNotChangeSoftmax) {
+  softmax({60, 90}, 1, Quant(k16, 0.05, 0), Quant(k16, 1.0 / 128, 0));
+  const ImageBytes image = model_->image();
+  std::vector<int8_t> expected;
+  for (const int64_t tcm_kib : {256, 16, 6}) {
+    options_ = {number("tcm_kib", tcm_kib)};
+    std::vector<std::byte> payload;
+    ASSERT_EQ(compile(image, payload), ETB_OK) << error_.text;
+    const std::vector<int8_t> found = run(payload);
+    if (expected.empty()) expected = found;
+    EXPECT_EQ(found, expected) << tcm_kib;
+    ASSERT_FALSE(events_.empty());
+    EXPECT_EQ(estimate(image).latency_ns, static_cast<double>(events_.back().end) * 1e9 / DSP_CLOCK_HZ);
+  }
+  EXPECT_EQ(expected.size(), 10800u);
+}
+
 TEST_F(DspWide, DamagedPayloadsDoNoHarm) { flip_bits(small_net(1, 6, 4, k16).image()); }
 
 TEST_F(DspWide, CorpusIsCurrent) {
@@ -246,6 +264,9 @@ TEST_F(DspWide, CorpusIsCurrent) {
   output(model_->node("aten.tanh.default", {arg(real(model_->input({50}, k16), {50}, in), "self")}, {50}),
          {50}, out);
   expect_corpus("wide_table", model_->image(), 256);
+  model_.emplace();
+  softmax({3, 40}, 1, in, Quant(k16, 1.0 / 128, 0));
+  expect_corpus("wide_softmax", model_->image(), 256);
 }
 
 }  // namespace

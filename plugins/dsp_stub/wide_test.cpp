@@ -64,6 +64,35 @@ TEST_F(DspWide, ReluBeforeAnAddition) {
   expect_results(wanted, out);
 }
 
+// Rows in every dimension, of one element, of a few and of many. Exponentials have 32 bits, so their sum is nearly exact.
+TEST_F(DspWide, SoftmaxOfAllWidths) {
+  for (int mix = 1; mix < 4; ++mix)
+    for (const auto& [sizes, dim] :
+         {std::pair(Sizes{3, 5, 41}, 2), std::pair(Sizes{3, 50, 4}, 1), std::pair(Sizes{70, 6}, 0),
+          std::pair(Sizes{4100}, 0), std::pair(Sizes{9, 1}, 1)})
+      for (const double result : {1.0 / 128, 0x1p-10}) {
+        SCOPED_TRACE(std::to_string(mix) + " " + std::to_string(sizes.size()) + " " + std::to_string(dim));
+        const Quant in(mix & 1 ? k16 : k8, 0.031, 7), out(mix & 2 ? k16 : k8, result, -128);
+        model_.emplace();
+        softmax(sizes, dim, in, out);
+        size_t count = 1, inner = 1;
+        for (size_t d = 0; d < sizes.size(); ++d) {
+          count *= static_cast<size_t>(sizes[d]);
+          if (d > static_cast<size_t>(dim)) inner *= static_cast<size_t>(sizes[d]);
+        }
+        const auto extent = static_cast<size_t>(sizes[static_cast<size_t>(dim)]);
+        const std::vector<double> x = reals({{count, in}})[0];
+        std::vector<double> wanted(count);
+        for (size_t i = 0; i < count; ++i) {
+          const size_t first = i / (inner * extent) * inner * extent + i % inner;
+          double sum = 0;
+          for (size_t k = 0; k < extent; ++k) sum += std::exp(x[first + k * inner] - x[i]);
+          wanted[i] = 1 / sum;
+        }
+        expect_results(wanted, out, 1e-6, 0.01, extent == 1 ? 0 : 0.5);
+      }
+}
+
 struct ConvForm {
   int64_t in_c, out_c, groups, stride, padding, dilation;
   bool is_transposed;

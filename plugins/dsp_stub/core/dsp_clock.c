@@ -60,7 +60,8 @@ uint64_t dsp_count_cycles(const dsp_command* command) {
     case DSP_OP_TABLE:
       return kStartCompute + over(w[DSP_TABLE_COUNT], lanes_of(w[DSP_TABLE_WIDE]));
     case DSP_OP_SOFTMAX:  // three passes, and one division for each row
-      return kStartCompute + w[DSP_SOFTMAX_ROWS] * (3 * over(w[DSP_SOFTMAX_COLUMNS], kLanes) + 32);
+      return kStartCompute +
+             w[DSP_SOFTMAX_ROWS] * (3 * over(w[DSP_SOFTMAX_COLUMNS], lanes_of(w[DSP_SOFTMAX_WIDE])) + 32);
     case DSP_OP_GATHER:
       return kStartCompute +
              (uint64_t)w[DSP_GATHER_OUT_H] * w[DSP_GATHER_OUT_W] * over(w[DSP_GATHER_IN_C], kBusBytes);

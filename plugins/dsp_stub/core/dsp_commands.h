@@ -41,8 +41,8 @@
 #define DSP_OP_SOFTMAX 9u
 #define DSP_OP_GATHER 10u
 
-// Codes are int8, or int16 with zero point 0. The last word of CONV, POOL, BINARY and TABLE has a bit for each operand and result
-// with int16 codes. A command of NARROW_WORDS has int8 codes only.
+// Codes are int8, or int16 with zero point 0. The last word of CONV, POOL, BINARY, TABLE and SOFTMAX has a bit for each operand and
+// result with int16 codes. A command of NARROW_WORDS has int8 codes only.
 #define DSP_WIDE_FIRST 1u   // operand, or the first one of two
 #define DSP_WIDE_SECOND 2u  // operand of BINARY
 #define DSP_WIDE_RESULT 4u
@@ -175,6 +175,8 @@ enum {
 
 // Softmax of rows. TABLE has 256 uint32: 2^24 * exp(-distance * scale of the input) for each distance to the
 // largest code. INVERSE is 2^16 / scale of the output.
+// With int16 codes, exp is a product of two numbers: TABLE has 2^31 * exp(-256 * i * scale of the input) for each high byte i of a
+// distance, then 2^31 * exp(-i * scale of the input) for each low byte. INVERSE is 2^8 / scale of the output.
 enum {
   DSP_SOFTMAX_INPUT = 1,
   DSP_SOFTMAX_OUTPUT,
@@ -183,9 +185,12 @@ enum {
   DSP_SOFTMAX_TABLE,
   DSP_SOFTMAX_INVERSE,
   DSP_SOFTMAX_OUT_ZERO,
+  DSP_SOFTMAX_WIDE,
   DSP_SOFTMAX_WORDS
 };
+#define DSP_SOFTMAX_NARROW_WORDS DSP_SOFTMAX_WIDE
 #define DSP_SOFTMAX_ONE ((uint32_t)1 << 24)
+#define DSP_SOFTMAX_WIDE_ONE ((uint32_t)1 << 31)
 #define DSP_SOFTMAX_MAX_INVERSE ((uint32_t)1 << 30)
 
 // Output [y, x] is input [rows[y], columns[x]]. INDICES has OUT_H, then OUT_W uint16; an index beyond the

@@ -100,9 +100,10 @@ static uint32_t list_small(const uint32_t* w, uint32_t opcode, dsp_range* out) {
       return 3;
     case DSP_OP_SOFTMAX:
       count = times(w[DSP_SOFTMAX_ROWS], w[DSP_SOFTMAX_COLUMNS]);
-      out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_SOFTMAX_INPUT], count);
-      out[1] = range_of(1, DSP_MEMORY_TCM, w[DSP_SOFTMAX_OUTPUT], count);
-      out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_SOFTMAX_TABLE], 1024);
+      wide = w[DSP_SOFTMAX_WIDE];
+      out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_SOFTMAX_INPUT], code_bytes(count, wide & DSP_WIDE_FIRST));
+      out[1] = range_of(1, DSP_MEMORY_TCM, w[DSP_SOFTMAX_OUTPUT], code_bytes(count, wide & DSP_WIDE_RESULT));
+      out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_SOFTMAX_TABLE], wide != 0 ? 2048 : 1024);
       return 3;
     case DSP_OP_GATHER:
       out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_GATHER_INPUT],

@@ -137,14 +137,15 @@ class LayerEmitter {
                     {DSP_TABLE_FRACTION, layer_.fraction},
                     {DSP_TABLE_WIDE, wide()}});
     } else if (layer_.kind == Layer::Kind::kSoftmax) {
-      out_.compute(DSP_OP_SOFTMAX, DSP_SOFTMAX_WORDS, DSP_SOFTMAX_WORDS,
+      out_.compute(DSP_OP_SOFTMAX, DSP_SOFTMAX_NARROW_WORDS, DSP_SOFTMAX_WORDS,
                    {{DSP_SOFTMAX_INPUT, in},
                     {DSP_SOFTMAX_OUTPUT, result},
                     {DSP_SOFTMAX_ROWS, elements / layer_.columns},
                     {DSP_SOFTMAX_COLUMNS, layer_.columns},
                     {DSP_SOFTMAX_TABLE, tables_},
                     {DSP_SOFTMAX_INVERSE, layer_.multipliers[0]},
-                    {DSP_SOFTMAX_OUT_ZERO, layer_.out_zero}});
+                    {DSP_SOFTMAX_OUT_ZERO, layer_.out_zero},
+                    {DSP_SOFTMAX_WIDE, wide()}});
     } else {
       const bool has_second = layer_.inputs[1] != kNoBuffer;
       out_.compute(

@@ -256,6 +256,75 @@ void compare_wide_arithmetic(uint32_t count, uint32_t kind) {
   device.print();
 }
 
+// ---- Softmax ----
+
+// Samples of a function at 513 places for CMSIS-NN, as multiples of 2^-15. Each is moved by half of the error in the middle of the
+// line to the next one.
+Codes samples_of(double (*function)(double), double first, double last) {
+  Codes out;
+  const double step = (last - first) / 512;
+  for (int i = 0; i <= 512; ++i) {
+    const double at = first + i * step, here = function(at), next = function(at + step);
+    const double error = i < 512 ? (here + next) / 2 - function(at + step / 2) : 0;
+    out.push_back(static_cast<int16_t>(std::min(std::round((here - error / 2) * 32768), 32767.0)));
+  }
+  return out;
+}
+
+void softmax_on_device(const Codes& codes, int32_t rows, int32_t columns, double scale, Count& device,
+                       Codes& out) {
+  DspImage memory;
+  std::vector<uint32_t> w(DSP_SOFTMAX_WORDS);
+  for (const double step : {scale * 256, scale})
+    for (int i = 0; i < 256; ++i)
+      memory.append_word(static_cast<uint32_t>(std::llround(std::exp(-step * i) * DSP_SOFTMAX_WIDE_ONE)));
+  w[DSP_SOFTMAX_INPUT] = memory.append(codes.data(), codes.size() * 2), w[DSP_SOFTMAX_OUTPUT] = memory.size();
+  w[DSP_SOFTMAX_ROWS] = static_cast<uint32_t>(rows), w[DSP_SOFTMAX_COLUMNS] = static_cast<uint32_t>(columns);
+  w[DSP_SOFTMAX_INVERSE] = 256u << 15, w[DSP_SOFTMAX_WIDE] = DSP_WIDE_FIRST | DSP_WIDE_RESULT;
+  device.refused += run_device(memory, DSP_OP_SOFTMAX, w, out) ? 0 : 1;
+}
+
+Codes exact_softmax(const Codes& codes, int32_t columns, double scale) {
+  Codes out;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const size_t first = i - i % static_cast<size_t>(columns);
+    double sum = 0;
+    for (size_t k = first; k < first + static_cast<size_t>(columns); ++k)
+      sum += std::exp((codes[k] - codes[i]) * scale);
+    out.push_back(static_cast<int16_t>(std::min(std::round(32768 / sum), 32767.0)));
+  }
+  return out;
+}
+
+// CMSIS-NN interpolates exp from -10 to 0 and the reciprocal of a sum in steps of 2^-15. Both sides beside double precision show
+// how far that is.
+void compare_wide_softmax(uint32_t count) {
+  Count device = count_of("int16 softmax, DSP"), exact = count_of("int16 softmax, DSP"),
+        theirs_exact = count_of("int16 softmax, CMSIS-NN");
+  exact.peer = theirs_exact.peer = "double precision";
+  const Codes exponentials = samples_of([](double x) { return std::exp(x); }, -10, 0),
+              reciprocals = samples_of([](double x) { return 1 / (1 + x); }, 0, 1);
+  const cmsis_nn_softmax_lut_s16 tables = {exponentials.data(), reciprocals.data()};
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 23000);
+    const int32_t rows = random.between(1, 8), columns = random.between(1, 200);
+    const Codes codes = draw_wide(random, static_cast<size_t>(rows) * columns);
+    Codes theirs(codes.size()), ours(codes.size());
+    const double scale = random.between(1, 200) / 1000.0 / 256;
+    int exponent = 0;
+    const double mantissa = std::frexp(scale * 65535 / 10, &exponent);
+    const auto multiplier =
+        static_cast<int32_t>(std::min<int64_t>(std::llround(mantissa * 2147483648.0), INT32_MAX));
+    arm_softmax_s16(codes.data(), rows, columns, multiplier, exponent, &tables, theirs.data());
+    softmax_on_device(codes, rows, columns, scale, device, ours);
+    const Codes wanted = exact_softmax(codes, columns, scale);
+    device.add(ours.data(), theirs.data(), ours.size());
+    exact.add(ours.data(), wanted.data(), ours.size());
+    theirs_exact.add(theirs.data(), wanted.data(), ours.size());
+  }
+  device.print(), exact.print(), theirs_exact.print();
+}
+
 // Tables of 513 random samples for compare_tosa.py: 4,096 random codes of each.
 void write_tables(const char* folder, uint32_t count) {
   for (uint32_t seed = 0; seed < count; ++seed) {
@@ -288,6 +357,7 @@ void compare_wide(uint32_t count, const char* folder) {
   compare_wide_pools(count);
   compare_wide_arithmetic(count, DSP_BINARY_ADD);
   compare_wide_arithmetic(count, DSP_BINARY_MULTIPLY);
+  compare_wide_softmax(count);
 }
 
 }  // namespace compare
