@@ -312,11 +312,48 @@ TEST(WideVerifier, ChecksWindowsOfInt16Codes) {
     EXPECT_EQ(check(kFirst, f.high, 128), f.codes);
     EXPECT_EQ(check(kResult, f.high, 32767), "");
     EXPECT_EQ(check(kResult, f.high, 32768), f.codes);
-    EXPECT_EQ(check(kSecond, f.high, 100), f.types);
+    EXPECT_EQ(check(8, f.high, 100), f.types);
+    EXPECT_EQ(check(kSecond, f.high, 100), f.opcode == DSP_OP_CONV ? "" : f.types);
     EXPECT_EQ(check(kFirst, f.input, 1022), "");
     EXPECT_EQ(check(kResult, f.output, 1022), "");
     EXPECT_EQ(check(kFirst, f.input, 1024), "range beyond its memory");
   }
+}
+
+TEST(WideVerifier, ChecksInt16Weights) {
+  const auto check = [](uint32_t wide, uint32_t field, uint32_t value) {
+    Words w = window_words(DSP_OP_CONV);
+    w.back() = wide;
+    w[DSP_CONV_IN_C] = w[DSP_CONV_GROUP_IN] = 50;
+    w[field] = value;
+    return defect_of_one(DSP_OP_CONV, w);
+  };
+  for (const uint32_t wide : {kSecond, kFirst | kSecond, kSecond | kResult, kFirst | kSecond | kResult}) {
+    SCOPED_TRACE(wide);
+    EXPECT_EQ(check(wide, DSP_CONV_WEIGHTS, 300), "");
+    EXPECT_EQ(check(wide, DSP_CONV_WEIGHTS, 301), "odd offset of int16 codes");
+    EXPECT_EQ(check(wide, DSP_CONV_WEIGHTS, 924), "");  // 50 weights of two bytes
+    EXPECT_EQ(check(wide, DSP_CONV_WEIGHTS, 926), "range beyond its memory");
+    EXPECT_EQ(check(wide, DSP_CONV_OUTPUT, 298), "result onto an operand");
+    EXPECT_EQ(check(wide - kSecond, DSP_CONV_WEIGHTS, 926), "");
+  }
+}
+
+// A sum of 32,768 products of two lowest codes has 46 bits; it is exact.
+TEST_F(Core, TheLargestSumOfInt16CodesIsExact) {
+  tcm_.assign(DSP_TCM_BYTES, 0);
+  Words w(DSP_CONV_WORDS, 1);
+  w[DSP_CONV_INPUT] = 0, w[DSP_CONV_WEIGHTS] = 65536, w[DSP_CONV_CHANNELS] = 131072,
+  w[DSP_CONV_OUTPUT] = 131084;
+  w[DSP_CONV_PADDING_TOP] = w[DSP_CONV_PADDING_LEFT] = w[DSP_CONV_FIRST_OUT] = w[DSP_CONV_IS_TRANSPOSED] = 0;
+  w[DSP_CONV_IN_C] = w[DSP_CONV_GROUP_IN] = DSP_MAX_PRODUCTS;
+  w[DSP_CONV_IN_ZERO] = w[DSP_CONV_OUT_ZERO] = 0, w[DSP_CONV_WIDE] = kFirst | kSecond | kResult;
+  w[DSP_CONV_LOW] = static_cast<uint32_t>(INT16_MIN), w[DSP_CONV_HIGH] = INT16_MAX;
+  for (size_t i = 0; i < DSP_MAX_PRODUCTS; ++i) store_wide(0, i, INT16_MIN), store_wide(65536, i, INT16_MIN);
+  store_wide(131072, 3, 3);
+  store(131072 + DSP_CHANNEL_SHIFT, 34);
+  dsp_conv(w.data(), tcm_.data());
+  EXPECT_EQ(wide_at(131084, 0), 3 << 11);  // 2^45 * 3 / 2^34
 }
 
 // 65,536 int16 codes times a multiplier of 32 bits have 63 bits.
@@ -393,8 +430,12 @@ TEST(WideClock, Int16HasHalfTheLanes) {
   Words conv(DSP_CONV_WORDS, 1);
   conv[DSP_CONV_GROUP_IN] = 64, conv[DSP_CONV_OUT_C] = 16, conv[DSP_CONV_WIDE] = 0;
   EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 8 + 2);
-  conv[DSP_CONV_WIDE] = kFirst;
-  EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 16 + 2);
+  for (const uint32_t wide : {kFirst, kSecond}) {
+    conv[DSP_CONV_WIDE] = wide;
+    EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 16 + 2) << wide;
+  }
+  conv[DSP_CONV_WIDE] = kFirst | kSecond;
+  EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 32 + 2);
   Words softmax = softmax_words(0, 3, 80);
   EXPECT_EQ(cycles_of(DSP_OP_SOFTMAX, softmax), 16u + 3 * (3 * 10 + 32));
   for (const uint32_t wide : {kFirst, kResult}) {

@@ -44,7 +44,7 @@
 // Codes are int8, or int16 with zero point 0. The last word of CONV, POOL, BINARY, TABLE and SOFTMAX has a bit for each operand and
 // result with int16 codes. A command of NARROW_WORDS has int8 codes only.
 #define DSP_WIDE_FIRST 1u   // operand, or the first one of two
-#define DSP_WIDE_SECOND 2u  // operand of BINARY
+#define DSP_WIDE_SECOND 2u  // other operand of BINARY, weights of CONV
 #define DSP_WIDE_RESULT 4u
 
 #define DSP_ENGINE_DMA 0u
@@ -95,11 +95,12 @@ enum {
   DSP_CONV_WORDS
 };
 #define DSP_CONV_NARROW_WORDS DSP_CONV_WIDE
-// An output channel: int32 bias, int32 multiplier, shift in a byte, int8 zero point of the weights, 2 zeros. For int16 input, bias
-// and multiplier have 48 and 16 bits.
+// An output channel: int32 bias, int32 multiplier, shift in a byte, int8 zero point of the weights, 2 zeros. For int16 input or
+// weights, bias and multiplier have 48 and 16 bits. The zero point of int16 weights is int16, after a zero instead of int8.
 #define DSP_CHANNEL_BYTES 12u
 #define DSP_CHANNEL_SHIFT 8u
 #define DSP_CHANNEL_ZERO 9u
+#define DSP_CHANNEL_WIDE_ZERO 10u
 
 #define DSP_POOL_MAX 0u
 #define DSP_POOL_AVERAGE 1u  // one multiplier

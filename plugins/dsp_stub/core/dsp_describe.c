@@ -52,7 +52,8 @@ static uint32_t list_conv(const uint32_t* w, dsp_range* out) {
   out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_INPUT],
                     code_bytes(times(times(w[DSP_CONV_IN_H], w[DSP_CONV_IN_W]), w[DSP_CONV_IN_C]),
                                w[DSP_CONV_WIDE] & DSP_WIDE_FIRST));
-  out[1] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_WEIGHTS], times(taps, w[DSP_CONV_OUT_C]));
+  out[1] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_WEIGHTS],
+                    code_bytes(times(taps, w[DSP_CONV_OUT_C]), w[DSP_CONV_WIDE] & DSP_WIDE_SECOND));
   out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_CHANNELS], times(w[DSP_CONV_OUT_C], DSP_CHANNEL_BYTES));
   out[3] =
       range_of(1, DSP_MEMORY_TCM, w[DSP_CONV_OUTPUT],

@@ -65,9 +65,12 @@ static const char* check_conv(const uint32_t* w) {
     return "extent of a convolution";
   if (!is_padding(w[DSP_CONV_PADDING_TOP]) || !is_padding(w[DSP_CONV_PADDING_LEFT]))
     return "padding of a convolution";
-  const uint32_t in_wide = w[DSP_CONV_WIDE] & DSP_WIDE_FIRST, out_wide = w[DSP_CONV_WIDE] & DSP_WIDE_RESULT;
-  if (w[DSP_CONV_WIDE] != (in_wide | out_wide)) return "types of a convolution";
-  if (!is_aligned(w[DSP_CONV_INPUT], in_wide) || !is_aligned(w[DSP_CONV_OUTPUT], out_wide))
+  const uint32_t in_wide = w[DSP_CONV_WIDE] & DSP_WIDE_FIRST,
+                 weights_wide = w[DSP_CONV_WIDE] & DSP_WIDE_SECOND,
+                 out_wide = w[DSP_CONV_WIDE] & DSP_WIDE_RESULT;
+  if (w[DSP_CONV_WIDE] != (in_wide | weights_wide | out_wide)) return "types of a convolution";
+  if (!is_aligned(w[DSP_CONV_INPUT], in_wide) || !is_aligned(w[DSP_CONV_WEIGHTS], weights_wide) ||
+      !is_aligned(w[DSP_CONV_OUTPUT], out_wide))
     return "odd offset of int16 codes";
   if (!are_codes(w + DSP_CONV_IN_ZERO, in_wide, out_wide)) return "zero point or limit of a convolution";
   if (w[DSP_CONV_IS_TRANSPOSED] > 1) return "kind of a convolution";

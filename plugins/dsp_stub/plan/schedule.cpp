@@ -60,7 +60,8 @@ class LayerEmitter {
     const uint32_t second = layer_.inputs[1] != kNoBuffer || layer_.kind != Layer::Kind::kBinary
                                 ? layer_.inputs[1]
                                 : layer_.inputs[0];
-    return (width(layer_.inputs[0]) == 2 ? DSP_WIDE_FIRST : 0) | (width(second) == 2 ? DSP_WIDE_SECOND : 0) |
+    const bool has_wide_second = width(second) == 2 || layer_.weight_width == 2;
+    return (width(layer_.inputs[0]) == 2 ? DSP_WIDE_FIRST : 0) | (has_wide_second ? DSP_WIDE_SECOND : 0) |
            (width(layer_.output) == 2 ? DSP_WIDE_RESULT : 0);
   }
   Address half(const Slot& slot, uint32_t offset, uint64_t step) const {
