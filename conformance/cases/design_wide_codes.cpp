@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of 16 bits, alone and beside codes of 8 bits: arithmetic, functions, movement, windows and layers with weights of
-// 8 bits. Sums of such products need more than 32 bits.
+// Codes of 16 bits, alone and beside codes of 8 bits: arithmetic, functions, softmax, movement, windows and layers with weights of
+// 8 or 16 bits. Sums of such products need more than 32 bits.
 #include <cmath>
 
 #include "conformance/cases/coded_form.hpp"
@@ -166,6 +166,32 @@ void add_functions(CaseList& out) {
       }
 }
 
+// Rows of one element, of a few and of many, whose exponentials are far apart or nearly equal. The sum of a row is exact to less
+// than a code.
+void add_softmax(CaseList& out) {
+  const std::pair<Sizes, int64_t> kRows[] = {{{3, 17}, -1},     {{2, 5, 129}, 2}, {{2, 33, 6}, 1},
+                                             {{1, 4, 9, 7}, 1}, {{1031}, 0},      {{3, 600}, -1},
+                                             {{9, 1}, 1}};
+  for (const auto& [from, to] :
+       {std::pair(kInt16, kInt16), std::pair(kInt16, kInt8), std::pair(kInt8, kInt16)})
+    for (const auto& [sizes, dim] : kRows)
+      for (const double spread : {0x1p-8, 0x1p-5, 0.0731})
+        for (const double result : {0x1p-7, 0x1p-12, 0.0043}) {
+          Coded coded;
+          coded.op = "aten._softmax.default";
+          coded.word = "wide_dim_" + std::string(dim < 0 ? "m" : "") + std::to_string(std::abs(dim));
+          coded.operands = {{from.dtype, sizes, {}}};
+          coded.from = {coding_of(from, spread, 0.5)};
+          coded.to = coding_of(to, result * (is_wide(to) ? 1 : 0.5), is_wide(to) ? 0.5 : 0);
+          coded.result = {to.dtype, sizes, {}};
+          coded.args = [dim](const std::vector<uint32_t>& values) {
+            return std::vector<ArgumentDesc>{value_arg(values[0], "self"), int_arg(dim, "dim"),
+                                             bool_arg(false, "half_to_float")};
+          };
+          add_wide_form(out, coded, kPlain);
+        }
+}
+
 // ---- movement
 
 struct Movement {
@@ -254,13 +280,18 @@ struct LayerRow : QuantisedLayer {
 
 const std::vector<std::pair<CodeRange, CodeRange>> kLayerTypes = {
     {kInt16, kInt16}, {kInt16, kInt16}, {kInt8, kInt16}, {kInt16, kInt8}};
+// Layers with weights of 16 bits may have codes of 8 bits only.
+const std::vector<std::pair<CodeRange, CodeRange>> kWideWeightTypes = {
+    {kInt16, kInt16}, {kInt8, kInt8}, {kInt8, kInt16}, {kInt16, kInt8}};
+constexpr CodeRange kWideWeightCodes{ETB_DTYPE_INT16, -32767, 32767};
 
-DesignOf<LayerRow> layer_design(LayerKind kind) {
+DesignOf<LayerRow> layer_design(LayerKind kind, const CodeRange& weights) {
   LayerRow base;
   base.kind = kind;
+  base.weight_codes = weights;
   base.convolution.output_padding = {0, 0};
   DesignOf<LayerRow> design(base);
-  design.add(&LayerRow::types, kLayerTypes);
+  design.add(&LayerRow::types, base.has_wide_weight() ? kWideWeightTypes : kLayerTypes);
   design.add(&LayerRow::is_power, {true, false});
   design.add(&LayerRow::is_saturated, {false, false, true});
   design.add(&LayerRow::is_per_channel, {true, false});
@@ -279,7 +310,7 @@ QuantisedLayer layer_of(const LayerRow& row) {
   layer.input_scale = input.scale;
   layer.input_zero = input.zero;
   layer.result_zero = coding_of(layer.result_range(), 1, 0.55).zero;
-  layer.weight_scale = row.is_power ? 0x1p-6 : 0.0047;
+  layer.weight_scale = (row.is_power ? 0x1p-6 : 0.0047) / (row.has_wide_weight() ? 256 : 1);
   layer.result_scale = result_scale(layer, row.is_power) / (row.is_saturated ? 8 : 1);
   return layer;
 }
@@ -288,13 +319,13 @@ void add_layer(CaseList& out, const QuantisedLayer& layer) {
   add_form(out, layer.codes.dtype, layer_form(layer), "wide");
 }
 
-void add_products(CaseList& out) {
-  DesignOf<LayerRow> design = layer_design(LayerKind::kLinear);
+void add_products(CaseList& out, const char* seed, const CodeRange& weights) {
+  DesignOf<LayerRow> design = layer_design(LayerKind::kLinear, weights);
   design.add(&LayerRow::kind, {LayerKind::kLinear, LayerKind::kLinear, LayerKind::kAddmm, LayerKind::kMm});
   design.add(&LayerRow::leading, {{1}, {3}, {8}, {2, 5}, {17}});
   design.add(&LayerRow::inputs, {1, 7, 8, 16, 31, 65, 515, 2100});
   design.add(&LayerRow::outputs, {1, 4, 7, 9, 16, 33});
-  for (LayerRow row : design.rows("wide products")) {
+  for (LayerRow row : design.rows(seed)) {
     row.input.sizes = row.kind == LayerKind::kLinear ? row.leading : Numbers{row.leading.back()};
     row.input.sizes.push_back(row.inputs);
     if (row.kind != LayerKind::kLinear) row.has_bias = row.kind == LayerKind::kAddmm;
@@ -302,8 +333,8 @@ void add_products(CaseList& out) {
   }
 }
 
-void add_convolutions(CaseList& out) {
-  DesignOf<LayerRow> design = layer_design(LayerKind::kConvolution);
+void add_convolutions(CaseList& out, const char* seed, const CodeRange& weights) {
+  DesignOf<LayerRow> design = layer_design(LayerKind::kConvolution, weights);
   add_image_layer<LayerRow>(
       design, &LayerRow::convolution,
       {{3, 8, 1}, {8, 5, 1}, {6, 4, 2}, {4, 4, 4}, {5, 10, 5}, {17, 17, 17}, {33, 16, 1}},
@@ -322,7 +353,7 @@ void add_convolutions(CaseList& out) {
     const Numbers made = c.result_size();
     return !is_shared && made[0] > 0 && made[1] > 0;
   };
-  for (LayerRow row : design.rows("wide convolutions", is_allowed)) {
+  for (LayerRow row : design.rows(seed, is_allowed)) {
     row.input = row.convolution.input_shape();
     add_layer(out, layer_of(row));
   }
@@ -354,10 +385,13 @@ void add_wide_code_designs(CaseList& out) {
   add_arithmetic(out);
   add_conversions(out);
   add_functions(out);
+  add_softmax(out);
   add_movement(out);
   add_joins(out);
-  add_products(out);
-  add_convolutions(out);
+  add_products(out, "wide products", kWeightCodes);
+  add_products(out, "products of wide weights", kWideWeightCodes);
+  add_convolutions(out, "wide convolutions", kWeightCodes);
+  add_convolutions(out, "convolutions of wide weights", kWideWeightCodes);
   add_windows(out);
 }
 

@@ -73,9 +73,10 @@ class LayerNodes {
     const Shape shape = real(layer_.weight());
     if (!layer_.is_per_channel)
       return nodes_.add(kDequantise,
-                        tensor_quant_args(1, layer_.weight_scale, layer_.weight_zero, kWeightCodes), shape);
+                        tensor_quant_args(1, layer_.weight_scale, layer_.weight_zero, layer_.weight_codes),
+                        shape);
     return nodes_.add("quantized_decomposed.dequantize_per_channel.default",
-                      channel_quant_args(1, 2, 3, layer_.weight_axis(), kWeightCodes), shape);
+                      channel_quant_args(1, 2, 3, layer_.weight_axis(), layer_.weight_codes), shape);
   }
 
   uint32_t node(uint32_t x, uint32_t w, uint32_t z) {
@@ -130,7 +131,7 @@ class LayerNodes {
 
 void add_weight_operands(const QuantisedLayer& layer, OpForm& form) {
   const Shape shape = layer.weight();
-  form.operands.push_back({shape, Values::kStatistical, kWeightCodes.domain(), true});
+  form.operands.push_back({shape, Values::kStatistical, layer.weight_codes.domain(), true});
   if (!layer.is_per_channel) return;
   const Numbers count = {shape.sizes[static_cast<size_t>(layer.weight_axis())]};
   form.operands.push_back(
@@ -168,6 +169,7 @@ std::string word_of(const QuantisedLayer& layer) {
           real_text(layer.result_scale) + "_z" + number_text(layer.result_zero);
   if (layer.has_weight()) text += layer.is_per_channel ? ".per_channel" : ".per_tensor";
   if (layer.has_weight() && layer.weight_zero != 0) text += "_zw" + number_text(layer.weight_zero);
+  if (layer.has_weight() && layer.has_wide_weight()) text += ".w16";
   text += layer.clamp == LayerClamp::kRelu ? ".relu" : layer.clamp == LayerClamp::kSix ? ".relu6" : "";
   if (layer.kind == LayerKind::kPaddedMaximum) text += ".padded";
   if (layer.bias_factor != 0) text += ".bias_codes_" + real_text(layer.bias_factor);
@@ -217,7 +219,8 @@ double result_scale(const QuantisedLayer& layer, bool is_power) {
   const auto width = [](const CodeRange& codes) {
     return static_cast<double>(codes.high - codes.low + 1) / 256;
   };
-  const double deviation = layer.input_scale * width(layer.codes) * layer.weight_scale * 74 * 73 *
+  const double weight_scale = layer.weight_scale * (layer.has_wide_weight() ? 256 : 1);
+  const double deviation = layer.input_scale * width(layer.codes) * weight_scale * 74 * 73 *
                            std::sqrt(static_cast<double>(layer.length()));
   const double wanted = deviation / 60 / width(layer.result_range());
   return is_power ? std::ldexp(1.0, static_cast<int>(std::floor(std::log2(wanted)))) : wanted;

@@ -28,6 +28,7 @@ struct QuantisedLayer {
   LayerKind kind = LayerKind::kLinear;
   CodeRange codes;                             // input and result have them
   std::optional<CodeRange> result_codes = {};  // the result has these instead
+  CodeRange weight_codes = kWeightCodes;
   Shape input;
   Convolution convolution;
   int64_t outputs = 1;  // columns of a product
@@ -39,7 +40,10 @@ struct QuantisedLayer {
   LayerClamp clamp = LayerClamp::kNone;
 
   const CodeRange& result_range() const { return result_codes ? *result_codes : codes; }
-  bool is_wide() const { return codes.dtype == ETB_DTYPE_INT16 || result_range().dtype == ETB_DTYPE_INT16; }
+  bool is_wide() const {
+    return codes.dtype == ETB_DTYPE_INT16 || result_range().dtype == ETB_DTYPE_INT16 || has_wide_weight();
+  }
+  bool has_wide_weight() const { return weight_codes.dtype == ETB_DTYPE_INT16; }
   bool is_product() const {
     return kind == LayerKind::kLinear || kind == LayerKind::kAddmm || kind == LayerKind::kMm;
   }
@@ -55,11 +59,12 @@ struct QuantisedLayer {
                                                                                                          : 1;
   }
   Shape weight() const {
-    if (kind == LayerKind::kConvolution) return {ETB_DTYPE_INT8, convolution.weight_shape().sizes, {}};
-    if (kind == LayerKind::kAdd) return {ETB_DTYPE_INT8, input.sizes, {}};
+    if (kind == LayerKind::kConvolution) return {weight_codes.dtype, convolution.weight_shape().sizes, {}};
+    if (kind == LayerKind::kAdd) return {weight_codes.dtype, input.sizes, {}};
     const int64_t inputs = input.sizes.back();
-    return {
-        ETB_DTYPE_INT8, kind == LayerKind::kLinear ? Numbers{outputs, inputs} : Numbers{inputs, outputs}, {}};
+    return {weight_codes.dtype,
+            kind == LayerKind::kLinear ? Numbers{outputs, inputs} : Numbers{inputs, outputs},
+            {}};
   }
   Shape result() const {
     Shape out = input;

@@ -30,16 +30,20 @@ struct ConvCase {
 
 class CoreConv : public Core, public testing::WithParamInterface<ConvCase> {
  protected:
-  void store_channels(uint32_t count, bool in_wide, bool out_wide);
-  void check(const ConvCase& c, bool in_wide, bool out_wide);
+  void store_channels(uint32_t count, uint32_t wide);
+  void check(const ConvCase& c, uint32_t wide);
 };
 
 // Draws bias, multiplier and shift of each channel, so that most results are codes. Every third one has weights with a zero point.
-void CoreConv::store_channels(uint32_t count, bool in_wide, bool out_wide) {
+void CoreConv::store_channels(uint32_t count, uint32_t wide) {
+  const bool in_wide = wide & DSP_WIDE_FIRST, weights_wide = wide & DSP_WIDE_SECOND,
+             out_wide = wide & DSP_WIDE_RESULT, sums_wide = in_wide || weights_wide;
   for (uint32_t i = 0; i < count; ++i) {
     const size_t at = 32768 + i * DSP_CHANNEL_BYTES;
-    const auto shift = static_cast<uint32_t>(draw(36, 42) - (in_wide ? 8 : 0) - (out_wide ? 8 : 0));
-    if (in_wide) {
+    const int64_t bits =
+        (in_wide ? 8 : 0) + (weights_wide ? 8 : 0) - (sums_wide ? 16 : 0) - (out_wide ? 8 : 0);
+    const auto shift = static_cast<uint32_t>(draw(36, 42) + bits);
+    if (sums_wide) {
       const int64_t bias = draw(-3000000, 3000000);
       for (size_t k = 0; k < 3; ++k) store_wide(at, k, bias >> (16 * k));
       store_wide(at, 3, draw(1 << 14, INT16_MAX));
@@ -47,12 +51,15 @@ void CoreConv::store_channels(uint32_t count, bool in_wide, bool out_wide) {
       store(at, static_cast<uint32_t>(draw(-3000, 3000)));
       store(at + 4, static_cast<uint32_t>(draw(1 << 30, INT32_MAX)));
     }
-    store(at + 8, shift | (i % 3 ? 0 : 17 << 8));
+    store(at + 8, shift | (i % 3 ? 0 : weights_wide ? 1700 << 16 : 17 << 8));
   }
 }
 
 // The definition: every output sums over every tap and every input position, and keeps those that match.
-void CoreConv::check(const ConvCase& c, bool in_wide, bool out_wide) {
+void CoreConv::check(const ConvCase& c, uint32_t wide) {
+  const bool in_wide = wide & DSP_WIDE_FIRST, weights_wide = wide & DSP_WIDE_SECOND,
+             out_wide = wide & DSP_WIDE_RESULT, sums_wide = in_wide || weights_wide;
+  const int64_t weight_zero = weights_wide ? 1700 : 17;
   fill();
   const uint32_t in_c = c.group_in * c.groups, out_c = c.group_out * c.groups;
   const uint32_t out_h =
@@ -71,13 +78,13 @@ void CoreConv::check(const ConvCase& c, bool in_wide, bool out_wide) {
   w[DSP_CONV_PADDING_LEFT] = static_cast<uint32_t>(c.left);
   w[DSP_CONV_GROUP_IN] = c.group_in, w[DSP_CONV_GROUP_OUT] = c.group_out;
   w[DSP_CONV_IS_TRANSPOSED] = c.is_transposed;
-  w[DSP_CONV_WIDE] = (in_wide ? DSP_WIDE_FIRST : 0) | (out_wide ? DSP_WIDE_RESULT : 0);
+  w[DSP_CONV_WIDE] = wide;
   const auto in_zero = in_wide ? 0 : static_cast<int32_t>(draw(-128, 127)), out_zero = out_wide ? 0 : 5,
              low = out_wide ? -30000 : -100, high = out_wide ? 32000 : 90;
   w[DSP_CONV_IN_ZERO] = static_cast<uint32_t>(in_zero),
   w[DSP_CONV_OUT_ZERO] = static_cast<uint32_t>(out_zero);
   w[DSP_CONV_LOW] = static_cast<uint32_t>(low), w[DSP_CONV_HIGH] = static_cast<uint32_t>(high);
-  store_channels(out_c, in_wide, out_wide);
+  store_channels(out_c, wide);
   const std::vector<uint8_t> before = tcm_;
   dsp_conv(w.data(), tcm_.data());
   int saturated = 0;
@@ -98,26 +105,26 @@ void CoreConv::check(const ConvCase& c, bool in_wide, bool out_wide) {
                   const auto at = static_cast<size_t>((iy * c.in_w + ix) * in_c +
                                                       int64_t{o / c.group_out} * c.group_in + i);
                   const auto tap = static_cast<size_t>(
-                      16384 + ((int64_t{o} * c.kernel_h + ky) * c.kernel_w + kx) * c.group_in + i);
-                  sum += (any_at(0, at, in_wide) - in_zero) * int64_t{code_at(tap) - (o % 3 ? 0 : 17)};
+                      ((int64_t{o} * c.kernel_h + ky) * c.kernel_w + kx) * c.group_in + i);
+                  sum += (any_at(0, at, in_wide) - in_zero) *
+                         (any_at(16384, tap, weights_wide) - (o % 3 ? 0 : weight_zero));
                 }
               }
         const size_t channel = 32768 + o * DSP_CHANNEL_BYTES;
         int64_t bias = 0, multiplier = 0;
-        std::memcpy(&bias, &before[channel], in_wide ? 6 : 4);
-        std::memcpy(&multiplier, &before[channel + (in_wide ? 6 : 4)], in_wide ? 2 : 4);
-        bias = in_wide ? bias << 16 >> 16 : static_cast<int32_t>(bias);
+        std::memcpy(&bias, &before[channel], sums_wide ? 6 : 4);
+        std::memcpy(&multiplier, &before[channel + (sums_wide ? 6 : 4)], sums_wide ? 2 : 4);
+        bias = sums_wide ? bias << 16 >> 16 : static_cast<int32_t>(bias);
         const int64_t free = rounded(sum + bias, multiplier, before[channel + 8]) + out_zero;
         saturated += free < low || free > high;
         ASSERT_EQ(any_at(40000, (y * out_w + x) * (out_c + 3) + o, out_wide), limited(free, low, high))
-            << in_wide << out_wide << " " << y << " " << x << " " << o;
+            << wide << " " << y << " " << x << " " << o;
       }
   EXPECT_LT(saturated, static_cast<int>(out_h * out_w * out_c));
 }
 
 TEST_P(CoreConv, SumsExactly) {
-  for (const bool in_wide : {false, true})
-    for (const bool out_wide : {false, true}) check(GetParam(), in_wide, out_wide);
+  for (uint32_t wide = 0; wide < 8; ++wide) check(GetParam(), wide);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CoreConv,

@@ -133,6 +133,70 @@ TEST_F(Core, PoolsMixedWidthsExactly) {
     }
 }
 
+// A softmax of rows in the TCM of a test: codes at 0, results at 32768, the table at 61440.
+Words softmax_words(uint32_t wide, uint32_t rows, uint32_t columns) {
+  Words w(DSP_SOFTMAX_WORDS);
+  w[DSP_SOFTMAX_OUTPUT] = 32768, w[DSP_SOFTMAX_ROWS] = rows, w[DSP_SOFTMAX_COLUMNS] = columns;
+  w[DSP_SOFTMAX_TABLE] = 61440, w[DSP_SOFTMAX_WIDE] = wide;
+  return w;
+}
+
+// Results beside real numbers: half a step for rounding, and the error of sums of `columns` exponentials.
+TEST_F(Core, SoftmaxOfMixedWidthsIsNearTheRealOne) {
+  for (const uint32_t wide : {kFirst, kResult, kFirst | kResult})
+    for (const double spread : {0.02, 0.5, 2.0})
+      for (const double finer : {1.0, 64.0}) {
+        fill();
+        const bool in_wide = wide & kFirst, out_wide = wide & kResult;
+        const size_t rows = 7, columns = 331;
+        const double scale = in_wide ? spread / 256 : spread,
+                     out_scale = (out_wide ? 0x1p-15 : 0x1p-8) / finer;
+        Words w = softmax_words(wide, rows, columns);
+        for (uint32_t i = 0; i < 256; ++i) {
+          store(61440 + 4 * i,
+                static_cast<uint32_t>(std::llround(std::exp(-scale * 256 * i) * DSP_SOFTMAX_WIDE_ONE)));
+          store(62464 + 4 * i,
+                static_cast<uint32_t>(std::llround(std::exp(-scale * i) * DSP_SOFTMAX_WIDE_ONE)));
+        }
+        w[DSP_SOFTMAX_INVERSE] = static_cast<uint32_t>(256 / out_scale);
+        const int64_t zero = out_wide ? 0 : -128;
+        w[DSP_SOFTMAX_OUT_ZERO] = static_cast<uint32_t>(zero);
+        dsp_softmax(w.data(), tcm_.data());
+        size_t inside = 0;
+        for (size_t row = 0; row < rows; ++row) {
+          double sum = 0;
+          int64_t largest = INT16_MIN;
+          for (size_t i = 0; i < columns; ++i)
+            largest = std::max(largest, any_at(0, row * columns + i, in_wide));
+          const auto part = [&](size_t i) {
+            return std::exp(scale * (any_at(0, row * columns + i, in_wide) - largest));
+          };
+          for (size_t i = 0; i < columns; ++i) sum += part(i);
+          for (size_t i = 0; i < columns; ++i) {
+            const size_t at = row * columns + i;
+            const double real = part(i) / sum / out_scale + zero;
+            const double wanted = std::min(real, static_cast<double>(highest(out_wide)));
+            inside += wanted == real && real > zero + 1;
+            ASSERT_NEAR(any_at(32768, at, out_wide), wanted, 0.51) << wide << " " << spread << " " << at;
+          }
+        }
+        EXPECT_GT(inside, 20u) << wide << " " << spread << " " << finer;
+      }
+}
+
+// The largest sum that a stream can have, and the smallest.
+TEST_F(Core, SoftmaxOfAnyTableDoesNotOverflow) {
+  tcm_.assign(DSP_TCM_BYTES, 0xff);
+  Words w = softmax_words(kResult, 1, DSP_MAX_COLUMNS);
+  w[DSP_SOFTMAX_OUTPUT] = 65536, w[DSP_SOFTMAX_TABLE] = 65536 + 131072;
+  w[DSP_SOFTMAX_INVERSE] = DSP_SOFTMAX_MAX_INVERSE;
+  dsp_softmax(w.data(), tcm_.data());
+  for (size_t i = 0; i < DSP_MAX_COLUMNS; ++i) ASSERT_EQ(wide_at(65536, i), 64) << i;  // 2^30 / 2^8 / 2^16
+  std::fill(tcm_.begin() + w[DSP_SOFTMAX_TABLE], tcm_.end(), uint8_t{0});
+  dsp_softmax(w.data(), tcm_.data());
+  for (size_t i = 0; i < DSP_MAX_COLUMNS; ++i) ASSERT_EQ(wide_at(65536, i), 0) << i;
+}
+
 // ---- the verifier and the clock
 
 std::string defect_of_one(uint32_t opcode, const Words& w) {
@@ -248,11 +312,48 @@ TEST(WideVerifier, ChecksWindowsOfInt16Codes) {
     EXPECT_EQ(check(kFirst, f.high, 128), f.codes);
     EXPECT_EQ(check(kResult, f.high, 32767), "");
     EXPECT_EQ(check(kResult, f.high, 32768), f.codes);
-    EXPECT_EQ(check(kSecond, f.high, 100), f.types);
+    EXPECT_EQ(check(8, f.high, 100), f.types);
+    EXPECT_EQ(check(kSecond, f.high, 100), f.opcode == DSP_OP_CONV ? "" : f.types);
     EXPECT_EQ(check(kFirst, f.input, 1022), "");
     EXPECT_EQ(check(kResult, f.output, 1022), "");
     EXPECT_EQ(check(kFirst, f.input, 1024), "range beyond its memory");
   }
+}
+
+TEST(WideVerifier, ChecksInt16Weights) {
+  const auto check = [](uint32_t wide, uint32_t field, uint32_t value) {
+    Words w = window_words(DSP_OP_CONV);
+    w.back() = wide;
+    w[DSP_CONV_IN_C] = w[DSP_CONV_GROUP_IN] = 50;
+    w[field] = value;
+    return defect_of_one(DSP_OP_CONV, w);
+  };
+  for (const uint32_t wide : {kSecond, kFirst | kSecond, kSecond | kResult, kFirst | kSecond | kResult}) {
+    SCOPED_TRACE(wide);
+    EXPECT_EQ(check(wide, DSP_CONV_WEIGHTS, 300), "");
+    EXPECT_EQ(check(wide, DSP_CONV_WEIGHTS, 301), "odd offset of int16 codes");
+    EXPECT_EQ(check(wide, DSP_CONV_WEIGHTS, 924), "");  // 50 weights of two bytes
+    EXPECT_EQ(check(wide, DSP_CONV_WEIGHTS, 926), "range beyond its memory");
+    EXPECT_EQ(check(wide, DSP_CONV_OUTPUT, 298), "result onto an operand");
+    EXPECT_EQ(check(wide - kSecond, DSP_CONV_WEIGHTS, 926), "");
+  }
+}
+
+// A sum of 32,768 products of two lowest codes has 46 bits; it is exact.
+TEST_F(Core, TheLargestSumOfInt16CodesIsExact) {
+  tcm_.assign(DSP_TCM_BYTES, 0);
+  Words w(DSP_CONV_WORDS, 1);
+  w[DSP_CONV_INPUT] = 0, w[DSP_CONV_WEIGHTS] = 65536, w[DSP_CONV_CHANNELS] = 131072,
+  w[DSP_CONV_OUTPUT] = 131084;
+  w[DSP_CONV_PADDING_TOP] = w[DSP_CONV_PADDING_LEFT] = w[DSP_CONV_FIRST_OUT] = w[DSP_CONV_IS_TRANSPOSED] = 0;
+  w[DSP_CONV_IN_C] = w[DSP_CONV_GROUP_IN] = DSP_MAX_PRODUCTS;
+  w[DSP_CONV_IN_ZERO] = w[DSP_CONV_OUT_ZERO] = 0, w[DSP_CONV_WIDE] = kFirst | kSecond | kResult;
+  w[DSP_CONV_LOW] = static_cast<uint32_t>(INT16_MIN), w[DSP_CONV_HIGH] = INT16_MAX;
+  for (size_t i = 0; i < DSP_MAX_PRODUCTS; ++i) store_wide(0, i, INT16_MIN), store_wide(65536, i, INT16_MIN);
+  store_wide(131072, 3, 3);
+  store(131072 + DSP_CHANNEL_SHIFT, 34);
+  dsp_conv(w.data(), tcm_.data());
+  EXPECT_EQ(wide_at(131084, 0), 3 << 11);  // 2^45 * 3 / 2^34
 }
 
 // 65,536 int16 codes times a multiplier of 32 bits have 63 bits.
@@ -266,6 +367,34 @@ TEST(WideVerifier, LimitsTheElementsOfAWindow) {
   EXPECT_EQ(defect_of_one(DSP_OP_POOL, w), "window of a pool");
   w[DSP_POOL_WIDE] = 0;
   EXPECT_EQ(defect_of_one(DSP_OP_POOL, w), "");
+}
+
+TEST(WideVerifier, ChecksSoftmax) {
+  const auto check = [](uint32_t wide, uint32_t field, uint32_t value) {
+    Words w(DSP_SOFTMAX_WORDS);
+    w[DSP_SOFTMAX_TABLE] = 512, w[DSP_SOFTMAX_OUTPUT] = 2560;
+    w[DSP_SOFTMAX_ROWS] = 2, w[DSP_SOFTMAX_COLUMNS] = 50, w[DSP_SOFTMAX_WIDE] = wide;
+
+    w[field] = value;
+    Words words;
+    put(words, DSP_OP_SOFTMAX, Words(w.begin() + 1, w.end()));
+    return defect_of(with_end(words, 4096), 4096);
+  };
+  for (const uint32_t wide : {0u, kFirst, kResult, kFirst | kResult}) {
+    SCOPED_TRACE(wide);
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_TABLE, 512), "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_INVERSE, DSP_SOFTMAX_MAX_INVERSE + 1), "scale of a softmax");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_COLUMNS, DSP_MAX_COLUMNS + 1), "extent of a softmax");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_OUT_ZERO, 1), wide & kResult ? "scale of a softmax" : "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_INPUT, 3001), wide & kFirst ? "odd offset of int16 codes" : "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_OUTPUT, 3001), wide & kResult ? "odd offset of int16 codes" : "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_INPUT, 3996), wide & kFirst ? "range beyond its memory" : "");
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_OUTPUT, 3996), wide & kResult ? "range beyond its memory" : "");
+    // The table has 2,048 bytes beside int16 codes, else 1,024.
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_TABLE, 1536), wide != 0 ? "result onto an operand" : "");
+  }
+  for (const uint32_t wide : {kSecond, kFirst | kSecond, 8u})
+    EXPECT_EQ(check(wide, DSP_SOFTMAX_TABLE, 512), "types of a softmax") << wide;
 }
 
 TEST(WideVerifier, AcceptsCommandsOfInt8CodesOnly) {
@@ -301,8 +430,18 @@ TEST(WideClock, Int16HasHalfTheLanes) {
   Words conv(DSP_CONV_WORDS, 1);
   conv[DSP_CONV_GROUP_IN] = 64, conv[DSP_CONV_OUT_C] = 16, conv[DSP_CONV_WIDE] = 0;
   EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 8 + 2);
-  conv[DSP_CONV_WIDE] = kFirst;
-  EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 16 + 2);
+  for (const uint32_t wide : {kFirst, kSecond}) {
+    conv[DSP_CONV_WIDE] = wide;
+    EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 16 + 2) << wide;
+  }
+  conv[DSP_CONV_WIDE] = kFirst | kSecond;
+  EXPECT_EQ(cycles_of(DSP_OP_CONV, conv), 16u + 2 * 32 + 2);
+  Words softmax = softmax_words(0, 3, 80);
+  EXPECT_EQ(cycles_of(DSP_OP_SOFTMAX, softmax), 16u + 3 * (3 * 10 + 32));
+  for (const uint32_t wide : {kFirst, kResult}) {
+    softmax[DSP_SOFTMAX_WIDE] = wide;
+    EXPECT_EQ(cycles_of(DSP_OP_SOFTMAX, softmax), 16u + 3 * (3 * 20 + 32)) << wide;
+  }
 }
 
 }  // namespace

@@ -27,9 +27,10 @@ class DspPlugin {
   static constexpr OptionRow kOptions[] = {
       i64_option("tcm_kib", DSP_TCM_BYTES / 1024, 4, DSP_TCM_BYTES / 1024, ETB_OBJECT_PLUGIN,
                  "Tightly coupled memory that payloads may use, in KiB: for smaller devices of the family."),
-      i64_option(
-          "payload_version", kPayloadVersion, kOldestPayloadVersion, kPayloadVersion, ETB_OBJECT_PLUGIN,
-          "Newest version that payloads may have: 1 without events for layers, 2 without int16 codes.")};
+      i64_option("payload_version", kPayloadVersion, kOldestPayloadVersion, kPayloadVersion,
+                 ETB_OBJECT_PLUGIN,
+                 "Newest version that payloads may have: 1 without events for layers, 2 without int16 codes "
+                 "and weights.")};
 
   static Result<DspPlugin> make(const Host& host, const Options& options);
 

@@ -144,9 +144,8 @@ TEST_F(DspWide, RejectsWhatInt16CodesLack) {
   moved.zero = 5;
   output(x({9}), {9}, moved);
   expect_rejected("zero point 5 of int16 codes, expected 0");
-  output(model_->node("aten._softmax.default", {arg(x({4, 9}), "self"), graph::int_arg(1, "dim")}, {4, 9}),
-         {4, 9}, in);
-  expect_rejected("softmax of int16 codes, expected int8");
+  softmax({4, 9}, 1, in, Quant(k16, 0x1p-15, 0));
+  expect_rejected("scale of the result, expected 2^-22 to 4");
   output(model_->node("aten.mean.dim",
                       {arg(x({2, 65537}), "self"), ints_arg({1}, "dim"), graph::bool_arg(false, "keepdim")},
                       {2}),
@@ -156,15 +155,34 @@ TEST_F(DspWide, RejectsWhatInt16CodesLack) {
   output(model_->node("aten.tanh.default", {arg(real(model_->input({9}, k16), {9}, coarse), "self")}, {9}),
          {9}, fine);
   expect_rejected("8193 samples between int16 codes miss by more than one code");
-  const uint32_t weights = model_->input({9, 4}, k16),
-                 codes = model_->constant(k16, {4, 4}, std::vector<int16_t>(16, 1));
-  output(model_->node("aten.mm.default",
-                      {arg(real(weights, {9, 4}, in), "self"), arg(real(codes, {4, 4}, in), "mat2")}, {9, 4}),
-         {9, 4}, in);
-  expect_rejected("weight: no int8 codes");
+
   options_ = {number("payload_version", 2)};
   output(x({9}), {9}, Quant(k16, 0.05, 0));
   expect_rejected("int16 codes, expected payload_version 3 for them");
+  softmax({4, 9}, 1, Quant(k8, 0.03, 0), Quant(k16, 1.0 / 128, 0));
+  expect_rejected("int16 codes, expected payload_version 3 for them");
+}
+
+// A linear layer between int8 codes, whose weights have `dtype` and a scale for each output.
+TEST_F(DspWide, RejectsWeightsOfOtherTypesAndOlderPayloads) {
+  for (const etb_dtype dtype : {k16, etb_dtype{ETB_DTYPE_INT32}}) {
+    const Quant in(k8, 0.03, 0);
+    const uint32_t x = model_->input({9, 4});
+    const uint32_t codes = dtype == k16 ? model_->constant(dtype, {2, 4}, std::vector<int16_t>(8, 1))
+                                        : model_->constant(dtype, {2, 4}, std::vector<int32_t>(8, 1));
+    const uint32_t scales = model_->constant(ETB_DTYPE_FLOAT32, {2}, std::vector<float>(2, 1));
+    const uint32_t zeros = model_->constant(ETB_DTYPE_INT64, {2}, std::vector<int64_t>(2, 0));
+    output(model_->node(
+               "aten.linear.default",
+               {arg(real(x, {9, 4}, in), "input"),
+                arg(channel_weight(codes, {2, 4}, scales, zeros, dtype), "weight"), graph::none_arg("bias")},
+               {9, 2}),
+           {9, 2}, in);
+    if (dtype == k16) options_ = {number("payload_version", 2)};
+    expect_rejected(dtype == k16 ? "int16 weights, expected payload_version 3 for them"
+                                 : "weight: no int8 or int16 codes");
+    options_ = {};
+  }
 }
 
 // ---- whole networks
@@ -219,22 +237,28 @@ TEST_F(DspWide, NetworksOfInt8KeepVersion2) {
 }
 
 TEST_F(DspWide, TilesDoNotChangeResults) {
-  const ImageBytes image = small_net(2, 20, 12, k16).image();
-  std::vector<int8_t> expected;
-  for (const int64_t tcm_kib : {256, 32, 16, 12, 9}) {
-    options_ = {number("tcm_kib", tcm_kib)};
-    for (const auto& [node, answer] : claims(image))
-      ASSERT_EQ(answer, "") << "node " << node << " in " << tcm_kib;
-    std::vector<std::byte> payload;
-    ASSERT_EQ(compile(image, payload), ETB_OK) << error_.text;
-    const std::vector<int8_t> found = run(payload);
-    if (expected.empty()) expected = found;
-    EXPECT_EQ(found, expected) << tcm_kib;
-    EXPECT_EQ(found.size(), 20u);
-    ASSERT_FALSE(events_.empty());
-    EXPECT_EQ(estimate(image).latency_ns, static_cast<double>(events_.back().end) * 1e9 / DSP_CLOCK_HZ);
-  }
-  EXPECT_NE(std::count(expected.begin(), expected.end(), 0), static_cast<std::ptrdiff_t>(expected.size()));
+  expect_same_in({256, 32, 16, 12, 9}, small_net(2, 20, 12, k16).image());
+}
+
+// Blocks of output channels: their weights have two bytes.
+TEST_F(DspWide, TilesDoNotChangeInt16Weights) {
+  const Quant in(k16, 0.02, 0), out(k16, 0.3, 0);
+  const Sizes sizes = {1, 6, 9, 9}, filters = {40, 6, 3, 3}, result = {1, 40, 7, 7};
+  const uint32_t x = model_->input(sizes, k16), codes = weights(filters, 35, k16).first;
+  output(model_->node(
+             "aten.convolution.default",
+             {arg(real(x, sizes, in), "input"), arg(weight(codes, filters, 0x1p-16, k16), "weight"),
+              graph::none_arg("bias"), graph::ints_arg({1, 1}, "stride"), graph::ints_arg({0, 0}, "padding"),
+              graph::ints_arg({1, 1}, "dilation"), graph::bool_arg(false, "transposed"),
+              graph::ints_arg({0, 0}, "output_padding"), graph::int_arg(1, "groups")},
+             result),
+         result, out);
+  expect_same_in({256, 8, 5}, model_->image());
+}
+
+TEST_F(DspWide, TilesDoNotChangeSoftmax) {
+  softmax({60, 90}, 1, Quant(k16, 0.05, 0), Quant(k16, 1.0 / 128, 0));
+  expect_same_in({256, 16, 6}, model_->image());
 }
 
 TEST_F(DspWide, DamagedPayloadsDoNoHarm) { flip_bits(small_net(1, 6, 4, k16).image()); }
@@ -246,6 +270,18 @@ TEST_F(DspWide, CorpusIsCurrent) {
   output(model_->node("aten.tanh.default", {arg(real(model_->input({50}, k16), {50}, in), "self")}, {50}),
          {50}, out);
   expect_corpus("wide_table", model_->image(), 256);
+  model_.emplace();
+  softmax({3, 40}, 1, in, Quant(k16, 1.0 / 128, 0));
+  expect_corpus("wide_softmax", model_->image(), 256);
+  model_.emplace();
+  const uint32_t x = model_->input({3, 9}, k16);
+  const uint32_t codes = weights({5, 9}, 3, k16).first;
+  output(model_->node("aten.linear.default",
+                      {arg(real(x, {3, 9}, in), "input"), arg(weight(codes, {5, 9}, 0x1p-16, k16), "weight"),
+                       graph::none_arg("bias")},
+                      {3, 5}),
+         {3, 5}, in);
+  expect_corpus("wide_weights", model_->image(), 256);
 }
 
 }  // namespace

@@ -64,6 +64,35 @@ TEST_F(DspWide, ReluBeforeAnAddition) {
   expect_results(wanted, out);
 }
 
+// Rows in every dimension, of one element, of a few and of many. Exponentials have 32 bits, so their sum is nearly exact.
+TEST_F(DspWide, SoftmaxOfAllWidths) {
+  for (int mix = 1; mix < 4; ++mix)
+    for (const auto& [sizes, dim] :
+         {std::pair(Sizes{3, 5, 41}, 2), std::pair(Sizes{3, 50, 4}, 1), std::pair(Sizes{70, 6}, 0),
+          std::pair(Sizes{4100}, 0), std::pair(Sizes{9, 1}, 1)})
+      for (const double result : {1.0 / 128, 0x1p-10}) {
+        SCOPED_TRACE(std::to_string(mix) + " " + std::to_string(sizes.size()) + " " + std::to_string(dim));
+        const Quant in(mix & 1 ? k16 : k8, 0.031, 7), out(mix & 2 ? k16 : k8, result, -128);
+        model_.emplace();
+        softmax(sizes, dim, in, out);
+        size_t count = 1, inner = 1;
+        for (size_t d = 0; d < sizes.size(); ++d) {
+          count *= static_cast<size_t>(sizes[d]);
+          if (d > static_cast<size_t>(dim)) inner *= static_cast<size_t>(sizes[d]);
+        }
+        const auto extent = static_cast<size_t>(sizes[static_cast<size_t>(dim)]);
+        const std::vector<double> x = reals({{count, in}})[0];
+        std::vector<double> wanted(count);
+        for (size_t i = 0; i < count; ++i) {
+          const size_t first = i / (inner * extent) * inner * extent + i % inner;
+          double sum = 0;
+          for (size_t k = 0; k < extent; ++k) sum += std::exp(x[first + k * inner] - x[i]);
+          wanted[i] = 1 / sum;
+        }
+        expect_results(wanted, out, 1e-6, 0.01, extent == 1 ? 0 : 0.5);
+      }
+}
+
 struct ConvForm {
   int64_t in_c, out_c, groups, stride, padding, dilation;
   bool is_transposed;
@@ -71,7 +100,7 @@ struct ConvForm {
 
 // Sums every product of a convolution, in real numbers.
 std::vector<double> convolved(const ConvForm& f, const Sizes& in, const Sizes& out,
-                              const std::vector<double>& x, const std::vector<int8_t>& w,
+                              const std::vector<double>& x, const std::vector<double>& w,
                               const std::vector<float>& bias, double scale) {
   std::vector<double> sums(static_cast<size_t>(out[1] * out[2] * out[3]));
   const int64_t group_in = f.in_c / f.groups, group_out = f.out_c / f.groups;
@@ -101,14 +130,16 @@ std::vector<double> convolved(const ConvForm& f, const Sizes& in, const Sizes& o
   return sums;
 }
 
-// Multipliers of sums of int16 codes have 15 bits: half a unit in the last is 2^-15 of a result.
+// Multipliers of sums of int16 products have 15 bits: half a unit in the last is 2^-15 of a result.
 TEST_F(DspWide, ConvolutionsOfAllWidths) {
   for (const ConvForm& f : {ConvForm{5, 7, 1, 1, 1, 1, false},
                             {6, 6, 6, 2, 1, 1, false},
                             {4, 6, 2, 1, 2, 2, false},
                             {3, 5, 1, 2, 1, 1, true}})
-    for (int mix = 1; mix < 4; ++mix) {
+    for (int mix = 1; mix < 8; ++mix) {
       SCOPED_TRACE(std::to_string(f.in_c) + " " + std::to_string(mix));
+      const etb_dtype of_weights = mix & 4 ? k16 : k8;
+      const double w_scale = mix & 4 ? 0x1p-16 : 0x1p-8;
       const Quant in(mix & 1 ? k16 : k8, 0.02, 4), out(mix & 2 ? k16 : k8, 0.15, -6);
       const int64_t size = 9, reach = 2 * f.dilation;
       const int64_t result = f.is_transposed ? (size - 1) * f.stride - 2 * f.padding + reach + 1
@@ -117,14 +148,15 @@ TEST_F(DspWide, ConvolutionsOfAllWidths) {
       const Sizes w_sizes =
           f.is_transposed ? Sizes{f.in_c, f.out_c / f.groups, 3, 3} : Sizes{f.out_c, f.in_c / f.groups, 3, 3};
       model_.emplace();
-      const std::vector<int8_t> w = codes_of(static_cast<size_t>(w_sizes[0] * w_sizes[1] * 9), 31);
       std::vector<float> bias;
       for (int64_t i = 0; i < f.out_c; ++i) bias.push_back(0.75f * static_cast<float>(i - 2));
-      const uint32_t x = model_->input(in_sizes, in.dtype), codes = model_->constant(k8, w_sizes, w);
+      const uint32_t x = model_->input(in_sizes, in.dtype);
+      const auto [codes, w] = weights(w_sizes, 31, of_weights);
       const uint32_t b = model_->constant(ETB_DTYPE_FLOAT32, {f.out_c}, bias);
       output(model_->node("aten.convolution.default",
-                          {arg(real(x, in_sizes, in), "input"), arg(weight(codes, w_sizes, 0x1p-8), "weight"),
-                           arg(b, "bias"), graph::ints_arg({f.stride, f.stride}, "stride"),
+                          {arg(real(x, in_sizes, in), "input"),
+                           arg(weight(codes, w_sizes, w_scale, of_weights), "weight"), arg(b, "bias"),
+                           graph::ints_arg({f.stride, f.stride}, "stride"),
                            graph::ints_arg({f.padding, f.padding}, "padding"),
                            graph::ints_arg({f.dilation, f.dilation}, "dilation"),
                            graph::bool_arg(f.is_transposed, "transposed"),
@@ -133,32 +165,60 @@ TEST_F(DspWide, ConvolutionsOfAllWidths) {
              out_sizes, out);
       const auto numbers = reals({{static_cast<size_t>(f.in_c * size * size), in}});
       // The bias is rounded to a unit of the sums.
-      const double unit = in.scale * 0x1p-8 / out.scale / 2;
-      expect_results(convolved(f, in_sizes, out_sizes, numbers[0], w, bias, 0x1p-8), out,
-                     in.dtype == k16 ? 0x1p-15 : 1e-6, unit + 1e-3);
+      const double unit = in.scale * w_scale / out.scale / 2;
+      expect_results(convolved(f, in_sizes, out_sizes, numbers[0], w, bias, w_scale), out,
+                     (mix & 5) != 0 ? 0x1p-15 : 1e-6, unit + 1e-3);
     }
 }
 
 TEST_F(DspWide, LinearLayersWithLongSums) {
-  for (const etb_dtype to : {k8, k16}) {
+  for (const auto& [of_weights, to] : {std::pair(k8, k8), std::pair(k8, k16), std::pair(k16, k16)}) {
+    const double w_scale = of_weights == k16 ? 0x1p-16 : 0x1p-8;
     constexpr int64_t kIn = 4000, kOut = 6, kRows = 5;
     const Quant in(k16, 0.02, 0), out(to, 0.6, 3);
     model_.emplace();
-    const std::vector<int8_t> w = codes_of(kIn * kOut, 33);
-    const uint32_t x = model_->input({kRows, kIn}, k16), codes = model_->constant(k8, {kOut, kIn}, w);
-    output(model_->node("aten.linear.default",
-                        {arg(real(x, {kRows, kIn}, in), "input"),
-                         arg(weight(codes, {kOut, kIn}, 0x1p-8), "weight"), graph::none_arg("bias")},
-                        {kRows, kOut}),
+    const uint32_t x = model_->input({kRows, kIn}, k16);
+    const auto [codes, w] = weights({kOut, kIn}, 33, of_weights);
+    output(model_->node(
+               "aten.linear.default",
+               {arg(real(x, {kRows, kIn}, in), "input"),
+                arg(weight(codes, {kOut, kIn}, w_scale, of_weights), "weight"), graph::none_arg("bias")},
+               {kRows, kOut}),
            {kRows, kOut}, out);
     const auto numbers = reals({{kRows * kIn, in}});
     std::vector<double> wanted;
     for (size_t row = 0; row < kRows; ++row)
       for (size_t o = 0; o < kOut; ++o) {
         double sum = 0;
-        for (size_t i = 0; i < kIn; ++i) sum += numbers[0][row * kIn + i] * w[o * kIn + i] * 0x1p-8;
+        for (size_t i = 0; i < kIn; ++i) sum += numbers[0][row * kIn + i] * w[o * kIn + i] * w_scale;
         wanted.push_back(sum);
       }
+    expect_results(wanted, out, 0x1p-15);
+  }
+}
+
+// int16 weights with a scale and a zero point for each output, between codes of all widths.
+TEST_F(DspWide, Int16WeightsOfEachChannel) {
+  for (int mix = 0; mix < 4; ++mix) {
+    const Quant in(mix & 1 ? k16 : k8, 0.02, 4), out(mix & 2 ? k16 : k8, 0.1, -6);
+    model_.emplace();
+    const std::vector<float> scales = {0x1p-16f, 0x1.8p-17f, 0x1p-18f};
+    const std::vector<int64_t> zeros = {0, -900, 31000};
+    const uint32_t x = model_->input({40, 30}, in.dtype);
+    const auto [codes, w] = weights({3, 30}, 37, k16);
+    const uint32_t s = model_->constant(ETB_DTYPE_FLOAT32, {3}, scales),
+                   z = model_->constant(ETB_DTYPE_INT64, {3}, zeros);
+    output(model_->node("aten.linear.default",
+                        {arg(real(x, {40, 30}, in), "input"),
+                         arg(channel_weight(codes, {3, 30}, s, z, k16), "weight"), graph::none_arg("bias")},
+                        {40, 3}),
+           {40, 3}, out);
+    const std::vector<double> numbers = reals({{1200, in}})[0];
+    std::vector<double> wanted(120);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      for (size_t k = 0; k < 30; ++k)
+        wanted[i] +=
+            numbers[i / 3 * 30 + k] * (w[i % 3 * 30 + k] - static_cast<double>(zeros[i % 3])) * scales[i % 3];
     expect_results(wanted, out, 0x1p-15);
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic between codes, softmax, cat, and functions of one element.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -93,29 +92,38 @@ Status lower_minimum(PatternLowering& lowering, const Node& node) {
 
 // ---- softmax
 
+// Appends 256 numbers: exp(-step * i), as multiples of 1 / one.
+void append_exponentials(double step, uint32_t one, std::vector<uint32_t>& out) {
+  for (int i = 0; i < 256; ++i)
+    out.push_back(static_cast<uint32_t>(std::nearbyint(std::exp(-step * i) * one)));
+}
+
 Status lower_softmax(PatternLowering& lowering, const Node& node) {
   ETB_ASSIGN(Codes input, lowering.operand(0));
   const size_t rank = input.sizes.size();
   if (rank == 0) return reject("rank", "rank 0, expected at least 1");
   ETB_ASSIGN(const uint32_t dim, Arguments(node).dim("dim", -1, static_cast<uint32_t>(rank)));
   const Params& result = lowering.result();
-  if (input.params.width != 1 || result.width != 1)
-    return reject("dtype", "softmax of int16 codes, expected int8");
-  if (!result.is_whole()) return reject("quant", "limits of the result, expected all of int8");
+  const bool is_wide = input.params.width == 2 || result.width == 2;
+  if (!result.is_whole()) return reject("quant", "limits of the result, expected all codes of its type");
   if (input.sizes[dim] > DSP_MAX_COLUMNS) return reject("attribute", "more than 65536 elements in a row");
-  const double inverse = 65536 / result.scale;
+  const double inverse = (is_wide ? 256 : 65536) / result.scale;
   if (inverse > DSP_SOFTMAX_MAX_INVERSE || inverse < 64)
-    return reject("quant", "scale of the result, expected 2^-14 to 1024");
+    return reject("quant",
+                  std::string("scale of the result, expected ") + (is_wide ? "2^-22 to 4" : "2^-14 to 1024"));
   std::vector<uint32_t> order;
   for (const uint32_t d : input.order)
     if (d != dim) order.push_back(d);
   order.push_back(dim);
   input = lowering.builder().reorder(input, order);
   const Codes output = lowering.builder().add_codes(input.sizes, order, result);
-  std::array<uint32_t, 256> table{};
-  for (size_t i = 0; i < table.size(); ++i)
-    table[i] = static_cast<uint32_t>(
-        std::nearbyint(std::exp(-static_cast<double>(i) * input.params.scale) * DSP_SOFTMAX_ONE));
+  std::vector<uint32_t> table;
+  if (is_wide) {
+    append_exponentials(256 * input.params.scale, DSP_SOFTMAX_WIDE_ONE, table);
+    append_exponentials(input.params.scale, DSP_SOFTMAX_WIDE_ONE, table);
+  } else {
+    append_exponentials(input.params.scale, DSP_SOFTMAX_ONE, table);
+  }
   Layer layer{.kind = Layer::Kind::kSoftmax, .inputs = {input.buffer, kNoBuffer}, .output = output.buffer};
   layer.columns = input.size(dim);
   layer.rows = static_cast<uint32_t>(input.numel() / input.sizes[dim]);

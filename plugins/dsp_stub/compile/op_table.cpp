@@ -15,7 +15,7 @@ const Op* find_in(std::span<const Op> ops, std::string_view name) {
 }
 
 constexpr etb_dtype kCodes[] = {ETB_DTYPE_INT8, ETB_DTYPE_INT16, ETB_DTYPE_INT32};
-constexpr etb_dtype kWeightCodes[] = {ETB_DTYPE_INT8, ETB_DTYPE_INT32};
+constexpr etb_dtype kWeightCodes[] = {ETB_DTYPE_INT8, ETB_DTYPE_INT16, ETB_DTYPE_INT32};
 constexpr const char* kWhole = "Only in a whole pattern from dequantize to quantize.";
 
 std::vector<OpRow> make_rows() {

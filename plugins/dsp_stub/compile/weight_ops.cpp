@@ -25,6 +25,7 @@ struct Weight {
   std::vector<uint32_t> from;
   std::vector<double> codes, scales, zeros;  // of the constant; scales and zeros: one, or one a channel
   uint32_t axis = graph::kNone;              // dimension of the op that has a scale for each element
+  uint32_t width = 1;                        // bytes of a code
 
   double scale(uint32_t channel) const { return scales.size() == 1 ? scales[0] : scales[channel]; }
   int32_t zero(uint32_t channel) const {
@@ -76,8 +77,13 @@ Status read_scales(PatternLowering& lowering, const Node& dequantize, const Oper
 Result<Weight> read_weight(PatternLowering& lowering, const Operand& operand) {
   if (!operand.is_constant) return reject("constant", "weight: known only at run time, expected a constant");
   const Graph& graph = lowering.facts().graph();
-  if (graph.spec_of(operand.codes).dtype != ETB_DTYPE_INT8) return reject("dtype", "weight: no int8 codes");
+  const auto dtype = static_cast<etb_dtype>(graph.spec_of(operand.codes).dtype);
+  if (dtype != ETB_DTYPE_INT8 && dtype != ETB_DTYPE_INT16)
+    return reject("dtype", "weight: no int8 or int16 codes");
+  if (dtype == ETB_DTYPE_INT16 && !lowering.facts().allows_wide())
+    return reject("quant", "int16 weights, expected payload_version 3 for them");
   Weight out;
+  out.width = dtype == ETB_DTYPE_INT16 ? 2 : 1;
   out.sizes = lowering.facts().sizes(operand.codes);
   out.from = row_major(out.sizes.size());
   ETB_TRY(read_scales(lowering, graph.node(operand.dequantize), operand, out));
@@ -125,8 +131,8 @@ struct Channel {
   int halvings = 0;  // of the weights
 };
 
-// Bits of a bias that fit beside the sum: 32 bits for int8 input, 48 for int16.
-constexpr int bias_bits(uint32_t input_width) { return input_width == 2 ? 46 : 30; }
+// Bits of a bias that fit beside the sum: of 32 bits, or 48 for int16 input or weights.
+constexpr int bias_bits(bool is_wide) { return is_wide ? 46 : 30; }
 
 // A bias that needs more bits gets a coarser scale. The weights are halved as often: beside such a bias they hardly matter.
 void fit_bias(Channel& channel, int bits) {
@@ -138,15 +144,15 @@ void fit_bias(Channel& channel, int bits) {
   channel.scale = std::ldexp(channel.scale, channel.halvings);
 }
 
-std::byte to_weight(double code, const Channel& channel) {
-  if (channel.halvings == 0) return static_cast<std::byte>(static_cast<int8_t>(code));
+int32_t to_weight(double code, const Channel& channel, uint32_t width) {
+  if (channel.halvings == 0) return static_cast<int32_t>(code);
   const double halved = std::nearbyint(std::ldexp(code - channel.zero, -channel.halvings));
-  return static_cast<std::byte>(static_cast<int8_t>(std::clamp(halved, -128.0, 127.0)));
+  return static_cast<int32_t>(std::clamp<double>(halved, lowest_code(width), highest_code(width)));
 }
 
-// Writes bias and multiplier of one channel: 4 bytes each, or 6 and 2 for int16 input. Returns the shift.
-uint32_t write_scale(double bias, double scale, uint32_t input_width, std::byte* to) {
-  if (input_width == 2) {
+// Writes bias and multiplier of one channel: 4 bytes each, or 6 and 2 for int16 input or weights. Returns the shift.
+uint32_t write_scale(double bias, double scale, bool is_wide, std::byte* to) {
+  if (is_wide) {
     const Multiplier made = to_wide_multiplier(scale);
     const auto number = static_cast<int64_t>(std::clamp(bias, -0x1p46, 0x1p46));
     std::memcpy(to, &number, 6);
@@ -162,14 +168,14 @@ uint32_t write_scale(double bias, double scale, uint32_t input_width, std::byte*
 
 // Writes bias, multiplier, shift and zero point of each channel.
 ConstantRange add_channels(NetworkBuilder& builder, const std::vector<Channel>& channels, double result_scale,
-                           uint32_t input_width) {
+                           bool is_wide, uint32_t weight_width) {
   std::vector<std::byte> bytes(channels.size() * DSP_CHANNEL_BYTES);
   std::byte* at = bytes.data();
   for (const Channel& channel : channels) {
     const uint32_t shift =
-        write_scale(std::nearbyint(channel.bias), channel.scale / result_scale, input_width, at);
+        write_scale(std::nearbyint(channel.bias), channel.scale / result_scale, is_wide, at);
     const auto zero = static_cast<uint32_t>(channel.halvings == 0 ? channel.zero : 0);
-    const uint32_t last = shift | (zero & 0xffu) << 8;
+    const uint32_t last = weight_width == 2 ? shift | zero << 16 : shift | (zero & 0xffu) << 8;
     std::memcpy(at + 8, &last, 4);
     at += DSP_CHANNEL_BYTES;
   }
@@ -188,7 +194,7 @@ struct WeightPlaces {
 ConstantRange add_weight(NetworkBuilder& builder, const Weight& weight, const Window& w,
                          const WeightPlaces& places, const std::vector<Channel>& channels) {
   const size_t filter = size_t{w.kernel_h} * w.kernel_w * w.group_in;
-  if (builder.is_claiming()) return builder.reserve_constant(filter * w.out_c);
+  if (builder.is_claiming()) return builder.reserve_constant(filter * w.out_c * weight.width);
   std::vector<int64_t> strides(weight.sizes.size());
   std::vector<int64_t> own(weight.sizes.size());
   for (size_t d = 0; d < own.size(); ++d) own[weight.from[d]] = weight.sizes[d];
@@ -196,8 +202,8 @@ ConstantRange add_weight(NetworkBuilder& builder, const Weight& weight, const Wi
   std::vector<int64_t> own_strides(own.size());
   for (size_t d = own.size(); d-- > 0; step *= own[d]) own_strides[d] = step;
   for (size_t d = 0; d < strides.size(); ++d) strides[d] = own_strides[weight.from[d]];
-  std::vector<std::byte> bytes(filter * w.out_c);
-  size_t at = 0;
+  std::vector<std::byte> bytes;
+  bytes.reserve(filter * w.out_c * weight.width);
   const bool has_taps = strides.size() == 4;
   for (uint32_t o = 0; o < w.out_c; ++o)
     for (uint32_t y = 0; y < w.kernel_h; ++y)
@@ -207,7 +213,8 @@ ConstantRange add_weight(NetworkBuilder& builder, const Weight& weight, const Wi
           const uint32_t in = places.is_transposed ? o / w.group_out * w.group_in + i : i;
           int64_t from = out * strides[places.out] + in * strides[places.in];
           if (has_taps) from += y * strides[places.first_tap] + x * strides[places.first_tap + 1];
-          bytes[at++] = to_weight(weight.codes[static_cast<size_t>(from)], channels[o]);
+          append_code(to_weight(weight.codes[static_cast<size_t>(from)], channels[o], weight.width),
+                      weight.width, bytes);
         }
   return builder.add_constant(bytes);
 }
@@ -225,10 +232,11 @@ Status add_conv(PatternLowering& lowering, const Node& node, const Codes& input,
   std::vector<double> scales;
   for (uint32_t o = 0; o < w.out_c; ++o) scales.push_back(input.params.scale * weight.scale(o));
   ETB_ASSIGN(const std::vector<double> bias, read_bias(lowering, node, scales));
+  const bool is_wide = input.params.width == 2 || weight.width == 2;
   std::vector<Channel> channels;
   for (uint32_t o = 0; o < w.out_c; ++o) {
     channels.push_back({scales[o], bias[o], weight.zero(o)});
-    if (!builder.is_claiming()) fit_bias(channels.back(), bias_bits(input.params.width));
+    if (!builder.is_claiming()) fit_bias(channels.back(), bias_bits(is_wide));
   }
   Layer layer{
       .kind = Layer::Kind::kConv, .inputs = {input.buffer, kNoBuffer}, .output = output.buffer, .window = w};
@@ -236,8 +244,9 @@ Status add_conv(PatternLowering& lowering, const Node& node, const Codes& input,
   layer.out_zero = lowering.result().zero;
   layer.low = lowering.result().low;
   layer.high = lowering.result().high;
+  layer.weight_width = weight.width;
   layer.weights = add_weight(builder, weight, w, places, channels);
-  layer.tables = add_channels(builder, channels, lowering.result().scale, input.params.width);
+  layer.tables = add_channels(builder, channels, lowering.result().scale, is_wide, weight.width);
   builder.add_layer(std::move(layer));
   lowering.finish(output);
   return {};
@@ -311,7 +320,7 @@ Status lower_mm(PatternLowering& lowering, const Node& node) {
 }
 
 constexpr const char* kWeightRule =
-    "Only in a whole pattern; the weight is an int8 constant, sums have at most 32768 products.";
+    "Only in a whole pattern; the weight is an int8 or int16 constant, sums have at most 32768 products.";
 constexpr CoreOp kOps[] = {
     {"aten.convolution.default", {"input", "weight"}, lower_convolution, "bias", false, kWeightRule},
     {"aten.linear.default", {"input", "weight"}, lower_linear, "bias", false, kWeightRule},

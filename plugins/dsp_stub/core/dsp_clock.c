@@ -11,6 +11,12 @@ static uint64_t over(uint64_t count, uint64_t width) { return (count + width - 1
 // A command with int16 codes has half the lanes.
 static uint64_t lanes_of(uint32_t wide) { return wide != 0 ? kLanes / 2 : kLanes; }
 
+// Products of two int16 codes have a quarter.
+static uint64_t product_lanes(uint32_t wide) {
+  const uint32_t both = DSP_WIDE_FIRST | DSP_WIDE_SECOND;
+  return (wide & both) == both ? kLanes / 4 : lanes_of(wide);
+}
+
 // One burst for each run of neighbouring bytes: 16 bytes a cycle, 2 bytes a cycle for single bytes.
 static uint64_t count_dma(const uint32_t* w, uint32_t word_count) {
   uint64_t bytes = 1, burst = 1;
@@ -32,7 +38,7 @@ static uint64_t count_dma(const uint32_t* w, uint32_t word_count) {
 static uint64_t count_conv(const uint32_t* w) {
   const uint64_t pixels = (uint64_t)w[DSP_CONV_OUT_H] * w[DSP_CONV_OUT_W];
   const uint64_t taps = (uint64_t)w[DSP_CONV_KERNEL_H] * w[DSP_CONV_KERNEL_W];
-  const uint64_t channels = w[DSP_CONV_OUT_C], lanes = lanes_of(w[DSP_CONV_WIDE]);
+  const uint64_t channels = w[DSP_CONV_OUT_C], lanes = product_lanes(w[DSP_CONV_WIDE]);
   const uint64_t work = w[DSP_CONV_GROUP_IN] == 1
                             ? over(pixels, kUnits) * over(channels, lanes) * taps
                             : pixels * over(channels, kUnits) * taps * over(w[DSP_CONV_GROUP_IN], lanes);
@@ -60,7 +66,8 @@ uint64_t dsp_count_cycles(const dsp_command* command) {
     case DSP_OP_TABLE:
       return kStartCompute + over(w[DSP_TABLE_COUNT], lanes_of(w[DSP_TABLE_WIDE]));
     case DSP_OP_SOFTMAX:  // three passes, and one division for each row
-      return kStartCompute + w[DSP_SOFTMAX_ROWS] * (3 * over(w[DSP_SOFTMAX_COLUMNS], kLanes) + 32);
+      return kStartCompute +
+             w[DSP_SOFTMAX_ROWS] * (3 * over(w[DSP_SOFTMAX_COLUMNS], lanes_of(w[DSP_SOFTMAX_WIDE])) + 32);
     case DSP_OP_GATHER:
       return kStartCompute +
              (uint64_t)w[DSP_GATHER_OUT_H] * w[DSP_GATHER_OUT_W] * over(w[DSP_GATHER_IN_C], kBusBytes);

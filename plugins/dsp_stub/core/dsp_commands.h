@@ -41,10 +41,10 @@
 #define DSP_OP_SOFTMAX 9u
 #define DSP_OP_GATHER 10u
 
-// Codes are int8, or int16 with zero point 0. The last word of CONV, POOL, BINARY and TABLE has a bit for each operand and result
-// with int16 codes. A command of NARROW_WORDS has int8 codes only.
+// Codes are int8, or int16 with zero point 0. The last word of CONV, POOL, BINARY, TABLE and SOFTMAX has a bit for each operand and
+// result with int16 codes. A command of NARROW_WORDS has int8 codes only.
 #define DSP_WIDE_FIRST 1u   // operand, or the first one of two
-#define DSP_WIDE_SECOND 2u  // operand of BINARY
+#define DSP_WIDE_SECOND 2u  // other operand of BINARY, weights of CONV
 #define DSP_WIDE_RESULT 4u
 
 #define DSP_ENGINE_DMA 0u
@@ -95,11 +95,12 @@ enum {
   DSP_CONV_WORDS
 };
 #define DSP_CONV_NARROW_WORDS DSP_CONV_WIDE
-// An output channel: int32 bias, int32 multiplier, shift in a byte, int8 zero point of the weights, 2 zeros. For int16 input, bias
-// and multiplier have 48 and 16 bits.
+// An output channel: int32 bias, int32 multiplier, shift in a byte, int8 zero point of the weights, 2 zeros. For int16 input or
+// weights, bias and multiplier have 48 and 16 bits. The zero point of int16 weights is int16, after a zero instead of int8.
 #define DSP_CHANNEL_BYTES 12u
 #define DSP_CHANNEL_SHIFT 8u
 #define DSP_CHANNEL_ZERO 9u
+#define DSP_CHANNEL_WIDE_ZERO 10u
 
 #define DSP_POOL_MAX 0u
 #define DSP_POOL_AVERAGE 1u  // one multiplier
@@ -175,6 +176,8 @@ enum {
 
 // Softmax of rows. TABLE has 256 uint32: 2^24 * exp(-distance * scale of the input) for each distance to the
 // largest code. INVERSE is 2^16 / scale of the output.
+// With int16 codes, exp is a product of two numbers: TABLE has 2^31 * exp(-256 * i * scale of the input) for each high byte i of a
+// distance, then 2^31 * exp(-i * scale of the input) for each low byte. INVERSE is 2^8 / scale of the output.
 enum {
   DSP_SOFTMAX_INPUT = 1,
   DSP_SOFTMAX_OUTPUT,
@@ -183,9 +186,12 @@ enum {
   DSP_SOFTMAX_TABLE,
   DSP_SOFTMAX_INVERSE,
   DSP_SOFTMAX_OUT_ZERO,
+  DSP_SOFTMAX_WIDE,
   DSP_SOFTMAX_WORDS
 };
+#define DSP_SOFTMAX_NARROW_WORDS DSP_SOFTMAX_WIDE
 #define DSP_SOFTMAX_ONE ((uint32_t)1 << 24)
+#define DSP_SOFTMAX_WIDE_ONE ((uint32_t)1 << 31)
 #define DSP_SOFTMAX_MAX_INVERSE ((uint32_t)1 << 30)
 
 // Output [y, x] is input [rows[y], columns[x]]. INDICES has OUT_H, then OUT_W uint16; an index beyond the

@@ -129,7 +129,49 @@ static uint64_t exponential(const uint8_t* table, int32_t distance) {
   return entry > DSP_SOFTMAX_ONE ? DSP_SOFTMAX_ONE : entry;
 }
 
+// exp(-distance * scale) with 32 fraction bits. It is at most 2^32, so that sums of 65,536 have less than 49 bits.
+static uint64_t wide_exponential(const uint8_t* table, int32_t distance) {
+  const uint32_t high = dsp_load_u32(table + 4 * (size_t)(distance >> 8)),
+                 low = dsp_load_u32(table + 1024 + 4 * (size_t)(distance & 255)), one = DSP_SOFTMAX_WIDE_ONE;
+  const uint64_t product = (uint64_t)(high > one ? one : high) * (low > one ? one : low);
+  return (product + ((uint64_t)1 << 29)) >> 30;
+}
+
+// Rows of int16 codes, before or after. INVERSE has at most 30 bits.
+static void softmax_wide(const uint32_t* w, uint8_t* tcm) {
+  const uint8_t* table = tcm + w[DSP_SOFTMAX_TABLE];
+  const uint8_t* input = tcm + w[DSP_SOFTMAX_INPUT];
+  uint8_t* output = tcm + w[DSP_SOFTMAX_OUTPUT];
+  const uint32_t in_wide = w[DSP_SOFTMAX_WIDE] & DSP_WIDE_FIRST,
+                 out_wide = w[DSP_SOFTMAX_WIDE] & DSP_WIDE_RESULT;
+  const int32_t low = out_wide ? INT16_MIN : INT8_MIN, high = out_wide ? INT16_MAX : INT8_MAX;
+  const size_t columns = w[DSP_SOFTMAX_COLUMNS];
+  for (size_t row = 0; row < w[DSP_SOFTMAX_ROWS]; ++row) {
+    const size_t first = row * columns;
+    int32_t largest = INT16_MIN;
+    uint64_t sum = 0;
+    for (size_t i = first; i < first + columns; ++i) {
+      const int32_t code = dsp_load_code(input, i, in_wide);
+      if (largest < code) largest = code;
+    }
+    for (size_t i = first; i < first + columns; ++i)
+      sum += wide_exponential(table, largest - dsp_load_code(input, i, in_wide));
+    if (sum == 0) sum = 1;
+    for (size_t i = first; i < first + columns; ++i) {
+      const uint64_t scaled =
+          wide_exponential(table, largest - dsp_load_code(input, i, in_wide)) * w[DSP_SOFTMAX_INVERSE];
+      const uint64_t code = (scaled + (sum << 7)) / (sum << 8);
+      dsp_store_code(output, i, out_wide,
+                     dsp_to_code((int64_t)code, (int32_t)w[DSP_SOFTMAX_OUT_ZERO], low, high));
+    }
+  }
+}
+
 void dsp_softmax(const uint32_t* w, uint8_t* tcm) {
+  if (w[DSP_SOFTMAX_WIDE] != 0) {
+    softmax_wide(w, tcm);
+    return;
+  }
   const uint8_t* table = tcm + w[DSP_SOFTMAX_TABLE];
   const uint32_t columns = w[DSP_SOFTMAX_COLUMNS];
   for (uint32_t row = 0; row < w[DSP_SOFTMAX_ROWS]; ++row) {

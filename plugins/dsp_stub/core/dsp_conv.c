@@ -37,11 +37,19 @@ static int32_t dot(const int8_t* x, const int8_t* w, uint32_t count, int32_t x_z
   return sum;
 }
 
-// The same for int16 input, whose zero point is 0. Sums of 32,768 products have less than 40 bits.
-static int64_t dot_wide(const uint8_t* x, const int8_t* w, uint32_t count, int32_t w_zero) {
+// The same for int16 input or weights. Sums of 32,768 products have less than 48 bits.
+static int64_t dot_wide(const uint8_t* x, const uint8_t* w, uint32_t count, int32_t x_zero, int32_t w_zero,
+                        uint32_t wide) {
   int64_t sum = 0;
-  for (uint32_t i = 0; i < count; ++i) sum += (int64_t)dsp_load_code(x, i, 1) * (w[i] - w_zero);
+  for (uint32_t i = 0; i < count; ++i)
+    sum += (int64_t)(dsp_load_code(x, i, wide & DSP_WIDE_FIRST) - x_zero) *
+           (dsp_load_code(w, i, wide & DSP_WIDE_SECOND) - w_zero);
   return sum;
+}
+
+static int32_t weight_zero(const uint8_t* channel, uint32_t wide) {
+  return (wide & DSP_WIDE_SECOND) != 0 ? dsp_load_code(channel + DSP_CHANNEL_WIDE_ZERO, 0, 1)
+                                       : (int8_t)channel[DSP_CHANNEL_ZERO];
 }
 
 // Sums over all taps of one output element. `channel` is an index in the block.
@@ -49,12 +57,14 @@ static int64_t sum_taps(const uint32_t* w, const uint8_t* tcm, uint32_t y, uint3
   const uint8_t* input = tcm + w[DSP_CONV_INPUT];
   const uint32_t group_in = w[DSP_CONV_GROUP_IN], kernel_h = w[DSP_CONV_KERNEL_H],
                  kernel_w = w[DSP_CONV_KERNEL_W];
-  const int8_t* weights =
-      (const int8_t*)tcm + w[DSP_CONV_WEIGHTS] + (size_t)channel * kernel_h * kernel_w * group_in;
+  const uint32_t operands = w[DSP_CONV_WIDE] & (DSP_WIDE_FIRST | DSP_WIDE_SECOND);
+  const size_t in_bytes = (operands & DSP_WIDE_FIRST) != 0 ? 2 : 1,
+               weight_bytes = (operands & DSP_WIDE_SECOND) != 0 ? 2 : 1;
+  const uint8_t* weights =
+      tcm + w[DSP_CONV_WEIGHTS] + (size_t)channel * kernel_h * kernel_w * group_in * weight_bytes;
   const int32_t in_zero = (int32_t)w[DSP_CONV_IN_ZERO],
-                w_zero = (int8_t)
-                    tcm[w[DSP_CONV_CHANNELS] + (size_t)channel * DSP_CHANNEL_BYTES + DSP_CHANNEL_ZERO];
-  const uint32_t is_wide = w[DSP_CONV_WIDE] & DSP_WIDE_FIRST;
+                w_zero =
+                    weight_zero(tcm + w[DSP_CONV_CHANNELS] + (size_t)channel * DSP_CHANNEL_BYTES, operands);
   const size_t first = (size_t)((w[DSP_CONV_FIRST_OUT] + channel) / w[DSP_CONV_GROUP_OUT]) * group_in;
   int32_t sum = 0;
   int64_t wide_sum = 0;
@@ -69,14 +79,14 @@ static int64_t sum_taps(const uint32_t* w, const uint8_t* tcm, uint32_t y, uint3
                        w[DSP_CONV_IN_W], w[DSP_CONV_IS_TRANSPOSED]);
       if (column < 0) continue;
       const size_t at = ((size_t)row * w[DSP_CONV_IN_W] + (size_t)column) * w[DSP_CONV_IN_C] + first;
-      const int8_t* tap = weights + ((size_t)ky * kernel_w + kx) * group_in;
-      if (is_wide)
-        wide_sum += dot_wide(input + 2 * at, tap, group_in, w_zero);
+      const uint8_t* tap = weights + ((size_t)ky * kernel_w + kx) * group_in * weight_bytes;
+      if (operands != 0)
+        wide_sum += dot_wide(input + at * in_bytes, tap, group_in, in_zero, w_zero, operands);
       else
-        sum += dot((const int8_t*)input + at, tap, group_in, in_zero, w_zero);
+        sum += dot((const int8_t*)input + at, (const int8_t*)tap, group_in, in_zero, w_zero);
     }
   }
-  return is_wide ? wide_sum : sum;
+  return operands != 0 ? wide_sum : sum;
 }
 
 // Adds the bias of a channel to its sum, and brings it to the scale of the result.
@@ -96,7 +106,7 @@ void dsp_conv(const uint32_t* w, uint8_t* tcm) {
       for (uint32_t c = 0; c < w[DSP_CONV_OUT_C]; ++c) {
         const int64_t value =
             rescaled(sum_taps(w, tcm, y, x, c), tcm + w[DSP_CONV_CHANNELS] + (size_t)c * DSP_CHANNEL_BYTES,
-                     w[DSP_CONV_WIDE] & DSP_WIDE_FIRST);
+                     w[DSP_CONV_WIDE] & (DSP_WIDE_FIRST | DSP_WIDE_SECOND));
         dsp_store_code(tcm + w[DSP_CONV_OUTPUT], pixel + c, w[DSP_CONV_WIDE] & DSP_WIDE_RESULT,
                        dsp_to_code(value, (int32_t)w[DSP_CONV_OUT_ZERO], (int32_t)w[DSP_CONV_LOW],
                                    (int32_t)w[DSP_CONV_HIGH]));

@@ -52,7 +52,8 @@ static uint32_t list_conv(const uint32_t* w, dsp_range* out) {
   out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_INPUT],
                     code_bytes(times(times(w[DSP_CONV_IN_H], w[DSP_CONV_IN_W]), w[DSP_CONV_IN_C]),
                                w[DSP_CONV_WIDE] & DSP_WIDE_FIRST));
-  out[1] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_WEIGHTS], times(taps, w[DSP_CONV_OUT_C]));
+  out[1] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_WEIGHTS],
+                    code_bytes(times(taps, w[DSP_CONV_OUT_C]), w[DSP_CONV_WIDE] & DSP_WIDE_SECOND));
   out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_CONV_CHANNELS], times(w[DSP_CONV_OUT_C], DSP_CHANNEL_BYTES));
   out[3] =
       range_of(1, DSP_MEMORY_TCM, w[DSP_CONV_OUTPUT],
@@ -100,9 +101,10 @@ static uint32_t list_small(const uint32_t* w, uint32_t opcode, dsp_range* out) {
       return 3;
     case DSP_OP_SOFTMAX:
       count = times(w[DSP_SOFTMAX_ROWS], w[DSP_SOFTMAX_COLUMNS]);
-      out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_SOFTMAX_INPUT], count);
-      out[1] = range_of(1, DSP_MEMORY_TCM, w[DSP_SOFTMAX_OUTPUT], count);
-      out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_SOFTMAX_TABLE], 1024);
+      wide = w[DSP_SOFTMAX_WIDE];
+      out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_SOFTMAX_INPUT], code_bytes(count, wide & DSP_WIDE_FIRST));
+      out[1] = range_of(1, DSP_MEMORY_TCM, w[DSP_SOFTMAX_OUTPUT], code_bytes(count, wide & DSP_WIDE_RESULT));
+      out[2] = range_of(0, DSP_MEMORY_TCM, w[DSP_SOFTMAX_TABLE], wide != 0 ? 2048 : 1024);
       return 3;
     case DSP_OP_GATHER:
       out[0] = range_of(0, DSP_MEMORY_TCM, w[DSP_GATHER_INPUT],

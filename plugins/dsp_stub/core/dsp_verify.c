@@ -65,9 +65,12 @@ static const char* check_conv(const uint32_t* w) {
     return "extent of a convolution";
   if (!is_padding(w[DSP_CONV_PADDING_TOP]) || !is_padding(w[DSP_CONV_PADDING_LEFT]))
     return "padding of a convolution";
-  const uint32_t in_wide = w[DSP_CONV_WIDE] & DSP_WIDE_FIRST, out_wide = w[DSP_CONV_WIDE] & DSP_WIDE_RESULT;
-  if (w[DSP_CONV_WIDE] != (in_wide | out_wide)) return "types of a convolution";
-  if (!is_aligned(w[DSP_CONV_INPUT], in_wide) || !is_aligned(w[DSP_CONV_OUTPUT], out_wide))
+  const uint32_t in_wide = w[DSP_CONV_WIDE] & DSP_WIDE_FIRST,
+                 weights_wide = w[DSP_CONV_WIDE] & DSP_WIDE_SECOND,
+                 out_wide = w[DSP_CONV_WIDE] & DSP_WIDE_RESULT;
+  if (w[DSP_CONV_WIDE] != (in_wide | weights_wide | out_wide)) return "types of a convolution";
+  if (!is_aligned(w[DSP_CONV_INPUT], in_wide) || !is_aligned(w[DSP_CONV_WEIGHTS], weights_wide) ||
+      !is_aligned(w[DSP_CONV_OUTPUT], out_wide))
     return "odd offset of int16 codes";
   if (!are_codes(w + DSP_CONV_IN_ZERO, in_wide, out_wide)) return "zero point or limit of a convolution";
   if (w[DSP_CONV_IS_TRANSPOSED] > 1) return "kind of a convolution";
@@ -121,6 +124,20 @@ static const char* check_table(const uint32_t* w) {
   return w[DSP_TABLE_COUNT] < 1 ? "extent of a table" : NULL;
 }
 
+static const char* check_softmax(const uint32_t* w) {
+  const uint32_t in_wide = w[DSP_SOFTMAX_WIDE] & DSP_WIDE_FIRST,
+                 out_wide = w[DSP_SOFTMAX_WIDE] & DSP_WIDE_RESULT;
+  if (w[DSP_SOFTMAX_ROWS] < 1 || w[DSP_SOFTMAX_ROWS] > DSP_MAX_EXTENT || w[DSP_SOFTMAX_COLUMNS] < 1 ||
+      w[DSP_SOFTMAX_COLUMNS] > DSP_MAX_COLUMNS)
+    return "extent of a softmax";
+  if (w[DSP_SOFTMAX_WIDE] != (in_wide | out_wide)) return "types of a softmax";
+  if (!is_aligned(w[DSP_SOFTMAX_INPUT], in_wide) || !is_aligned(w[DSP_SOFTMAX_OUTPUT], out_wide))
+    return "odd offset of int16 codes";
+  return w[DSP_SOFTMAX_INVERSE] > DSP_SOFTMAX_MAX_INVERSE || !is_zero(w[DSP_SOFTMAX_OUT_ZERO], out_wide)
+             ? "scale of a softmax"
+             : NULL;
+}
+
 static const char* check_small(const dsp_command* c) {
   const uint32_t* w = c->word;
   switch (c->opcode) {
@@ -129,12 +146,7 @@ static const char* check_small(const dsp_command* c) {
     case DSP_OP_TABLE:
       return check_table(w);
     case DSP_OP_SOFTMAX:
-      if (w[DSP_SOFTMAX_ROWS] < 1 || w[DSP_SOFTMAX_ROWS] > DSP_MAX_EXTENT || w[DSP_SOFTMAX_COLUMNS] < 1 ||
-          w[DSP_SOFTMAX_COLUMNS] > DSP_MAX_COLUMNS)
-        return "extent of a softmax";
-      return w[DSP_SOFTMAX_INVERSE] > DSP_SOFTMAX_MAX_INVERSE || !is_zero(w[DSP_SOFTMAX_OUT_ZERO], 0)
-                 ? "scale of a softmax"
-                 : NULL;
+      return check_softmax(w);
     case DSP_OP_GATHER:
       return are_extents(w + DSP_GATHER_IN_H, 3) && are_extents(w + DSP_GATHER_OUT_H, 2)
                  ? NULL
@@ -159,7 +171,7 @@ static lengths lengths_of(uint32_t opcode) {
                                      {DSP_POOL_NARROW_WORDS, DSP_POOL_WORDS},
                                      {DSP_BINARY_NARROW_WORDS, DSP_BINARY_WORDS},
                                      {DSP_TABLE_NARROW_WORDS, DSP_TABLE_WORDS},
-                                     {DSP_SOFTMAX_WORDS, DSP_SOFTMAX_WORDS},
+                                     {DSP_SOFTMAX_NARROW_WORDS, DSP_SOFTMAX_WORDS},
                                      {DSP_GATHER_WORDS, DSP_GATHER_WORDS}};
   return kLengths[opcode < sizeof kLengths / sizeof kLengths[0] ? opcode : 0];
 }

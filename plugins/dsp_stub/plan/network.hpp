@@ -69,6 +69,7 @@ struct Layer {
   std::array<int32_t, 2> multipliers = {0, 0};
   uint32_t shift = 1;
   uint32_t fraction = 0;       // kTable of int16 codes
+  uint32_t weight_width = 1;   // bytes of a weight's code
   ConstantRange weights = {};  // kConv
   ConstantRange tables = {};   // channels of kConv; table of kTable, kSoftmax, kGather, kPool
   std::vector<Copy> copies = {};
@@ -84,7 +85,8 @@ struct Network {
   uint32_t width(uint32_t buffer) const { return buffer == kNoBuffer ? 1 : buffers[buffer].width; }
   // True if any code is int16.
   bool is_wide() const {
-    return std::any_of(buffers.begin(), buffers.end(), [](const Buffer& b) { return b.width != 1; });
+    return std::any_of(buffers.begin(), buffers.end(), [](const Buffer& b) { return b.width != 1; }) ||
+           std::any_of(layers.begin(), layers.end(), [](const Layer& l) { return l.weight_width != 1; });
   }
 };
 

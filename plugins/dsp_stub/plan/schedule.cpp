@@ -60,7 +60,8 @@ class LayerEmitter {
     const uint32_t second = layer_.inputs[1] != kNoBuffer || layer_.kind != Layer::Kind::kBinary
                                 ? layer_.inputs[1]
                                 : layer_.inputs[0];
-    return (width(layer_.inputs[0]) == 2 ? DSP_WIDE_FIRST : 0) | (width(second) == 2 ? DSP_WIDE_SECOND : 0) |
+    const bool has_wide_second = width(second) == 2 || layer_.weight_width == 2;
+    return (width(layer_.inputs[0]) == 2 ? DSP_WIDE_FIRST : 0) | (has_wide_second ? DSP_WIDE_SECOND : 0) |
            (width(layer_.output) == 2 ? DSP_WIDE_RESULT : 0);
   }
   Address half(const Slot& slot, uint32_t offset, uint64_t step) const {
@@ -137,14 +138,15 @@ class LayerEmitter {
                     {DSP_TABLE_FRACTION, layer_.fraction},
                     {DSP_TABLE_WIDE, wide()}});
     } else if (layer_.kind == Layer::Kind::kSoftmax) {
-      out_.compute(DSP_OP_SOFTMAX, DSP_SOFTMAX_WORDS, DSP_SOFTMAX_WORDS,
+      out_.compute(DSP_OP_SOFTMAX, DSP_SOFTMAX_NARROW_WORDS, DSP_SOFTMAX_WORDS,
                    {{DSP_SOFTMAX_INPUT, in},
                     {DSP_SOFTMAX_OUTPUT, result},
                     {DSP_SOFTMAX_ROWS, elements / layer_.columns},
                     {DSP_SOFTMAX_COLUMNS, layer_.columns},
                     {DSP_SOFTMAX_TABLE, tables_},
                     {DSP_SOFTMAX_INVERSE, layer_.multipliers[0]},
-                    {DSP_SOFTMAX_OUT_ZERO, layer_.out_zero}});
+                    {DSP_SOFTMAX_OUT_ZERO, layer_.out_zero},
+                    {DSP_SOFTMAX_WIDE, wide()}});
     } else {
       const bool has_second = layer_.inputs[1] != kNoBuffer;
       out_.compute(

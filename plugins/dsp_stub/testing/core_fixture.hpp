@@ -87,8 +87,9 @@ inline void put_table(Words& out, uint32_t input, uint32_t output, uint32_t coun
   put(out, DSP_OP_TABLE, {input, output, count, 512});
 }
 
-inline std::string defect_of(const Words& words) {
-  const dsp_layout layout = layout_of();
+inline std::string defect_of(const Words& words, uint32_t tcm_bytes = 1024) {
+  dsp_layout layout = layout_of();
+  layout.tcm_bytes = tcm_bytes;
   const dsp_stream stream = {reinterpret_cast<const uint8_t*>(words.data()),
                              static_cast<uint32_t>(words.size() * 4)};
   dsp_defect defect{};
@@ -98,9 +99,9 @@ inline std::string defect_of(const Words& words) {
 }
 
 // Ends a stream, after copies that use all of the TCM and of the arena.
-inline Words with_end(Words words) {
+inline Words with_end(Words words, uint32_t tcm_bytes = 1024) {
   put(words, DSP_OP_WAIT, {DSP_ENGINE_COMPUTE, 0});
-  put_copy(words, DSP_MEMORY_FILL, 0, DSP_MEMORY_TCM, 1023, 1);
+  put_copy(words, DSP_MEMORY_FILL, 0, DSP_MEMORY_TCM, tcm_bytes - 1, 1);
   put_copy(words, DSP_MEMORY_FILL, 0, DSP_MEMORY_ARENA, 255, 1);
   put(words, DSP_OP_END, {});
   return words;

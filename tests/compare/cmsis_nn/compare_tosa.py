@@ -138,6 +138,22 @@ def run_layer(base, folder):
     return l["kind"], np.concatenate(parts, axis=3), expected
 
 
+def run_matmul(base, folder):
+    """A linear layer with int16 weights and no bias."""
+    l = json.loads(base.with_suffix(".json").read_text())
+    read = lambda name, dtype=np.int16: np.fromfile(base.with_suffix("." + name), dtype)
+    rows, outputs = l["input"][0], l["outputs"]
+    x, weights = read("input").reshape(1, rows, -1), read("weights").reshape(outputs, -1)
+    graph, attribute = Graph(folder), ts.TosaSerializerAttribute()
+    attribute.MatMulAttribute()
+    zero = lambda: graph.const(np.array([0]), DType.INT16)
+    inputs = [graph.input("x", x), graph.input("w", np.ascontiguousarray(weights.T)[None]), zero(), zero()]
+    sums = graph.op(TosaOp.Op().MATMUL, inputs, [1, rows, outputs], DType.INT48, attribute)
+    scaled = graph.rescale(sums, read("multipliers", np.int32), read("shifts", np.int32), 0, DType.INT16, False, DType.INT48)
+    graph.clamp(scaled, l["low"], l["high"], DType.INT16)
+    return graph.run().ravel(), read("output")
+
+
 def run_table(base, folder):
     """A table of 513 samples of int16 codes; its results have 7 more bits, which a rescale rounds off."""
     read = lambda name: np.fromfile(base.with_suffix("." + name), np.int16)
@@ -173,7 +189,9 @@ def main():
         inside += np.count_nonzero((expected > limits.min) & (expected < limits.max))
         counts[name] = (cases + 1, elements + errors.size, inside, different + np.count_nonzero(errors), max(largest, int(errors.max(initial=0))))
 
-    for base in sorted(source.glob("*_*.json")):
+    for base in sorted(source.glob("matmul_*.json")):
+        add("int16 linear with int16 weights", *run_matmul(base, folder))
+    for base in sorted(set(source.glob("*_*.json")) - set(source.glob("matmul_*.json"))):
         kind, found, expected = run_layer(base, folder)
         add(("int16 " if base.name.startswith("wide") else "") + NAMES[kind], found, expected)
     for base in sorted(source.glob("table_*.input")):

@@ -22,6 +22,7 @@ inline constexpr char kPeer[] = "CMSIS-NN, double rounding";
 struct Count {
   const char* what;
   int64_t lowest = INT8_MIN, highest = INT8_MAX;  // codes
+  const char* peer = kPeer;
   uint64_t cases = 0, refused = 0, elements = 0, inside = 0, different = 0;
   int64_t largest = 0;
 
@@ -37,7 +38,7 @@ struct Count {
     for (size_t i = 0; i < count; ++i) add(found[i], expected[i]);
   }
   void print() const {
-    std::printf("| %s | %s | %llu | %llu | %llu | %llu | %lld |%s\n", what, kPeer,
+    std::printf("| %s | %s | %llu | %llu | %llu | %llu | %lld |%s\n", what, peer,
                 static_cast<unsigned long long>(cases), static_cast<unsigned long long>(elements),
                 static_cast<unsigned long long>(inside), static_cast<unsigned long long>(different),
                 static_cast<long long>(largest), refused != 0 ? " REFUSED" : "");

@@ -2,6 +2,7 @@
 // int16 codes: CMSIS-NN's s16 functions beside the simulated DSP. Sums have a bias of 64 bits there and of 48 here.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -163,6 +164,45 @@ void compare_wide_layers(Kind kind, const char* what, uint32_t count, const char
   device.print();
 }
 
+// ---- Products with int16 weights ----
+
+// CMSIS-NN has them as a product of two matrices, TOSA as MATMUL. Both have no bias.
+void compare_wide_weights(uint32_t count, const char* folder) {
+  Count device = count_of("int16 linear with int16 weights, DSP");
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 24000);
+    WideLayer layer(random, Kind::kLinear);
+    const Layer& l = layer.layer;
+    const Codes weights = draw_wide(random, l.weight_count());
+    std::fill(layer.bias.begin(), layer.bias.end(), 0);
+    for (int32_t& shift : layer.shifts) shift -= 8;
+    Codes theirs(l.output_count()), ours(theirs.size());
+    const cmsis_nn_dims in = {1, 1, l.batch, l.in_c}, filter = {1, 1, l.out_c, l.in_c},
+                        result = {1, 1, l.batch, l.out_c};
+    const cmsis_nn_bmm_params params = {false, false, {0, 0, 0, {l.low, l.high}}};
+    const cmsis_nn_per_tensor_quant_params one = {layer.multipliers[0], layer.shifts[0]};
+    const cmsis_nn_context context = {nullptr, 0};
+    if (arm_batch_matmul_s16(&context, &params, &one, &in, layer.input.data(), &filter, weights.data(),
+                             &result, theirs.data()) != ARM_CMSIS_NN_SUCCESS)
+      ++device.refused;
+    DspImage memory;
+    std::vector<uint32_t> w = conv_words(l);
+    w[DSP_CONV_IN_H] = w[DSP_CONV_OUT_H] = static_cast<uint32_t>(l.batch);
+    layer.append_channels(memory);
+    w[DSP_CONV_INPUT] = memory.append(layer.input.data(), layer.input.size() * 2);
+    w[DSP_CONV_WEIGHTS] = memory.append(weights.data(), weights.size() * 2);
+    w[DSP_CONV_OUTPUT] = memory.size();
+    w[DSP_CONV_WIDE] = DSP_WIDE_FIRST | DSP_WIDE_SECOND | DSP_WIDE_RESULT;
+    device.refused += run_device(memory, DSP_OP_CONV, w, ours) ? 0 : 1;
+    device.add(ours.data(), theirs.data(), ours.size());
+    if (folder == nullptr || seed >= kFiles) continue;
+    const std::string base = std::string(folder) + "/matmul_" + std::to_string(seed);
+    write_wide(base, layer, ours);
+    write_file(base + ".weights", weights.data(), weights.size() * 2);
+  }
+  device.print();
+}
+
 // ---- Pools ----
 
 void compare_wide_pools(uint32_t count) {
@@ -256,6 +296,84 @@ void compare_wide_arithmetic(uint32_t count, uint32_t kind) {
   device.print();
 }
 
+// ---- Softmax ----
+
+// Samples of a function at 513 places for CMSIS-NN, as multiples of 2^-15. Each is moved by half of the error in the middle of the
+// line to the next one.
+Codes samples_of(double (*function)(double), double first, double last) {
+  Codes out;
+  const double step = (last - first) / 512;
+  for (int i = 0; i <= 512; ++i) {
+    const double at = first + i * step, here = function(at), next = function(at + step);
+    const double error = i < 512 ? (here + next) / 2 - function(at + step / 2) : 0;
+    out.push_back(static_cast<int16_t>(std::min(std::round((here - error / 2) * 32768), 32767.0)));
+  }
+  return out;
+}
+
+void softmax_on_device(const Codes& codes, int32_t rows, int32_t columns, double scale, Count& device,
+                       Codes& out) {
+  DspImage memory;
+  std::vector<uint32_t> w(DSP_SOFTMAX_WORDS);
+  for (const double step : {scale * 256, scale})
+    for (int i = 0; i < 256; ++i)
+      memory.append_word(static_cast<uint32_t>(std::llround(std::exp(-step * i) * DSP_SOFTMAX_WIDE_ONE)));
+  w[DSP_SOFTMAX_INPUT] = memory.append(codes.data(), codes.size() * 2), w[DSP_SOFTMAX_OUTPUT] = memory.size();
+  w[DSP_SOFTMAX_ROWS] = static_cast<uint32_t>(rows), w[DSP_SOFTMAX_COLUMNS] = static_cast<uint32_t>(columns);
+  w[DSP_SOFTMAX_INVERSE] = 256u << 15, w[DSP_SOFTMAX_WIDE] = DSP_WIDE_FIRST | DSP_WIDE_RESULT;
+  device.refused += run_device(memory, DSP_OP_SOFTMAX, w, out) ? 0 : 1;
+}
+
+Codes exact_softmax(const Codes& codes, int32_t columns, double scale) {
+  Codes out;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const size_t first = i - i % static_cast<size_t>(columns);
+    double sum = 0;
+    for (size_t k = first; k < first + static_cast<size_t>(columns); ++k)
+      sum += std::exp((codes[k] - codes[i]) * scale);
+    out.push_back(static_cast<int16_t>(std::min(std::round(32768 / sum), 32767.0)));
+  }
+  return out;
+}
+
+// CMSIS-NN interpolates exp from -10 to 0 and the reciprocal of a sum in steps of 2^-15. Both sides beside double precision show
+// how far that is. Some of its results of nearly 1 overflow to negative codes: they are counted, not compared.
+void compare_wide_softmax(uint32_t count) {
+  Count device = count_of("int16 softmax, DSP"), exact = count_of("int16 softmax, DSP"),
+        theirs_exact = count_of("int16 softmax, CMSIS-NN");
+  unsigned long long overflows = 0;
+  exact.peer = theirs_exact.peer = "double precision";
+  const Codes exponentials = samples_of([](double x) { return std::exp(x); }, -10, 0),
+              reciprocals = samples_of([](double x) { return 1 / (1 + x); }, 0, 1);
+  const cmsis_nn_softmax_lut_s16 tables = {exponentials.data(), reciprocals.data()};
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    Random random(seed + 23000);
+    const int32_t rows = random.between(1, 8), columns = random.between(1, 200);
+    const Codes codes = draw_wide(random, static_cast<size_t>(rows) * columns);
+    Codes theirs(codes.size()), ours(codes.size());
+    const double scale = random.between(1, 200) / 1000.0 / 256;
+    int exponent = 0;
+    const double mantissa = std::frexp(scale * 65535 / 10, &exponent);
+    const auto multiplier =
+        static_cast<int32_t>(std::min<int64_t>(std::llround(mantissa * 2147483648.0), INT32_MAX));
+    arm_softmax_s16(codes.data(), rows, columns, multiplier, exponent, &tables, theirs.data());
+    softmax_on_device(codes, rows, columns, scale, device, ours);
+    const Codes wanted = exact_softmax(codes, columns, scale);
+    exact.add(ours.data(), wanted.data(), ours.size());
+    ++device.cases, ++theirs_exact.cases;
+    for (size_t i = 0; i < ours.size(); ++i) {
+      if (theirs[i] < 0) {
+        ++overflows;
+        continue;
+      }
+      device.add(ours[i], theirs[i]);
+      theirs_exact.add(theirs[i], wanted[i]);
+    }
+  }
+  device.print(), exact.print(), theirs_exact.print();
+  std::printf("int16 softmax, CMSIS-NN: %llu negative results\n", overflows);
+}
+
 // Tables of 513 random samples for compare_tosa.py: 4,096 random codes of each.
 void write_tables(const char* folder, uint32_t count) {
   for (uint32_t seed = 0; seed < count; ++seed) {
@@ -284,10 +402,12 @@ void compare_wide(uint32_t count, const char* folder) {
   compare_wide_layers(Kind::kConvolution, "int16 conv2d, DSP", count, folder);
   compare_wide_layers(Kind::kDepthwise, "int16 depthwise conv2d, DSP", count, folder);
   compare_wide_layers(Kind::kLinear, "int16 linear, DSP", count, folder);
+  compare_wide_weights(count, folder);
   if (folder != nullptr) write_tables(folder, 10);
   compare_wide_pools(count);
   compare_wide_arithmetic(count, DSP_BINARY_ADD);
   compare_wide_arithmetic(count, DSP_BINARY_MULTIPLY);
+  compare_wide_softmax(count);
 }
 
 }  // namespace compare
