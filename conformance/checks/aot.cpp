@@ -348,6 +348,10 @@ void estimates_are_sound(CheckContext& context) {
         context.fail(fmt::format("{} of size {} is estimated smaller than of size {}", op, found[i].size,
                                  found[i - 1].size));
     }
+    if (found.size() > 1 && !is_unknown(found[0].estimate) &&
+        is_equal(found[0].estimate, found.back().estimate))
+      context.fail(
+          fmt::format("{} of size {} has the estimate of size {}", op, found.back().size, found[0].size));
     if (!found.empty()) warn_if_far_off(context, *subject, op, found.back());
     if (!context.outcome().findings.empty()) return;
   }

@@ -215,7 +215,70 @@ void deadlines(CheckContext& context) {
   });
 }
 
+// Graphs of several nodes, between which a plugin may look for a stop; a long one first.
+std::vector<ClaimedCase> of_several_nodes(CheckContext& context, Subject& subject) {
+  std::vector<ClaimedCase> out = long_claimed(subject);
+  for (const char* pattern : {"model.twelve_sums.*", "model.many_nodes.*", "model.chain.*",
+                              "model.long_lives.*", "model.multilayer.*", "quant.*_net.*"})
+    for (ClaimedCase& item : context.find_claimed_like(subject, pattern, 2)) out.push_back(std::move(item));
+  return out;
+}
+
+// The token of the host says stop at its first, second, ... call, wherever in the run that is. The next run is whole.
+void stops_at_each_call(CheckContext& context) {
+  constexpr int kMostCalls = 24;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  context.each_session(*subject, of_several_nodes(context, *subject), [&](ReadyCase& ready) {
+    for (int at = 1; at <= kMostCalls; ++at) {
+      std::atomic<int> left{at};
+      const etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, &left, [](void* ctx) {
+                                        return --*static_cast<std::atomic<int>*>(ctx) <= 0 ? 1u : 0u;
+                                      }};
+      context.progress().restart();
+      context.progress().at(fmt::format("a run that is stopped at call {} of its token", at).c_str());
+      const RunResult result = ready.run({.cancel = &token});
+      if (result.status != ETB_OK && result.status != ETB_CANCELLED)
+        return context.fail(
+            fmt::format("{}: a run whose token says stop returns {}, expected ETB_CANCELLED or ETB_OK",
+                        ready.name(), result.status));
+      expect_right(context, ready, fmt::format("after one that its token stopped at call {}", at).c_str());
+      if (left > 0 || !context.outcome().findings.empty()) return;
+    }
+  });
+}
+
+// Deadlines that pass during the run.
+void deadlines_during_a_run(CheckContext& context) {
+  constexpr int kParts = 8;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  context.each_session(*subject, of_several_nodes(context, *subject), [&](ReadyCase& ready) {
+    (void)ready.run();
+    const uint64_t first = monotonic_ns();
+    (void)ready.run();
+    const uint64_t whole = monotonic_ns() - first;
+    for (int part = 0; part < kParts; ++part) {
+      context.progress().restart();
+      context.progress().at("a run whose deadline passes during the run");
+      const RunResult result =
+          ready.run({.deadline_ns = monotonic_ns() + whole * static_cast<uint64_t>(part) / kParts});
+      if (result.status != ETB_OK && result.status != ETB_DEADLINE_EXCEEDED)
+        return context.fail(
+            fmt::format("{}: a run whose deadline passes returns {}, expected ETB_DEADLINE_EXCEEDED or "
+                        "ETB_OK",
+                        ready.name(), result.status));
+      expect_right(context, ready, "after one whose deadline passed during the run");
+      if (!context.outcome().findings.empty()) return;
+    }
+  });
+}
+
 constexpr Check kChecks[] = {
+    {"run.stops-at-each-call", "A run that its token stops anywhere leaves a context that runs again.",
+     "ABI-EXEC-01", stops_at_each_call},
+    {"run.deadlines-during-a-run", "A run that its deadline stops anywhere leaves a context that runs again.",
+     "ABI-EXEC-01", deadlines_during_a_run},
     {"run.cancel-without-a-run", "Cancel without a run does nothing.", "ABI-EXEC-01", cancel_without_a_run},
     {"run.cancel-during-runs",
      "A run that another thread cancels returns ETB_CANCELLED or its result, and the context runs again.",

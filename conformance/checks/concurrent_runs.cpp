@@ -66,7 +66,9 @@ bool run_without_pauses(CheckContext& context, Subject& subject, const ClaimedCa
     if (!made) return options.empty() ? false : true;  // opt.values-at-each-scope reports it
     session = *std::move(made);
   }
-  const uint32_t count = std::min(kThreads, 2 * sessions[0]->info().max_contexts);
+  // Memory between nodes may be shared by later contexts only.
+  const uint32_t wanted = item.item->name.starts_with("model.") ? 2 * kThreads : kThreads;
+  const uint32_t count = std::min(wanted, 2 * sessions[0]->info().max_contexts);
   std::vector<Lane> lanes(count);
   etb_error error = ETB_ERROR_INIT;
   context.progress().at("runs without pauses");

@@ -323,7 +323,27 @@ void of_instances(CheckContext& context) {
       "instance");
 }
 
+// The same sizes again, and those of each run of dynamic cases.
+void of_reserves(CheckContext& context) {
+  const Ready ready = open_ready(context, true);
+  if (ready.items.empty()) return;
+  const etb_delegate_table& table = *ready.subject->table().delegate;
+  if (table.context_reserve == nullptr) return context.skip("the plugin has no context_reserve");
+  expect_no_growth(
+      context, ready.items.size(),
+      [&](size_t i) {
+        etb_error error = ETB_ERROR_INIT;
+        CaseSession& session = *ready.sessions[i];
+        for (const std::vector<TensorData>& inputs : ready.items[i].built.runs) {
+          const std::unique_ptr<PreparedRun> run = session.prepare(inputs);
+          (void)table.context_reserve(session.context(), run->args.inputs, run->args.input_count, &error);
+        }
+      },
+      "reserve");
+}
+
 constexpr Check kChecks[] = {
+    {"leak.of-reserves", "context_reserve of one context again and again leaves nothing.", "", of_reserves},
     {"leak.of-runs", "Hundreds of runs of every claimed op leave nothing in any account of the process.", "",
      of_runs},
     {"leak.of-long-sessions", "Hundreds of runs of one context leave nothing.", "", of_long_sessions},

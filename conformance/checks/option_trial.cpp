@@ -10,7 +10,9 @@
 namespace etb::conformance {
 namespace {
 
+// Cases of each trial: some of any kind, and small ones with constants and of several nodes.
 constexpr size_t kTrialCases = 3;
+constexpr const char* kOtherTrials[] = {"op.*_w*", "model.many_constants.*", "model.chain.*"};
 
 void run_trial(CheckContext& context, const ClaimedCase& item, CaseSession& session,
                const RunOptions& options, OptionTrial& out) {
@@ -148,7 +150,8 @@ etb_status pass_options(CheckContext& context, Subject& subject, const ClaimedCa
 
 OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option& option) {
   OptionTrial out;
-  SubjectOptions subject_options = bare();
+  // The validate layer takes back what the plugin released: an option may change who owns the bytes.
+  SubjectOptions subject_options;
   if ((scopes & ETB_OBJECT_PLUGIN) != 0) subject_options.init_options = {option};
   const Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), subject_options);
   if (!subject) {
@@ -161,7 +164,10 @@ OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option&
   if ((scopes & (ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE)) == ETB_OBJECT_DELEGATE)
     delegate_options = {option};
   if (scopes == ETB_OBJECT_RUN) run_options.options = {option};
-  for (const ClaimedCase& item : context.find_claimed(**subject, kTrialCases)) {
+  std::vector<ClaimedCase> items = context.find_claimed(**subject, kTrialCases);
+  for (const char* pattern : kOtherTrials)
+    for (ClaimedCase& item : context.find_claimed_like(**subject, pattern)) items.push_back(std::move(item));
+  for (const ClaimedCase& item : items) {
     const Result<std::unique_ptr<CaseSession>> session =
         CaseSession::make(**subject, item.built, item.payload, delegate_options);
     if (!session) {
@@ -171,6 +177,7 @@ OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option&
     }
     run_trial(context, item, **session, run_options, out);
   }
+  context.take_violations(**subject);
   return out;
 }
 
