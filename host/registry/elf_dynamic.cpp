@@ -249,8 +249,8 @@ class DynamicReader {
     ETB_ASSIGN(const SymbolRange range, symbol_range());
     if (!gnu_hash_address_) return range;
     if (range.begin < range.end) return SymbolRange{1, range.begin};
-    // A file without exports: GNU ld writes that the table covers entry 1, whatever the number of entries. The loader
-    // looks up the symbols that relocations name.
+    // In a file without exports, GNU ld writes a table that begins at symbol 1, for any number of symbols. The
+    // loader looks up the symbols that relocations name.
     uint64_t end = range.begin;
     const bool has_plt_addends = plt_kind_ == uint64_t{DT_RELA};
     ETB_TRY(extend_by_relocations(rela_, sizeof(typename Elf::Rela), end));

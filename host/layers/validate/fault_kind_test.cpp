@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes are told apart, as far as the system reports them.
+// Faults are known as reads or writes, as far as the system reports them.
 #include "host/layers/validate/fault_kind.hpp"
 
 #include <gtest/gtest.h>
