@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -32,17 +33,28 @@ constexpr std::pair<uint64_t, const char*> kFilterTags[] = {{DT_AUXILIARY, "DT_A
 struct Elf32 {
   using Dyn = Elf32_Dyn;
   using Sym = Elf32_Sym;
+  using Rel = Elf32_Rel;
+  using Rela = Elf32_Rela;
   static constexpr uint64_t kBloomWordBytes = 4;
+  static constexpr int kSymbolShift = 8;  // of r_info
 };
 struct Elf64 {
   using Dyn = Elf64_Dyn;
   using Sym = Elf64_Sym;
+  using Rel = Elf64_Rel;
+  using Rela = Elf64_Rela;
   static constexpr uint64_t kBloomWordBytes = 8;
+  static constexpr int kSymbolShift = 32;
 };
 
 struct SymbolRange {
   uint64_t begin = 0;
   uint64_t end = 0;
+};
+
+struct RelocationTable {
+  std::optional<uint64_t> address;
+  std::optional<uint64_t> nbytes;
 };
 
 // Reads one library's dynamic section. The members are the offsets found so far.
@@ -77,9 +89,7 @@ class DynamicReader {
 
   Result<std::vector<std::string>> read_imports() {
     ETB_TRY(read_dynamic_section());
-    // The GNU hash table covers the defined symbols, which follow the undefined ones. Entry 0 is unused.
-    ETB_ASSIGN(SymbolRange range, symbol_range());
-    if (gnu_hash_address_) range = {1, range.begin};
+    ETB_ASSIGN(const SymbolRange range, import_range());
     std::vector<std::string> out;
     ETB_TRY(each_symbol(range, [&](const typename Elf::Sym& symbol) -> Status {
       if (symbol.st_shndx != SHN_UNDEF || symbol.st_info >> 4 != STB_GLOBAL) return {};
@@ -132,6 +142,20 @@ class DynamicReader {
         return set_once("DT_GNU_HASH", gnu_hash_address_, value);
       case DT_HASH:
         return set_once("DT_HASH", hash_address_, value);
+      case DT_RELA:
+        return set_once("DT_RELA", rela_.address, value);
+      case DT_RELASZ:
+        return set_once("DT_RELASZ", rela_.nbytes, value);
+      case DT_REL:
+        return set_once("DT_REL", rel_.address, value);
+      case DT_RELSZ:
+        return set_once("DT_RELSZ", rel_.nbytes, value);
+      case DT_JMPREL:
+        return set_once("DT_JMPREL", plt_.address, value);
+      case DT_PLTRELSZ:
+        return set_once("DT_PLTRELSZ", plt_.nbytes, value);
+      case DT_PLTREL:
+        return set_once("DT_PLTREL", plt_kind_, value);
       case DT_SONAME:
         return set_once("DT_SONAME", soname_, value);
       case DT_RPATH:
@@ -219,6 +243,44 @@ class DynamicReader {
     return make_error(Code::INVALID_DATA, "more than 65536 symbols");
   }
 
+  // Returns the range of symbol table entries that may be imports. The GNU hash table covers the defined symbols,
+  // which follow the undefined ones. Entry 0 is unused.
+  Result<SymbolRange> import_range() const {
+    ETB_ASSIGN(const SymbolRange range, symbol_range());
+    if (!gnu_hash_address_) return range;
+    if (range.begin < range.end) return SymbolRange{1, range.begin};
+    // In a file without exports, GNU ld writes a table that begins at symbol 1, for any number of symbols. The
+    // loader looks up the symbols that relocations name.
+    uint64_t end = range.begin;
+    const bool has_plt_addends = plt_kind_ == uint64_t{DT_RELA};
+    ETB_TRY(extend_by_relocations(rela_, sizeof(typename Elf::Rela), end));
+    ETB_TRY(extend_by_relocations(rel_, sizeof(typename Elf::Rel), end));
+    ETB_TRY(extend_by_relocations(
+        plt_, has_plt_addends ? sizeof(typename Elf::Rela) : sizeof(typename Elf::Rel), end));
+    return SymbolRange{1, end};
+  }
+
+  // Raises `end` above each symbol of the table. An entry with an addend begins as one without.
+  Status extend_by_relocations(const RelocationTable& table, uint64_t entry_nbytes, uint64_t& end) const {
+    const uint64_t nbytes = table.nbytes.value_or(0);
+    if (nbytes == 0) return {};
+    ETB_ASSIGN(const ElfFile::Range range, file_.to_range(table.address.value_or(0)));
+    if (range.nbytes < nbytes)
+      return make_error(Code::INVALID_DATA, "relocations of " + std::to_string(nbytes) +
+                                                " bytes, their segment has " + std::to_string(range.nbytes));
+    std::vector<uint8_t> bytes(256 * entry_nbytes);
+    for (uint64_t at = 0; at < nbytes; at += bytes.size()) {
+      const uint64_t count = std::min<uint64_t>(bytes.size(), nbytes - at) / entry_nbytes;
+      ETB_TRY(source_.read(range.offset + at, {bytes.data(), count * entry_nbytes}));
+      for (uint64_t i = 0; i < count; ++i) {
+        typename Elf::Rel relocation;
+        std::memcpy(&relocation, bytes.data() + i * entry_nbytes, sizeof(relocation));
+        end = std::max<uint64_t>(end, (uint64_t{relocation.r_info} >> Elf::kSymbolShift) + 1);
+      }
+    }
+    return {};
+  }
+
   template <class Visit>
   Status each_symbol(SymbolRange range, Visit visit) const {
     if (range.end <= range.begin) return {};
@@ -255,6 +317,10 @@ class DynamicReader {
   std::optional<uint64_t> symbols_address_;
   std::optional<uint64_t> gnu_hash_address_;
   std::optional<uint64_t> hash_address_;
+  RelocationTable rela_;
+  RelocationTable rel_;
+  RelocationTable plt_;  // of functions
+  std::optional<uint64_t> plt_kind_;
   std::optional<uint64_t> soname_;
   std::optional<uint64_t> run_path_old_;
   std::optional<uint64_t> run_path_;

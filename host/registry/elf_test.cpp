@@ -63,6 +63,49 @@ TEST(Elf, NamesWhatOtherFilesMustGive) {
   EXPECT_THAT(*imports, testing::Not(testing::Contains("etb_plugin_query")));
 }
 
+Result<std::vector<std::string>> imports_of(const TinyElf& elf) {
+  const std::vector<uint8_t> bytes = elf.bytes();
+  const MemoryBytes source(bytes);
+  const Result<ElfFile> file = read_elf(source);
+  EXPECT_TRUE(file) << file.error().message;
+  return read_elf_imports(source, *file);
+}
+
+TEST(Elf, NamesImportsBesideExports) {
+  TinyElf elf;
+  elf.imports = {"malloc", "free"};
+  const auto imports = imports_of(elf);
+  ASSERT_TRUE(imports) << imports.error().message;
+  EXPECT_THAT(*imports, ElementsAre("malloc", "free"));
+}
+
+// The hash table of GNU ld has no number of symbols then.
+TEST(Elf, NamesImportsOfAFileWithoutExports) {
+  TinyElf elf;
+  elf.exports.clear();
+  elf.imports = {"malloc", "free"};
+  elf.has_empty_gnu_hash = true;
+  for (const auto& [tag, plt_kind] :
+       {std::pair{DT_RELA, DT_RELA}, {DT_REL, DT_RELA}, {DT_JMPREL, DT_RELA}, {DT_JMPREL, DT_REL}}) {
+    elf.relocations_tag = tag;
+    elf.plt_kind = static_cast<uint64_t>(plt_kind);
+    const auto imports = imports_of(elf);
+    ASSERT_TRUE(imports) << imports.error().message;
+    EXPECT_THAT(*imports, ElementsAre("malloc", "free")) << tag << " of kind " << plt_kind;
+  }
+}
+
+TEST(Elf, RefusesRelocationsBeyondTheirSegment) {
+  TinyElf elf;
+  elf.exports.clear();
+  elf.imports = {"malloc", "free"};
+  elf.has_empty_gnu_hash = true;
+  elf.segments[0].p_filesz = elf.segments[0].p_memsz = TinyElf::kRelocationsAt + sizeof(Elf64_Rela);
+  const auto imports = imports_of(elf);
+  ASSERT_FALSE(imports);
+  EXPECT_EQ(imports.error().message, "relocations of 48 bytes, their segment has 24");
+}
+
 struct Spoiled {
   const char* name;
   std::function<void(TinyElf&)> spoil;

@@ -98,7 +98,7 @@ function(etb_add_executable name)
 endfunction()
 
 # etb_add_test(name SOURCES a_test.cpp ... [DEPS targets] [LABELS unit ...] [TIMEOUT seconds]): one GoogleTest
-# program, one ctest entry. Tests are stored beside the code they test.
+# program, one ctest entry. Tests are stored beside the code they test. Under an emulator the time is ten times as long.
 function(etb_add_test name)
   if(NOT ETB_BUILD_TESTS)
     return()
@@ -109,6 +109,9 @@ function(etb_add_test name)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  if(CMAKE_CROSSCOMPILING_EMULATOR)
+    math(EXPR arg_TIMEOUT "10 * ${arg_TIMEOUT}")
   endif()
   find_package(GTest REQUIRED)
   etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main)

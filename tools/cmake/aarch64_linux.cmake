@@ -26,4 +26,4 @@ foreach(kind SHARED MODULE)
 endforeach()
 # The C library is found by these paths. With qemu's option -L instead, the folder / would be another one for programs that open it.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries} -Wl,--dynamic-linker=/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1")
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -E LD_LIBRARY_PATH=${libraries}:/usr/aarch64-linux-gnu/lib)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/aarch64_run.sh --libraries=${libraries}:/usr/aarch64-linux-gnu/lib)

@@ -15,7 +15,7 @@ struct WatchedPages::Slot {
   std::atomic<uintptr_t> begin{0};
   std::atomic<uintptr_t> end{0};
   std::atomic<uintptr_t> fault_address{0};
-  std::atomic<bool> fault_is_write{false};
+  std::atomic<FaultKind> fault_kind{FaultKind::kUnknown};
   std::atomic<bool> is_open{false};  // a fault made all of it accessible, guards included
 };
 
@@ -30,15 +30,6 @@ std::mutex install_mutex;
 int in_use = 0;
 struct sigaction previous_segv;
 struct sigaction previous_bus;
-
-bool is_write(const ucontext_t& context) {
-#if defined(__x86_64__)
-  return (context.uc_mcontext.gregs[REG_ERR] & 2) != 0;  // page fault error code, bit 1: a write
-#else
-  (void)context;
-  return true;
-#endif
-}
 
 void pass_on(int signal_number, siginfo_t* info, void* context) {
   const struct sigaction& previous = signal_number == SIGBUS ? previous_bus : previous_segv;
@@ -61,7 +52,7 @@ void on_fault(int signal_number, siginfo_t* info, void* context) {
       continue;  // another thread released the slot meanwhile
     uintptr_t none = 0;
     if (slot.fault_address.compare_exchange_strong(none, address)) {
-      slot.fault_is_write.store(is_write(*static_cast<const ucontext_t*>(context)));
+      slot.fault_kind.store(fault_kind(*static_cast<const ucontext_t*>(context)));
       faults.fetch_add(1);
     }
     slot.is_open.store(true);
@@ -165,7 +156,7 @@ void WatchedPages::allow(Access access) noexcept {
 bool WatchedPages::take_fault(Fault& out_fault) noexcept {
   const uintptr_t address = slot_->fault_address.load();
   if (address == 0) return false;
-  out_fault = {address, slot_->fault_is_write.load()};
+  out_fault = {address, slot_->fault_kind.load()};
   slot_->fault_address.store(0);
   return true;
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "host/layers/validate/fault_kind.hpp"
 #include "host/layers/validate/page_pool.hpp"
 
 namespace etb::host::validate {
@@ -13,7 +14,7 @@ namespace etb::host::validate {
 // One access to a watched region.
 struct Fault {
   uintptr_t address = 0;
-  bool is_write = false;
+  FaultKind kind = FaultKind::kUnknown;
 };
 
 // Mapped pages: a guard page, the usable pages, a guard page. Records one access to protected pages. The

@@ -86,7 +86,8 @@ std::optional<std::string> GuardedBytes::take_damage() {
 std::optional<std::string> GuardedBytes::describe_fault() {
   Fault fault;
   if (!pages_->take_fault(fault)) return std::nullopt;
-  const char* const verb = fault.is_write ? "write" : "read";
+  constexpr const char* kVerbs[] = {"access", "read", "write"};  // by FaultKind
+  const char* const verb = kVerbs[static_cast<size_t>(fault.kind)];
   const auto data = reinterpret_cast<uintptr_t>(data_);
   if (fault.address < data)
     return fmt::format("{} {} bytes before its beginning", verb, data - fault.address);

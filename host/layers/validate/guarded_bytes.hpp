@@ -40,7 +40,7 @@ class GuardedBytes {
   void close() noexcept;
 
   // Returns a violation as the end of a sentence: "write 4 bytes after its end". Returns each
-  // once.
+  // once. It begins with "access" where the system does not report whether it is a read or a write.
   std::optional<std::string> take_damage();
 
  private:
