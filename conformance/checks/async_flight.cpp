@@ -25,15 +25,17 @@ std::vector<TensorData> reversed(std::vector<TensorData> inputs) {
   return inputs;
 }
 
-// A run behind a gate.
+// A run behind one gate, or behind two.
 struct GatedRun {
-  GatedRun(ReadyCase& ready, const std::vector<TensorData>& inputs, const Gate& gate)
-      : run(std::make_unique<AsyncRun>(ready, inputs)), wait(gate.fence()) {
-    run->run->args.wait = &wait;
-    run->run->args.wait_count = 1;
+  GatedRun(ReadyCase& ready, const std::vector<TensorData>& inputs, const Gate& gate,
+           const Gate* second = nullptr)
+      : run(std::make_unique<AsyncRun>(ready, inputs)),
+        waits{gate.fence(), second != nullptr ? second->fence() : etb_fence{}} {
+    run->run->args.wait = waits;
+    run->run->args.wait_count = second != nullptr ? 2 : 1;
   }
   std::unique_ptr<AsyncRun> run;
-  etb_fence wait;
+  etb_fence waits[2];
 };
 
 // Writes the inputs of a run, as the work that it waits for would.
@@ -82,11 +84,14 @@ void wait_fences(CheckContext& context) {
     const RunResult known = ready.run();
     if (known.status != ETB_OK) return;
     for (int i = 0; i < context.repeats(4); ++i) {
-      Gate gate;
-      GatedRun gated(ready, reversed(ready.inputs()), gate);
-      context.progress().at("execute_async with a fence to wait for");
+      // Two fences in both orders: the first that opens is not enough.
+      Gate gate, early;
+      const bool is_first = i % 2 == 0;
+      GatedRun gated(ready, reversed(ready.inputs()), is_first ? gate : early, is_first ? &early : &gate);
+      context.progress().at("execute_async with two fences to wait for");
       gated.run->start(ready);
       if (!expect_started(context, ready, *gated.run)) return;
+      early.open();
       if (gated.run->signals[0].wait(kMoment))
         return context.fail(ready.name() + ": a run ends before the fence that it waits for is reached");
       write_inputs(*gated.run->run, ready.inputs());

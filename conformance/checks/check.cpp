@@ -23,6 +23,24 @@ bool try_claim(Subject& subject, const Case& item, std::vector<ClaimedCase>& out
   return true;
 }
 
+// Returns the first case of each of some kinds of graphs.
+const std::vector<const Case*>& plain_graphs() {
+  static const std::vector<const Case*> cases = [] {
+    std::vector<const Case*> out;
+    for (const char* kind :
+         {"model.chain.", "model.long_lives.", "model.residual.", "model.two_convolutions.",
+          "model.multilayer.", "model.gated.", "model.attention.", "model.added_product.",
+          "model.output_with_readers.", "model.operand_lives."})
+      for (const Case& item : all_cases())
+        if (item.dtype == ETB_DTYPE_FLOAT32 && item.name.starts_with(kind)) {
+          out.push_back(&item);
+          break;
+        }
+    return out;
+  }();
+  return cases;
+}
+
 }  // namespace
 
 std::unique_ptr<Subject> CheckContext::open(const SubjectOptions& options) {
@@ -37,11 +55,15 @@ std::vector<ClaimedCase> CheckContext::find_claimed(Subject& subject, size_t cou
   progress_.at("looking for claimed cases");
   std::vector<ClaimedCase> out;
   if (subject.table().aot == nullptr) return out;
-  for (const auto* cases : {&plain_cases(), &plain_patterns()}) {
-    for (const Case* item : *cases)
-      if (out.size() == count || (try_claim(subject, *item, out) && out.size() == count)) break;
-    if (!out.empty()) break;
-  }
+  const auto take = [&](const std::vector<const Case*>& cases, size_t most) {
+    for (const Case* item : cases)
+      if (out.size() >= most || (try_claim(subject, *item, out) && out.size() == most)) break;
+  };
+  // A quarter are graphs: values between nodes, fused ones, codes.
+  take(plain_cases(), count - count / 4);
+  if (out.empty()) take(plain_patterns(), count - count / 4);
+  take(plain_graphs(), count - count / 8);
+  if (out.size() < count && count >= 4) take(plain_patterns(), count);
   return out;
 }
 
@@ -182,48 +204,20 @@ bool has_same_outputs(const std::vector<TensorData>& a, const std::vector<Tensor
 
 std::vector<Check> all_checks() {
   std::vector<Check> out;
-  for (const auto group : {abi_checks,
-                           ver_checks,
-                           life_checks,
-                           cap_checks,
-                           dyn_checks,
-                           mem_checks,
-                           hyg_checks,
-                           worker_checks,
-                           leak_checks,
-                           leak_loop_checks,
-                           conc_checks,
-                           det_checks,
-                           blob_checks,
-                           opt_checks,
-                           err_checks,
-                           unload_checks,
-                           net_checks,
-                           prof_checks,
-                           perf_checks,
-                           device_checks,
-                           reserve_checks,
-                           cancel_checks,
-                           async_checks,
-                           info_checks,
-                           aot_checks,
-                           compile_checks,
-                           extension_checks,
-                           device_memory_checks,
-                           device_target_checks,
-                           device_account_checks,
-                           named_data_checks,
-                           promise_checks,
-                           option_life_checks,
-                           option_list_checks,
-                           sink_checks,
-                           host_checks,
-                           loan_checks,
-                           callback_checks,
-                           wrong_struct_checks,
-                           aot_option_checks,
-                           cache_checks,
-                           option_file_checks})
+  for (const auto group : {abi_checks,           ver_checks,           life_checks,
+                           cap_checks,           dyn_checks,           mem_checks,
+                           hyg_checks,           worker_checks,        leak_checks,
+                           leak_loop_checks,     conc_checks,          det_checks,
+                           blob_checks,          opt_checks,           err_checks,
+                           unload_checks,        net_checks,           prof_checks,
+                           perf_checks,          device_checks,        reserve_checks,
+                           cancel_checks,        async_checks,         info_checks,
+                           aot_checks,           compile_checks,       extension_checks,
+                           device_memory_checks, device_target_checks, device_account_checks,
+                           named_data_checks,    promise_checks,       option_life_checks,
+                           option_list_checks,   sink_checks,          host_checks,
+                           loan_checks,          callback_checks,      wrong_struct_checks,
+                           aot_option_checks,    cache_checks,         option_file_checks})
     for (const Check& check : group()) out.push_back(check);
   return out;
 }

@@ -322,6 +322,9 @@ void debug_map_is_joined(CheckContext& context) {
   for (const char* several : {"op.*.norm*", "op.*.twice.*", "op.*.readers.*"})
     for (ClaimedCase& item : context.find_claimed_like(*subject, several, 12))
       items.push_back(std::move(item));
+  // Fused patterns between codes.
+  for (ClaimedCase& item : context.find_claimed_of_ops(*subject, "quant.*codes*", 16))
+    items.push_back(std::move(item));
   for (const ClaimedCase& item : items) {
     const std::set<uint32_t> known = handles_of(item.built);
     std::set<std::pair<int64_t, std::string>> seen;

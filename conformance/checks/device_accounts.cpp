@@ -8,6 +8,7 @@
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/growth.hpp"
 #include "conformance/checks/large_constant.hpp"
+#include "conformance/checks/option_trial.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -57,6 +58,30 @@ void of_delegates(CheckContext& context) {
         if (session) (void)(*session)->run(items[i].built.runs[0]);
       },
       "delegate that was created, run and destroyed on a device", account.limits());
+}
+
+// Creates that fail for their payload, for named data and for an option.
+void of_failed_creates(CheckContext& context) {
+  Account account(context);
+  if (account.device() == nullptr) return;
+  const std::vector<ClaimedCase> items = context.claimed(account.subject(), kMostItems);
+  const etb_option unknown = make_option("no-plugin-has-this-option", ETB_OPTION_I64);
+  expect_no_growth(
+      context, items.size(),
+      [&](size_t i) {
+        const auto create = [&](Payload payload, const std::vector<etb_option>& options) {
+          (void)CaseSession::make(account.subject(), items[i].built, std::move(payload), options,
+                                  account.device());
+        };
+        create(items[i].payload, {unknown});
+        Payload cut = items[i].payload;
+        cut.bytes.resize(cut.bytes.size() - cut.bytes.size() / 3);
+        create(std::move(cut), {});
+        Payload without_named = items[i].payload;
+        without_named.named.clear();
+        if (!items[i].payload.named.empty()) create(std::move(without_named), {});
+      },
+      "create on a device that fails", account.limits());
 }
 
 void of_runs(CheckContext& context) {
@@ -129,6 +154,8 @@ constexpr Check kChecks[] = {
     {"dev.memory-is-of-the-own-device", "A delegate uses memory of the device that it was created on.", "",
      of_its_own_device},
     {"leak.device-memory-of-delegates", "Delegates leave no memory of a device in use.", "", of_delegates},
+    {"leak.device-memory-of-failed-creates", "Creates that fail leave no memory of a device in use.", "",
+     of_failed_creates},
     {"leak.device-memory-of-runs", "Repeated runs use no additional memory of a device.", "", of_runs},
 };
 
