@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer  # noqa: F401  (registers the ops of archives)
 from functions import Functions, build
-from integer_network import DeviceRules, Reader, Rules, op_of
+from integer_network import DeviceRules, ExactRules, Reader, Rules, op_of
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = ["dsp_networks/digits_q8", "ds_cnn/ds_cnn", "dsp_networks/resnet_q8", "dsp_networks/mobilenet_v2_q8"]
@@ -34,7 +34,7 @@ BY_DESIGN = ("average", "add")  # layers that the device rounds in another way
 
 HEADS = [["network", "regions", "layers", "bytes of TCM + arena", "cycles"],
          ["network", "rules of this page", "CMSIS-NN: sums, maxima, clamps", "averages", "additions", "result of the whole network"],
-         ["network", "float: layers", "result", "XNNPACK: layers", "result"]]
+         ["network", "float: layers", "exact biases", "result", "XNNPACK: layers", "exact biases", "result"]]
 
 
 def run(etbackend, *args):
@@ -118,11 +118,16 @@ class Peer:
     """Another implementation: each of its layers beside the device's rules, from its own codes, and its result beside the device's."""
 
     def __init__(self):
-        self.layers, self.result = Count(), Count()
+        self.layers, self.exact, self.result = Count(), Count(), Count()
+        self.kinds = collections.defaultdict(Count)
 
     def compare(self, layers, device, own):
         for layer in layers[1:]:
-            self.layers.add(own[layer.name], DeviceRules().compute(layer, [own[name] for name in layer.inputs]))
+            operands = [own[name] for name in layer.inputs]
+            expected = DeviceRules().compute(layer, operands)
+            self.layers.add(own[layer.name], expected)
+            self.kinds[layer.kind].add(own[layer.name], expected)
+            self.exact.add(own[layer.name], ExactRules().compute(layer, operands))
         self.layers.add(own[layers[0].name], device[layers[0].name])
         self.result.add(own[layers[-1].name], device[layers[-1].name])
 
@@ -166,8 +171,10 @@ class Comparison:
     def is_right(self):
         counts = [(kind, count) for table in (self.kinds, self.by_function) for kind, count in table.items()]
         designed = all(count.largest <= 1 if kind in BY_DESIGN else count.different == 0 for kind, count in counts)
+        # The functions are what NumPy computes.
+        equal = all(count.different == self.kinds[kind].different for kind, count in self.by_function.items())
         near = all(peer.layers.largest <= 1 for peer in self.peers.values())
-        return self.plan[0] and self.own.different == 0 and designed and near
+        return self.plan[0] and self.own.different == 0 and designed and equal and near
 
 
 def sum_of(table, kinds):
@@ -186,14 +193,13 @@ def rows_of(name, made):
     exact = [kind for kind in made.kinds if kind not in BY_DESIGN]
     table = made.by_function or made.kinds
     counts = [made.own, *(sum_of(table, kinds) for kinds in (exact, ["average"], ["add"])), made.result]
-    peers = [count for peer in made.peers.values() for count in (peer.layers, peer.result)]
+    peers = [count for peer in made.peers.values() for count in (peer.layers, peer.exact, peer.result)]
     return [[name, regions, layers, f"{tcm:,} + {arena:,}", f"{cycles:,}"], [name, *counts], [name, *peers]]
 
 
 def make_full(folder):
     """Networks of real size. The files remain in the folder."""
-    for path in ("tests/fixtures", "tests/peer"):
-        sys.path.insert(0, str(ROOT / path))
+    sys.path[:0] = [str(ROOT / "tests/fixtures"), str(ROOT / "tests/peer")]
     from make_dsp_networks import quantise
     from make_xnnpack_models import settled
     from make_zoo import load_zoo
@@ -225,7 +231,7 @@ def main():
         files = options.files or [ROOT / f"tests/fixtures/{name}.pt2" for name in FILES]
         networks = [(path.stem, path, options.seeds) for path in files]
         networks += [(name, path, 1) for name, path in make_full(folder)] if options.full else []
-        tables = [[row] for row in HEADS]
+        tables, kinds = [[row] for row in HEADS], []
         for i, (name, path, seeds) in enumerate(networks):
             (folder / str(i)).mkdir()
             made = Comparison(options.etbackend, path, functions, folder / str(i))
@@ -233,11 +239,14 @@ def main():
                 made.compare(seed)
             for table, row in zip(tables, rows_of(name, made)):
                 table.append(row)
+            kinds.append(f"{name} " + ", ".join(f"{count.different} {kind}" for kind, count in made.peers["xnnpack"].kinds.items() if count.different))
             if not made.is_right():
                 failed.append(name)
     for table in tables:
         print("\n".join("| " + " | ".join(map(str, row)) + " |" for row in [table[0], ["---"] * len(table[0]), *table[1:]]) + "\n")
-    print(f"{'NumPy and the functions of CMSIS-NN' if functions else 'NumPy'}, {options.seeds} inputs a network, 1 for those of real size; failed: {', '.join(failed) or 'none'}")
+    print("XNNPACK, different codes by kind of layer: " + "; ".join(kinds) + "\n")
+    by = "NumPy and the functions of CMSIS-NN" if functions else "NumPy"
+    print(f"{by}, {options.seeds} inputs a network, 1 for those of real size; failed: {', '.join(failed) or 'none'}")
     return 1 if failed else 0
 
 

@@ -13,8 +13,7 @@ import torch
 
 LOW, HIGH = -128, 127
 MOVES = ("flatten", "view", "reshape", "dropout", "clone", "alias", "contiguous", "unsqueeze", "squeeze")
-KINDS = {"conv2d": "convolution", "linear": "linear", "add": "add", "max_pool2d": "maximum", "mean": "average", "adaptive_avg_pool2d": "average",
-         "avg_pool2d": "average"}
+KINDS = {"conv2d": "convolution", "linear": "linear", "add": "add", "max_pool2d": "maximum", "mean": "average", "adaptive_avg_pool2d": "average"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,9 @@ class Layer:
     weights: np.ndarray = None  # [outputs, inputs of a group, kernel...]
     multipliers: np.ndarray = None
     shifts: np.ndarray = None  # to the right
-    bias: np.ndarray = None
+    bias: np.ndarray = None  # in units of the sums
+    scales: np.ndarray = None  # of the sums
+    real_bias: np.ndarray = None
     stride: tuple = (1, 1)
     padding: tuple = (0, 0)
     dilation: tuple = (1, 1)
@@ -111,7 +112,7 @@ class Reader:
         scales = layer.quants[0].scale * scales.double().numpy()
         bias = node.args[2] if len(node.args) > 2 and node.args[2] is not None else None
         bias = np.zeros(len(scales)) if bias is None else self.constants[bias.name].detach().double().numpy()
-        layer.bias = np.rint(bias / scales).astype(np.int64)
+        layer.scales, layer.real_bias, layer.bias = scales, bias, np.rint(bias / scales).astype(np.int64)
         pairs = [to_multiplier(scale / layer.result.scale) for scale in scales]
         layer.multipliers, layer.shifts = (np.array(column, np.int64) for column in zip(*pairs))
 
@@ -133,7 +134,8 @@ class Reader:
         self.expect_one_scale(layer)
 
     def read_average(self, layer, node):
-        is_whole = op_of(node) == "mean" and sorted(d % 4 for d in node.args[1]) == [2, 3] or op_of(node) == "adaptive_avg_pool2d" and list(node.args[1]) in ([1, 1], [1])
+        over = node.args[1]
+        is_whole = sorted(d % 4 for d in over) == [2, 3] if op_of(node) == "mean" else op_of(node) == "adaptive_avg_pool2d" and list(over) == [1, 1]
         if not is_whole:
             raise SystemExit(f"{layer.name}: an average over a part of an image")
         layer.kernel = layer.stride = layer.shapes[0][2:]
@@ -166,6 +168,13 @@ def round_even(value, shift):
     return down + ((rest > half) | ((rest == half) & (down & 1 == 1)))
 
 
+def along(sums, axis, *arrays):
+    """Numbers of the output channels, for sums with channels at `axis`."""
+    shape = [1] * sums.ndim
+    shape[axis] = -1
+    return [array.reshape(shape) for array in arrays]
+
+
 class Rules:
     """Layers as CMSIS-NN computes them, from its documentation and from TensorFlow Lite's parameters."""
 
@@ -180,9 +189,7 @@ class Rules:
         return x
 
     def requantise(self, layer, sums, axis):
-        along = [1] * sums.ndim
-        along[axis] = -1
-        multipliers, shifts, bias = (array.reshape(along) for array in (layer.multipliers, layer.shifts, layer.bias))
+        multipliers, shifts, bias = along(sums, axis, layer.multipliers, layer.shifts, layer.bias)
         return round_up((sums + bias) * multipliers, shifts) + layer.result.zero
 
     def linear(self, layer, x):
@@ -244,3 +251,11 @@ class DeviceRules(Rules):
         shift = to_multiplier(max(scales))[1]
         exact = sum((x - quant.zero) * int(np.rint(scale * 2.0**shift)) for x, quant, scale in zip((a, b), layer.quants, scales))
         return round_even(exact, shift) + layer.result.zero
+
+
+class ExactRules(DeviceRules):
+    """Sums in real numbers, with the bias as it is, rounded once: what float layers approximate."""
+
+    def requantise(self, layer, sums, axis):
+        scales, bias = along(sums, axis, layer.scales, layer.real_bias)
+        return np.rint((sums * scales + bias) / layer.result.scale) + layer.result.zero
