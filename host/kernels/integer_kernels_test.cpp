@@ -289,15 +289,63 @@ struct SmallLayer {
 
 TEST(IntegerKernels, NumbersOutOfRangeAreRefused) {
   EXPECT_EQ(SmallLayer{}.run(), ETB_OK);
-  for (const SmallLayer& layer :
-       {SmallLayer{.input_offset = 129}, SmallLayer{.input_offset = INT64_MIN},
-        SmallLayer{.filter_offset = -128}, SmallLayer{.output_offset = 128}, SmallLayer{.low = 5, .high = 4},
-        SmallLayer{.high = 128}, SmallLayer{.multipliers = {-1}},
-        SmallLayer{.multipliers = {int64_t{1} << 31}}, SmallLayer{.shifts = {31}},
-        SmallLayer{.shifts = {-32}}, SmallLayer{.shifts = {0, 0}},
-        SmallLayer{.multipliers = {}, .shifts = {}}, SmallLayer{.bias = {1, 2, 3}}}) {
+  for (const SmallLayer& layer : {SmallLayer{.input_offset = 129},
+                                  SmallLayer{.input_offset = INT64_MIN},
+                                  SmallLayer{.filter_offset = -128},
+                                  SmallLayer{.output_offset = 128},
+                                  SmallLayer{.low = 5, .high = 4},
+                                  SmallLayer{.high = 128},
+                                  SmallLayer{.multipliers = {-1}},
+                                  SmallLayer{.multipliers = {int64_t{1} << 31}},
+                                  SmallLayer{.shifts = {31}},
+                                  SmallLayer{.shifts = {-32}},
+                                  SmallLayer{.input_offset = int64_t{1} << 32},
+                                  SmallLayer{.filter_offset = -(int64_t{1} << 32)},
+                                  SmallLayer{.output_offset = INT64_MAX},
+                                  SmallLayer{.low = int64_t{1} << 40},
+                                  SmallLayer{.high = INT64_MIN},
+                                  SmallLayer{.multipliers = {int64_t{1} << 32}},
+                                  SmallLayer{.shifts = {int64_t{1} << 32}},
+                                  SmallLayer{.shifts = {INT32_MIN}},
+                                  SmallLayer{.shifts = {INT32_MAX}},
+                                  SmallLayer{.shifts = {INT64_MIN}},
+                                  SmallLayer{.shifts = {0, 0}},
+                                  SmallLayer{.multipliers = {}, .shifts = {}},
+                                  SmallLayer{.bias = {1, 2, 3}}}) {
     EXPECT_EQ(SmallLayer(layer).run(), ETB_INVALID_ARGUMENT);
   }
+}
+
+// Few channels and many: one number of a list is out of range, at each place.
+TEST(IntegerKernels, EachRescaleOfALinearLayerIsChecked) {
+  for (const int64_t channels : {1, 5, 16, 17, 40})
+    for (int64_t bad = -1; bad < channels; ++bad)
+      for (const auto& [multiplier, shift] : {std::pair<int64_t, int64_t>{-1, 0},
+                                              {int64_t{1} << 32, 0},
+                                              {1, 31},
+                                              {1, -32},
+                                              {1, int64_t{1} << 32}}) {
+        const auto count = static_cast<size_t>(channels);
+        std::vector<int64_t> multipliers(count, 1 << 30), shifts(count, -3);
+        if (bad >= 0)
+          multipliers[static_cast<size_t>(bad)] = multiplier, shifts[static_cast<size_t>(bad)] = shift;
+        Call call;
+        Codes row = {{1, 1}, {0, 1}, {7}}, weights = {{channels, 1}, {0, 1}, std::vector<int8_t>(count, 9)},
+              out = {{1, channels}, {0, 1}, std::vector<int8_t>(count)};
+        std::vector<int32_t> bias(count);
+        call.add(row);
+        call.add(weights);
+        call.add(bias);
+        call.add(EValue());
+        for (int i = 0; i < 3; ++i) call.add(0);
+        call.add_list(multipliers);
+        call.add_list(shifts);
+        call.add(127);
+        call.add(-128);
+        call.add(out);
+        EXPECT_EQ(call.run("quantized_linear"), bad < 0 ? ETB_OK : ETB_INVALID_ARGUMENT)
+            << channels << " " << bad;
+      }
 }
 
 // A convolution of [1, 2, 3, 3] with 2 outputs.

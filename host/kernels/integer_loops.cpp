@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <type_traits>
+
+#include "host/runtime/evalue.hpp"
 #if defined(__ARM_FEATURE_MVE)
 #include "host/kernels/integer_blocks_mve.hpp"
 #else
@@ -32,7 +34,46 @@ inline void visit_window(const DepthwiseWindow& window, const int8_t* x, const i
   return static_cast<int32_t>(std::clamp<int64_t>(moved, INT32_MIN, INT32_MAX));
 }
 
+// Both variants look at halves of 64-bit numbers, because these processors compare 32 bits at a time, and collect what must be 0.
 #if defined(__ARM_FEATURE_MVE)
+
+bool copy_rescales(const RescaleCopy& copy, size_t count) noexcept {
+  static_assert(std::is_standard_layout_v<EValue>);                    // an integer is its first member
+  static_assert(Rescale::kLargestShift == -Rescale::kLeastShift - 1);  // one offset for both limits
+  const auto *multipliers = reinterpret_cast<const uint32_t*>(copy.multipliers),
+             *shifts = reinterpret_cast<const uint32_t*>(copy.shifts);
+  int32_t *out_multipliers = copy.out_multipliers, *out_shifts = copy.out_shifts;
+  uint32x4_t rest = vdupq_n_u32(0), signs = rest;
+  uint32x4_t from, shift_from, low, high, part;
+  __asm__ volatile(
+      "wlstp.32 lr, %[count], 2f\n"
+      "1: vldrw.32 %q[from], [%[multipliers]], #16\n"
+      "vldrw.32 %q[shift_from], [%[shifts]], #16\n"
+      "vldrw.u32 %q[low], [%q[from]]\n"
+      "vldrw.u32 %q[high], [%q[from], #4]\n"
+      "vldrw.u32 %q[from], [%q[shift_from]]\n"  // shifts
+      "vldrw.u32 %q[part], [%q[shift_from], #4]\n"
+      "vorr %q[rest], %q[rest], %q[high]\n"
+      "vshr.s32 %q[high], %q[from], #31\n"
+      "veor %q[part], %q[part], %q[high]\n"
+      "vorr %q[rest], %q[rest], %q[part]\n"
+      "vorr %q[signs], %q[signs], %q[low]\n"
+      "vadd.i32 %q[part], %q[from], %[offset]\n"
+      "vorr %q[signs], %q[signs], %q[part]\n"
+      "vmvn %q[part], %q[from]\n"  // -1 - shift
+      "vadd.i32 %q[part], %q[part], %[offset]\n"
+      "vorr %q[signs], %q[signs], %q[part]\n"
+      "vstrw.32 %q[low], [%[out_multipliers]], #16\n"
+      "vstrw.32 %q[from], [%[out_shifts]], #16\n"
+      "letp lr, 1b\n"
+      "2:"
+      : [multipliers] "+l"(multipliers), [shifts] "+l"(shifts), [out_multipliers] "+l"(out_multipliers),
+        [out_shifts] "+l"(out_shifts), [rest] "+w"(rest), [signs] "+w"(signs), [from] "=&w"(from),
+        [shift_from] "=&w"(shift_from), [low] "=&w"(low), [high] "=&w"(high), [part] "=&w"(part)
+      : [count] "r"(count), [offset] "r"(-Rescale::kLeastShift)
+      : "lr", "memory");
+  return vmaxvq_u32(0, vorrq_u32(rest, vshrq_n_u32(signs, 31))) == 0;
+}
 
 int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept {
   int32_t sum = 0;
@@ -63,6 +104,24 @@ void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
 }
 
 #else
+
+bool copy_rescales(const RescaleCopy& copy, size_t count) noexcept {
+  EValue *const *multipliers = copy.multipliers, *const *shifts = copy.shifts;
+  int32_t *out_multipliers = copy.out_multipliers, *out_shifts = copy.out_shifts;
+  uint32_t rest = 0, signs = 0;
+  for (; count > 0; --count) {
+    const auto multiplier = static_cast<uint64_t>((*multipliers++)->to_int()),
+               shift = static_cast<uint64_t>((*shifts++)->to_int());
+    const auto low = static_cast<uint32_t>(multiplier), moves = static_cast<uint32_t>(shift);
+    rest |= static_cast<uint32_t>(multiplier >> 32);
+    rest |= static_cast<uint32_t>(shift >> 32) ^ static_cast<uint32_t>(static_cast<int32_t>(moves) >> 31);
+    signs |= low | (moves - static_cast<uint32_t>(Rescale::kLeastShift)) |
+             (static_cast<uint32_t>(Rescale::kLargestShift) - moves);
+    *out_multipliers++ = static_cast<int32_t>(low);
+    *out_shifts++ = static_cast<int32_t>(moves);
+  }
+  return (rest | signs >> 31) == 0;
+}
 
 void copy_codes(const int8_t* from, ptrdiff_t count, int8_t* to) noexcept {
   constexpr ptrdiff_t kShort = 16;

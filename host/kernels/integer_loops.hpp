@@ -9,6 +9,8 @@
 
 namespace etb::host {
 
+class EValue;
+
 // A factor of multiplier / 2^31 * 2^shift. A file chooses both.
 struct Rescale {
   int32_t multiplier, shift;
@@ -77,6 +79,14 @@ struct ChannelRescales {
     return {multipliers + channel * stride, shifts + channel * stride, stride};
   }
 };
+
+// Lists of multipliers and shifts of 64 bits, and where they go.
+struct RescaleCopy {
+  EValue *const *multipliers, *const *shifts;
+  int32_t *out_multipliers, *out_shifts;
+};
+// False if one of them is not valid: the copies must not be used then.
+bool copy_rescales(const RescaleCopy& copy, size_t count) noexcept;
 
 // Sum of so few codes that it fits.
 int32_t sum_codes(const int8_t* codes, ptrdiff_t count) noexcept;

@@ -57,7 +57,8 @@ etb_status check_rescales(KernelContext& context, const Tensor& multipliers, con
 }
 
 etb_status check_bias(KernelContext& context, const Tensor* bias, int64_t count) noexcept {
-  if (bias == nullptr || (bias->dtype() == Dtype::INT32 && bias->numel() == count && bias->is_contiguous())) {
+  if (bias == nullptr || (bias->dtype() == Dtype::INT32 && bias->numel() == count &&
+                          (bias->rank() == 1 || bias->is_contiguous()))) {
     return ETB_OK;
   }
   return context.fail(ETB_INVALID_ARGUMENT, "the bias is %s %s, expected row-major int32 for %lld channels",
@@ -87,8 +88,8 @@ etb_status run_rows(KernelContext& context, const IntegerProduct& product, const
   const uint32_t* starts = product.starts;
   const int8_t* weights = product.weights;
   ChannelRescales rescales = product.rescales;
-  for (ptrdiff_t channel = 0; channel < count; channel += kTile) {
-    const ptrdiff_t channels = std::min<ptrdiff_t>(kTile, count - channel);
+  for (ptrdiff_t left = count; left > 0;) {
+    const ptrdiff_t channels = std::min<ptrdiff_t>(kTile, left);
     uint32_t sums[2][kTile];
     const uint32_t* from[2] = {starts, starts};
     ptrdiff_t at = 0;
@@ -106,6 +107,8 @@ etb_status run_rows(KernelContext& context, const IntegerProduct& product, const
     } while (at < k);
     store_codes(rescales, product.limits, sums[0], channels, out, out_step);
     if (rows == 2) store_codes(rescales, product.limits, sums[1], channels, out + out_row, out_step);
+    left -= channels;
+    if (left == 0) break;
     starts += channels;
     weights += channels * k;
     out += channels * out_step;
@@ -134,6 +137,7 @@ etb_status SumStarts::fill(KernelContext& context, ptrdiff_t channels, uint32_t*
 etb_status run_product(KernelContext& context, const IntegerProduct& product) noexcept {
   const int8_t* x = product.rows;
   int8_t* out = product.out;
+  if (product.row_count == 1) return run_rows(context, product, x, out, 1);
   for (ptrdiff_t row = 0; row < product.row_count; row += 2) {
     ETB_CHECK(run_rows(context, product, x, out, row + 1 < product.row_count ? 2 : 1));
     x += 2 * product.row_stride;

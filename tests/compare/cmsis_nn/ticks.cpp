@@ -115,6 +115,32 @@ void compare_random_layers(uint32_t seed, int count) {
   board_write(text);
 }
 
+// Our kernels refuse a linear layer in which one number of one channel is out of range. CMSIS-NN does not look at them.
+void check_refusals() {
+  Random random(3);
+  int refused = 0, layers = 0;
+  for (const int32_t channels : {1, 5, 12, 20, 33}) {
+    Layer layer = convolution("", 1, 1, 24, channels, 1, 1, 1, 0, 0);
+    layer.kind = Kind::kLinear;
+    const Buffers to = {input, weights, output, bias, multipliers, shifts, kernel_sums, scratch};
+    fill(random, layer, to);
+    fill_kernel_sums(layer, to);
+    for (int32_t channel = 0; channel < channels; ++channel)
+      for (const int shift : {31, -32, 1 << 30, -(1 << 30), 0}) {
+        const int32_t multiplier = multipliers[channel], right = shifts[channel];
+        shifts[channel] = shift;
+        if (shift == 0) multipliers[channel] = -1;
+        prepare_kernels(layer, to);
+        refused += run_kernels() ? 0 : 1, ++layers;
+        multipliers[channel] = multiplier, shifts[channel] = right;
+      }
+  }
+  char text[160];
+  std::snprintf(text, sizeof text, "%s: %d of %d linear layers with a number out of range are refused%s\n",
+                BOARD, refused, layers, refused == layers ? "" : " DIFFERENT");
+  board_write(text);
+}
+
 }  // namespace
 
 int main() {
@@ -131,5 +157,6 @@ int main() {
   linear.kind = Kind::kLinear;
   measure(linear);
   compare_random_layers(2, 300);
+  check_refusals();
   return 0;
 }
