@@ -12,6 +12,7 @@
 
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/option_trial.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "etb/cpp/graph_view.hpp"
 #include "etb/ext/draft/values.h"
@@ -152,6 +153,27 @@ std::set<uint32_t> handles_of(const BuiltCase& built) {
   return out;
 }
 
+// Adds a finding if no event is in the debug map of the artifact, or one has an id that the artifact does not list.
+void expect_announced(CheckContext& context, const std::string& name, const Collected& events,
+                      const Payload& payload) {
+  const auto is_announced = [&](size_t i) {
+    return std::any_of(payload.debug_map.begin(), payload.debug_map.end(), [&](const DebugEntry& entry) {
+      return events.ids[i] == -1 ? entry.name == events.names[i]
+                                 : entry.name.empty() && entry.id == events.ids[i];
+    });
+  };
+  bool has_announced = false;
+  for (size_t i = 0; i < events.ids.size(); ++i) has_announced = has_announced || is_announced(i);
+  if (!events.ids.empty() && !payload.debug_map.empty() && !has_announced)
+    return context.fail(fmt::format("{}: no event of a run is in the debug map, not even '{}', the first",
+                                    name, events.names[0]));
+  for (const int64_t id : events.ids)
+    if (id != -1 &&
+        std::find(payload.debug_ids.begin(), payload.debug_ids.end(), id) == payload.debug_ids.end())
+      return context.fail(
+          fmt::format("{}: an event has debug id {}, which the artifact does not list", name, id));
+}
+
 // Events refer to handles that the artifact announced, and these to existing nodes.
 void ids_are_announced(CheckContext& context) {
   context.each_session({}, 6, [&](ReadyCase& ready) {
@@ -163,25 +185,36 @@ void ids_are_announced(CheckContext& context) {
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     (void)ready.run({.events = &sink});
-    const auto is_announced = [&](size_t i) {
-      const auto& known = ready.item.payload.debug_map;
-      return std::any_of(known.begin(), known.end(), [&](const DebugEntry& entry) {
-        return collected.ids[i] == -1 ? entry.name == collected.names[i]
-                                      : entry.name.empty() && entry.id == collected.ids[i];
-      });
-    };
-    bool has_announced = false;
-    for (size_t i = 0; i < collected.ids.size(); ++i) has_announced = has_announced || is_announced(i);
-    if (!collected.ids.empty() && !ready.item.payload.debug_map.empty() && !has_announced)
-      return context.fail(fmt::format("{}: no event of a run is in the debug map, not even '{}', the first",
-                                      ready.name(), collected.names[0]));
-    for (const int64_t id : collected.ids) {
-      const auto& known = ready.item.payload.debug_ids;
-      if (id != -1 && std::find(known.begin(), known.end(), id) == known.end())
-        return context.fail(
-            fmt::format("{}: an event has debug id {}, which the artifact does not list", ready.name(), id));
-    }
+    expect_announced(context, ready.name(), collected, ready.item.payload);
   });
+}
+
+// Options of delegates and runs may choose other events.
+void ids_with_options(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  size_t count = 0;
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 4);
+  for (const OptionFacts& facts : options_of(*subject, context)) {
+    const bool is_of_run = facts.has(ETB_OBJECT_RUN), is_of_delegate = facts.has(ETB_OBJECT_DELEGATE);
+    if ((!is_of_run && !is_of_delegate) || facts.key == kLoseDevice) continue;
+    for (const etb_option& option : ordinary_values(facts))
+      for (const ClaimedCase& item : items) {
+        const std::vector<etb_option> options = {option};
+        const auto session = CaseSession::make(*subject, item.built, item.payload,
+                                               is_of_run ? std::vector<etb_option>{} : options);
+        if (!session) continue;  // opt.every-value-is-correct reports it
+        Collected collected;
+        const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
+        RunOptions run{.events = &sink};
+        if (is_of_run) run.options = options;
+        (void)(*session)->run(item.built.runs[0], run);
+        ++count;
+        expect_announced(context, item.item->name + ", with " + to_text(option), collected, item.payload);
+        if (!context.outcome().findings.empty()) return;
+      }
+  }
+  if (count == 0) context.skip("the plugin has no options of delegates or runs");
 }
 
 // A chain of ops of two operands and functions of one, written in the order of computing: "add relu add sigmoid". The
@@ -403,6 +436,7 @@ constexpr Check kChecks[] = {
      "ABI-PROF-01", runs_follow_each_other},
     {"prof.ids-are-announced", "Debug ids of events and handles of artifacts are those of the graph.", "",
      ids_are_announced},
+    {"prof.ids-with-options", "So are they with each value of an option.", "", ids_with_options},
     {"prof.nodes-have-events", "If events of a chain are in the debug map, each node of the map has one.", "",
      nodes_have_events},
     {"prof.times-are-of-the-work", "Events of much work are longer than those of little.", "ABI-PROF-01",

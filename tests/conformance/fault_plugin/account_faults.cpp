@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 495 to 499 of the tables: workers of the host, memory of devices, times of events, moved bytes, sizes of runs.
+// Faults 495 to 505 of the tables: workers of the host, memory of devices,
+// times of events, estimates, sizes of runs, stops.
 #include <sched.h>
 
 #include <atomic>
 #include <cfenv>
+#include <cstdlib>
 #include <cstring>
+#include <set>
 
+#include "etb/cpp/fail.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
 namespace faulty {
@@ -73,7 +77,15 @@ void break_times(etb_delegate_table& table) {
   };
 }
 
-void break_moved_bytes(etb_aot_table& table) {
+void break_estimates(etb_aot_table& table) {
+  if (has_fault(502)) {  // the first answer, for all graphs
+    table.caps |= ETB_AOT_CAP_ESTIMATE;
+    table.estimate = [](etb_plugin*, const etb_partition_args*, etb_estimate* out, etb_error*) {
+      out->latency_ns = 1500;
+      out->moved_bytes = uint64_t{1} << 20;
+      return etb_status{ETB_OK};
+    };
+  }
   if (!has_fault(498)) return;
   table.caps |= ETB_AOT_CAP_ESTIMATE;
   table.estimate = [](etb_plugin*, const etb_partition_args*, etb_estimate* out, etb_error*) {
@@ -98,6 +110,66 @@ void break_sizes(etb_delegate_table& table) {
   };
 }
 
+// A token that counts its questions.
+struct CountingToken {
+  const etb_cancel_token* host;
+  int count = 0;
+  etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, this, [](void* ctx) {
+                              auto& self = *static_cast<CountingToken*>(ctx);
+                              ++self.count;
+                              return self.host->is_cancelled(self.host->ctx);
+                            }};
+};
+
+// A run that is stopped between two nodes leaves its context busy.
+void break_stops(etb_delegate_table& table) {
+  if (!has_fault(500)) return;
+  table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+    static std::set<etb_context*> busy;
+    if (busy.contains(context)) return etb::fail(error, ETB_INVALID_STATE, "the context is busy");
+    if (args->cancel == nullptr) return kept.delegate.execute(context, args, error);
+    CountingToken counting{args->cancel};
+    etb_exec_args own = *args;
+    own.cancel = &counting.token;
+    const etb_status status = kept.delegate.execute(context, &own, error);
+    if (status == ETB_CANCELLED && counting.count > 2) busy.insert(context);
+    return status;
+  };
+}
+
+void break_memory(Tables& tables) {
+  if (has_fault(501))  // allocates again
+    tables.delegate.context_reserve = [](etb_context* context, const etb_tensor* inputs, uint32_t count,
+                                         etb_error* error) {
+      *static_cast<volatile char*>(std::malloc(100)) = 1;
+      return kept.delegate.context_reserve(context, inputs, count, error);
+    };
+  if (has_fault(503)) {  // reads the payload in runs of careful delegates
+    static const volatile uint8_t* released = nullptr;
+    tables.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                                etb_error* error) {
+      released = nullptr;
+      for (uint64_t i = 0; i < args->option_count; ++i)
+        if (const etb_option& option = *ETB_AT(etb_option, args->options, i);
+            option.type == ETB_OPTION_TEXT && option.text != nullptr &&
+            std::strcmp(option.text, "careful") == 0)
+          released = static_cast<const volatile uint8_t*>(args->payload->data);
+      return kept.delegate.create(plugin, args, out, error);
+    };
+    tables.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      if (released != nullptr) (void)*released;
+      return kept.delegate.execute(context, args, error);
+    };
+  }
+  if (has_fault(505))  // a create that fails keeps memory of the device
+    tables.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                                etb_error* error) {
+      const etb_status status = kept.delegate.create(plugin, args, out, error);
+      if (status != ETB_OK) used_device_bytes += 4096;
+      return status;
+    };
+}
+
 }  // namespace
 
 void break_accounts(Tables& tables) {
@@ -105,8 +177,10 @@ void break_accounts(Tables& tables) {
   break_workers(tables);
   break_device_memory(tables.delegate);
   break_times(tables.delegate);
-  break_moved_bytes(tables.aot);
+  break_estimates(tables.aot);
   break_sizes(tables.delegate);
+  break_stops(tables.delegate);
+  break_memory(tables);
 }
 
 }  // namespace faulty

@@ -120,7 +120,8 @@ class Delegate {
 
   class Context {
    public:
-    explicit Context(const Delegate& delegate) : delegate_(&delegate), interpreter_(*delegate.program_) {
+    explicit Context(const Delegate& delegate)
+        : delegate_(&delegate), interpreter_(*delegate.program_), number_(++*delegate.context_count_) {
       use_resources_of_context();
     }
 
@@ -174,6 +175,7 @@ class Delegate {
 
     const Delegate* delegate_;
     Interpreter interpreter_;
+    int number_;  // of the contexts of its delegate, from 1
     std::vector<HostMemory> memory_;
     bool is_planned_ = false;
     std::atomic<bool> is_running_{false}, is_stopped_{false};
@@ -225,6 +227,7 @@ class Delegate {
   }
 
   std::unique_ptr<Program> program_;
+  std::unique_ptr<std::atomic<int>> context_count_ = std::make_unique<std::atomic<int>>(0);
   bool is_wrong_ = false;  // for faults 111 and 116
   bool is_fast_ = false;
   std::string mode_;

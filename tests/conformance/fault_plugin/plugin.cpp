@@ -73,7 +73,7 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     std::memcpy(info.fingerprint, "faulty", 6);
     info.memory_total_bytes = uint64_t{1} << 30;
     info.memory_free_bytes = (uint64_t{1} << 29) - (has_fault(496) && i == 1 ? 0 : used_device_bytes.load());
-    info.kind = has_fault(366) || has_fault(367) || has_fault(496) ? "npu" : "cpu";
+    info.kind = has_fault(366) || has_fault(367) || has_fault(496) || has_fault(505) ? "npu" : "cpu";
     info.name = i == 0 ? "first half of the processor" : "second half of the processor";
     info.driver_version = "";
     static const etb_option lanes =

@@ -130,7 +130,7 @@ void keep_borrowed_arguments(Tables& tables);
 
 // argument_faults.cpp: faults 471 to 482.
 void take_arguments_as_usual(Tables& tables);
-// account_faults.cpp: faults 495 to 499.
+// account_faults.cpp: faults 495 to 505.
 void break_accounts(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).

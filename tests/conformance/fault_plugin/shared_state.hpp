@@ -20,9 +20,10 @@ inline int partition_count = 0;                      // for fault 35
 inline thread_local bool is_compiling = false;       // for fault 46
 inline const int64_t* stale_sizes = nullptr;         // for fault 87
 inline const std::byte* stale_named = nullptr;       // for fault 238
-inline constexpr uint64_t kOwnTicks = 1000;  // of a run, for faults 460 and 461
+inline constexpr uint64_t kOwnTicks = 1000;          // of a run, for faults 460 and 461
 inline bool is_any_fast = false;                     // for fault 371
 inline std::byte shared_values[256];                 // for fault 372
+inline std::byte values_of_later_contexts[1 << 16];  // for fault 504
 inline uint64_t first_begin_ns = 0;                  // for fault 373
 inline bool has_ended_any = false;                   // for fault 374
 inline bool has_clock = true;                        // for fault 382
