@@ -313,6 +313,13 @@ std::set<uint32_t> needed_handles_of(const BuiltCase& built) {
   return out;
 }
 
+std::string op_of(const BuiltCase& built, uint32_t handle) {
+  if (const auto view = graph::View::open(built.image.span()))
+    for (const graph::Node& node : view->method().nodes())
+      if (node.debug_handle() == handle) return std::string(node.op_name());
+  return "";
+}
+
 // Each entry of the debug map joins one work item to nodes of the region, which exist. A plugin may have no
 // map. A map joins every node of a run, including nodes that were fused into others.
 void debug_map_is_joined(CheckContext& context) {
@@ -348,8 +355,8 @@ void debug_map_is_joined(CheckContext& context) {
     if (item.payload.debug_map.empty()) continue;
     for (const uint32_t handle : needed_handles_of(item.built))
       if (handle != 0 && !joined.contains(handle))
-        return context.fail(fmt::format("{}: no entry of the debug map joins the node of handle {}",
-                                        item.item->name, handle));
+        return context.fail(fmt::format("{}: no entry of the debug map joins the node of handle {}, {}",
+                                        item.item->name, handle, op_of(item.built, handle)));
   }
 }
 

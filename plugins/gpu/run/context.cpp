@@ -291,10 +291,12 @@ Status GpuContext::put_inner_events(const Run& run, uint32_t node, uint64_t begi
 
 Status GpuContext::bind(const Run& run) {
   ETB_TRY(take_buffers(
-      plan_.graph.inputs, [&](size_t i) -> const etb_tensor& { return run.raw().inputs[i]; },
+      plan_.graph.inputs,
+      [&](size_t i) -> const etb_tensor& { return *ETB_AT(etb_tensor, run.raw().inputs, i); },
       run.input_count()));
   ETB_TRY(take_buffers(
-      plan_.graph.outputs, [&](size_t i) -> const etb_tensor& { return run.raw().outputs[i]; },
+      plan_.graph.outputs,
+      [&](size_t i) -> const etb_tensor& { return *ETB_AT(etb_tensor, run.raw().outputs, i); },
       run.output_count()));
   ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
   ETB_TRY(keep_going(run));

@@ -58,13 +58,27 @@ void GraphLowering::fold_operands(const Node& node) {
   }
 }
 
+// A node that computes with codes has the events of the dequantize nodes before it, which compute nothing.
+void GraphLowering::join_dequantised(const Node& node) {
+  for (const Value& operand : node.operands()) {
+    const std::optional<Node> producer = state_.graph.find_producer(operand.id());
+    if (!producer || !dequantises(*producer)) continue;
+    for (const Value& made : node.results())
+      if (const LoweredValue* const found = state_.values.find_integers(made.id()))
+        state_.builder.add_source(found->id, producer->debug_handle());
+  }
+}
+
 // Tries integers first if the graph quantises around the node.
 Status GraphLowering::lower_by(const Op& op, const Node& node) {
   const QuantizationMatcher matcher(state_.graph, state_.builder, state_.values);
   if (const std::optional<QuantParams> params = matcher.match(node, op)) {
     const size_t first_new = state_.builder.value_count();
     LoweringContext context(state_, node, params);
-    if (op.lower(context)) return {};
+    if (op.lower(context)) {
+      join_dequantised(node);
+      return {};
+    }
     state_.values.forget_integers(node, first_new);
   }
   LoweringContext context(state_, node, std::nullopt);

@@ -25,6 +25,7 @@ class GraphLowering {
 
  private:
   void fold_operands(const Node& node);
+  void join_dequantised(const graph::Node& node);
   Status lower_by(const Op& op, const Node& node);
   Status finish_results(const Node& node);
 

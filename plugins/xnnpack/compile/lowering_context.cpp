@@ -19,6 +19,10 @@ Result<LoweredValue> LoweringContext::lowered(uint32_t value) {
   }
   ETB_ASSIGN(LoweredValue floats, state_.values.get_floats(value));
   state_.join_moves(value, floats.id);
+  // The conversion to float is made here, and belongs to the dequantize node.
+  if (const std::optional<Node> producer = state_.graph.find_producer(value);
+      producer && dequantises(*producer))
+    state_.builder.add_source(floats.id, producer->debug_handle());
   return floats;
 }
 

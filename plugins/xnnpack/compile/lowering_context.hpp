@@ -18,6 +18,10 @@ struct AttentionMask {
   uint32_t open_rows = kXnnNoValue;
 };
 
+inline bool dequantises(const graph::Node& node) {
+  return node.op_name().starts_with("quantized_decomposed.dequantize");
+}
+
 // Everything that is lowered of a graph so far. Its parts point to each other, so it must not move.
 struct LoweringState {
   SourceGraph graph;

@@ -89,6 +89,8 @@ class XnnGraphBuilder {
   void end_joins() { joined_.clear(); }
   // Adds the current debug handle to the node that computes `id`.
   void add_source(uint32_t id) { add_source(id, debug_handle_); }
+  // The same for another debug handle.
+  void add_source(uint32_t id, uint32_t debug_handle);
 
   // Rejects sizes that a delegate would reject, in the nodes that compute `results`. Discards the others.
   [[nodiscard]] Status check_sizes(std::vector<uint32_t> results);
@@ -96,7 +98,6 @@ class XnnGraphBuilder {
   [[nodiscard]] Result<Artifact> finish();
 
  private:
-  void add_source(uint32_t id, uint32_t debug_handle);
   uint32_t skip_reshapes(uint32_t id, const Extents& to, std::vector<uint32_t>& sources) const;
   void copy_scale(uint32_t from, uint32_t to);
   void drop_unused();
