@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatTable: a table of a flatbuffer that TableVerifier verified. FlatBuffers' own accessors are inlined with their search
-// in the vtable, so they need three times the code; slots are those of the generated classes (schema::Tensor::VT_SIZES).
+// FlatTable: a table of a flatbuffer that TableVerifier verified. Slots are those of the generated classes, such as
+// schema::Tensor::VT_SIZES. Their accessors are inlined with the search in the vtable, which needs three times the code; here it
+// is a function of its own in programs that are compiled for size.
 #pragma once
 
 #include <bit>
@@ -9,6 +10,12 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+
+#if defined(__OPTIMIZE_SIZE__)
+#define ETB_FLAT_OUTLINE __attribute__((noinline))
+#else
+#define ETB_FLAT_OUTLINE
+#endif
 
 namespace etb::format {
 
@@ -53,15 +60,36 @@ class FlatTable {
 
  private:
   // Address of a field, or null for a default.
-  const std::byte* find(uint16_t slot) const noexcept;
+  ETB_FLAT_OUTLINE const std::byte* find(uint16_t slot) const noexcept {
+    const std::byte* const vtable = at_ - read_scalar<int32_t>(at_);
+    if (slot >= read_scalar<uint16_t>(vtable)) return nullptr;
+    const auto offset = read_scalar<uint16_t>(vtable + slot);
+    return offset == 0 ? nullptr : at_ + offset;
+  }
   // Address of what an offset names, or null without one.
-  const std::byte* follow(uint16_t slot) const noexcept;
+  ETB_FLAT_OUTLINE const std::byte* follow(uint16_t slot) const noexcept {
+    const std::byte* const at = find(slot);
+    return at == nullptr ? nullptr : at + read_scalar<uint32_t>(at);
+  }
   // The same, or an empty vector.
-  const std::byte* vector(uint16_t slot) const noexcept;
-  uint8_t get8(uint16_t slot) const noexcept;
-  uint32_t get32(uint16_t slot) const noexcept;
-  uint64_t get64(uint16_t slot) const noexcept;
+  ETB_FLAT_OUTLINE const std::byte* vector(uint16_t slot) const noexcept {
+    const std::byte* const at = follow(slot);
+    return at == nullptr ? kEmptyVector : at;
+  }
+  ETB_FLAT_OUTLINE uint8_t get8(uint16_t slot) const noexcept {
+    const std::byte* const at = find(slot);
+    return at == nullptr ? 0 : read_scalar<uint8_t>(at);
+  }
+  ETB_FLAT_OUTLINE uint32_t get32(uint16_t slot) const noexcept {
+    const std::byte* const at = find(slot);
+    return at == nullptr ? 0 : read_scalar<uint32_t>(at);
+  }
+  ETB_FLAT_OUTLINE uint64_t get64(uint16_t slot) const noexcept {
+    const std::byte* const at = find(slot);
+    return at == nullptr ? 0 : read_scalar<uint64_t>(at);
+  }
 
+  alignas(8) static constexpr std::byte kEmptyVector[8] = {};
   const std::byte* at_;
 };
 
@@ -70,7 +98,10 @@ class TableList {
  public:
   explicit TableList(const std::byte* vector) noexcept : at_(vector) {}
   uint32_t size() const noexcept { return read_scalar<uint32_t>(at_); }
-  FlatTable operator[](uint32_t index) const noexcept;
+  ETB_FLAT_OUTLINE FlatTable operator[](uint32_t index) const noexcept {
+    const std::byte* const at = at_ + sizeof(uint32_t) * (size_t{index} + 1);
+    return FlatTable(at + read_scalar<uint32_t>(at));
+  }
 
  private:
   const std::byte* at_;

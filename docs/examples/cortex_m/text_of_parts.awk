@@ -13,7 +13,7 @@ function part_of(file, section) {
   if (file ~ /libc\.a|libm\.a|libgcc\.a|libstdc\+\+\.a|libnosys|newlib_functions|text_format/) return "C library"
   if (file ~ /dsp_stub_driver|dsp_[a-z]+\.c|driver/) return "plugin"
   if (file ~ /(main|board|classify|model)\./) return "application"
-  if (file ~ /(program|program_view|program_verify|program_verify_method|flat_table|table_verifier|segment_area|data_view|dtype|tensor|stop_check|kernel_context|kernel_registry|platform_hooks|named_data|method|method_load|method_kernels|method_delegates|method_trace|fixed_input|method_counts|operand_overlap|prim_ops)\.cpp/) return "core"
+  if (file ~ /(program|program_view|program_verify|program_verify_method|table_verifier|segment_area|data_view|dtype|tensor|stop_check|kernel_context|kernel_registry|platform_hooks|named_data|method|method_load|method_kernels|method_delegates|method_trace|fixed_input|method_counts|operand_overlap|prim_ops)\.cpp/) return "core"
   if (file ~ /static_delegate/) return "delegates"
   return "kernels"
 }
