@@ -28,5 +28,5 @@ foreach(app core_size_app core_size_empty)
 endforeach()
 add_dependencies(core_size_app etb_program)
 add_custom_target(core_size VERBATIM DEPENDS core_size_app core_size_empty
-  COMMAND ${CMAKE_COMMAND} -DAPP=$<TARGET_FILE:core_size_app> -DEMPTY=$<TARGET_FILE:core_size_empty> -DLIMIT=57344 -DNM=${CMAKE_NM}
+  COMMAND ${CMAKE_COMMAND} -DAPP=$<TARGET_FILE:core_size_app> -DEMPTY=$<TARGET_FILE:core_size_empty> -DLIMIT=53248 -DNM=${CMAKE_NM}
           -P ${CMAKE_CURRENT_LIST_DIR}/print_core_size.cmake)

@@ -67,7 +67,7 @@ __attribute__((noinline, cold)) inline void add_place(etb_error* error, uint32_t
                                                       uint32_t number) noexcept {
   char* out = error->text;
   char* const last = error->text + ETB_ERROR_TEXT_NBYTES - sizeof("@1c9f:4294967295");
-  while (*out != '\0') ++out;
+  while (*out != '\0' && out <= last) ++out;
   if (out > last) return;
   *out++ = '@';
   for (int shift = 12; shift >= 0; shift -= 4) *out++ = "0123456789abcdef"[id >> shift & 15];
