@@ -34,17 +34,17 @@ std::vector<Block> read(const char* path, size_t skipped, size_t& nbytes) {
 
 uint64_t no_clock() { return 0; }
 
-// True if an error has a text, or without texts a place.
+// True if an error has a text, or without texts a place. A plugin's own text comes before the places.
 bool has_place(const etb_error& error) {
-  return etb::kHasErrorTexts ? std::strlen(error.text) >= 8
-                             : error.text[0] == '@' && std::strlen(error.text) >= 7;
+  return etb::kHasErrorTexts ? std::strlen(error.text) >= 8 : std::strchr(error.text, '@') != nullptr;
 }
 
 // Prints each place once, for error_texts.
 void print_place(const etb_error& error) {
   static std::set<std::string> known;
-  const std::string id(error.text, 5);
-  if (!etb::kHasErrorTexts && known.insert(id).second) std::printf("place %s\n", error.text);
+  const char* const place = std::strchr(error.text, '@');
+  if (etb::kHasErrorTexts || place == nullptr) return;
+  if (known.insert(std::string(place, 5)).second) std::printf("place %s\n", place);
 }
 
 // Returns 1 for a program that was refused without a code or a place.
