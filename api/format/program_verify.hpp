@@ -2,9 +2,11 @@
 // Internal to the program verifier: shared parts of its two halves (program, method).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
+#include "api/format/flat_table.hpp"
 #include "api/format/segment_area.hpp"
 #include "etb/cpp/fail.hpp"
 #include "etb_schema/program_generated.h"
@@ -17,24 +19,27 @@ using Count = unsigned long long;  // for printf
 // element is charged to a budget. Honest files, whose vectors do not overlap, never use it up.
 class WorkBudget {
  public:
-  explicit WorkBudget(uint64_t file_nbytes) noexcept : left_(file_nbytes * 8 + 65536) {}
-  [[nodiscard]] bool spend(uint64_t count) noexcept {
+  explicit WorkBudget(uint64_t file_nbytes) noexcept
+      : left_(static_cast<size_t>(std::min<uint64_t>(file_nbytes * 8 + 65536, kMost))) {}
+  [[nodiscard]] bool spend(size_t count) noexcept {
     if (count > left_) return false;
     left_ -= count;
     return true;
   }
 
  private:
-  uint64_t left_;
+  // Counts of a method (MethodCounts), and twice each, do not overflow.
+  static constexpr size_t kMost = SIZE_MAX / 4;
+  size_t left_;
 };
 
 struct VerifyContext {
-  const schema::Program& program;
+  FlatTable program;
   const FileExtent& extent;
   WorkBudget budget;
   etb_error* error;
 
-  [[nodiscard]] etb_status spend(uint64_t count) noexcept {
+  [[nodiscard]] etb_status spend(size_t count) noexcept {
     if (budget.spend(count)) return ETB_OK;
     return fail(error, ETB_INVALID_PROGRAM,
                 "tables overlap: more elements than a file of %llu bytes can hold",
@@ -42,22 +47,16 @@ struct VerifyContext {
   }
 
   // Rejects a NUL inside a name, which would make it a short name for C and a long one for C++.
-  [[nodiscard]] etb_status verify_name(const flatbuffers::String* name) noexcept;
+  [[nodiscard]] etb_status verify_name(std::string_view name) noexcept;
 };
 
-template <class Vector>
-uint32_t count_of(const Vector* vector) noexcept {
-  return vector == nullptr ? 0 : vector->size();
-}
-
-// FlatBuffers' verifier checks the alignment of a vector's length, not of its elements. An empty vector has
-// no elements, and FlatBuffers 2 does not align it.
+// TableVerifier checks the alignment of a vector's length, not of its elements. An empty vector has no elements, and
+// FlatBuffers 2 does not align it.
 template <class T>
-bool is_aligned(const flatbuffers::Vector<T>* vector) noexcept {
-  return vector == nullptr || vector->size() == 0 ||
-         reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(T) == 0;
+bool is_aligned(std::span<const T> items) noexcept {
+  return items.empty() || reinterpret_cast<uintptr_t>(items.data()) % sizeof(T) == 0;
 }
 
-[[nodiscard]] etb_status verify_method(VerifyContext& context, const schema::Method& method) noexcept;
+[[nodiscard]] etb_status verify_method(VerifyContext& context, FlatTable method) noexcept;
 
 }  // namespace etb::format

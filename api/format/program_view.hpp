@@ -33,7 +33,7 @@ enum class ValueKind : uint8_t {
 inline constexpr uint8_t kValueKindCount = 12;
 
 // "tensor", "int list", ...
-const char* to_text(ValueKind kind) noexcept;
+[[gnu::const]] const char* to_text(ValueKind kind) noexcept;
 
 // Source of a tensor's bytes.
 enum class Storage : uint8_t {

@@ -16,11 +16,11 @@ class BumpAllocator {
   explicit BumpAllocator(std::span<std::byte> memory) noexcept : memory_(memory) {}
 
   // Returns null when the memory is used up.
-  [[nodiscard]] void* allocate(uint64_t nbytes, uint64_t alignment = alignof(std::max_align_t)) noexcept {
+  [[nodiscard]] void* allocate(uint64_t nbytes, size_t alignment = alignof(std::max_align_t)) noexcept {
     const auto base = reinterpret_cast<uintptr_t>(memory_.data());
-    const uint64_t start = ((base + used_ + alignment - 1) & ~(alignment - 1)) - base;
+    const size_t start = ((base + used_ + alignment - 1) & ~(alignment - 1)) - base;
     if (start > memory_.size() || nbytes > memory_.size() - start) return nullptr;
-    used_ = start + nbytes;
+    used_ = start + static_cast<size_t>(nbytes);
     return memory_.data() + start;
   }
 
@@ -39,7 +39,7 @@ class BumpAllocator {
 
  private:
   std::span<std::byte> memory_;
-  uint64_t used_ = 0;
+  size_t used_ = 0;
 };
 
 }  // namespace etb::host

@@ -12,10 +12,23 @@ namespace {
 alignas(64) std::byte memory[1 << 16];
 alignas(16) std::byte file[64];
 
+using namespace etb::host;
+
+// Without objects of these classes the linker leaves out the code of tracing and of delegates.
+struct Tracer final : EventTracer {
+  void on_event(const Event& event) noexcept override { file[0] = static_cast<std::byte>(event.kind); }
+};
+struct Resolver final : DelegateResolver {
+  etb_status create(const DelegateRequest&, MethodDelegate**, etb_error*) noexcept override {
+    return ETB_NOT_FOUND;
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace etb::host;
+  Tracer tracer;
+  Resolver resolver;
   BufferLoader loader(file);
   Program program;
   DataFile data;
@@ -31,9 +44,13 @@ int main(int argc, char** argv) {
   MethodOptions options;
   options.kernels = &kernels;
   options.data_files = files;
+  options.tracer = &tracer;
+  options.delegates = &resolver;
   Method method;
   if (method.load(program, argv[0], {&state, arenas, memory}, options, &error) != ETB_OK) return 1;
   if (method.set_input(0, EValue(int64_t{argc}), &error) != ETB_OK) return 1;
   if (method.set_output_memory(0, memory, &error) != ETB_OK || method.step(&error) != ETB_OK) return 1;
-  return method.execute(&error) == ETB_OK ? static_cast<int>(method.scratch_peak_bytes()) : 1;
+  RunLimits limits;
+  limits.deadline_ns = static_cast<uint64_t>(argc);
+  return method.execute(&error, limits) == ETB_OK ? static_cast<int>(method.scratch_peak_bytes()) : 1;
 }

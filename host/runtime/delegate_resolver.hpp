@@ -134,17 +134,26 @@ class MethodDelegate {
   ~MethodDelegate() = default;
 };
 
+// The code of Method that only delegates need: method_delegates.cpp. Objects of DelegateResolver name it, so the linker
+// leaves it out of a program without them.
+struct DelegateFunctions;
+extern const DelegateFunctions kDelegateFunctions;
+
 class DelegateResolver {
  public:
   // Returns ETB_NOT_FOUND, with the paths searched, when no backend has the id. Any error ends load_method.
   virtual etb_status create(const DelegateRequest& request, MethodDelegate** out,
                             etb_error* error) noexcept = 0;
+  const DelegateFunctions& functions() const noexcept { return *functions_; }
 
  protected:
-  DelegateResolver() noexcept = default;
+  DelegateResolver() noexcept : functions_(&kDelegateFunctions) {}
   DelegateResolver(const DelegateResolver&) = default;
   DelegateResolver& operator=(const DelegateResolver&) = default;
   ~DelegateResolver() = default;
+
+ private:
+  const DelegateFunctions* functions_;
 };
 
 }  // namespace etb::host

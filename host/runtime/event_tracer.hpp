@@ -55,10 +55,16 @@ struct TracerWants {
 
 struct DelegateMemory;  // delegate_resolver.hpp
 
+// The code of Method that only a tracer needs: method_trace.cpp. Objects of EventTracer name it, so the linker leaves it out
+// of a program without them.
+struct TraceFunctions;
+extern const TraceFunctions kTraceFunctions;
+
 // Called on the thread that runs the method. Without a tracer the runtime reads no clock.
 class EventTracer {
  public:
   const TracerWants& wants() const noexcept { return wants_; }
+  const TraceFunctions& functions() const noexcept { return *functions_; }
 
   // Called before a method is loaded (kLoadMethod), and before its first instruction runs (kExecute).
   virtual void on_begin(EventKind kind) noexcept { static_cast<void>(kind); }
@@ -89,12 +95,15 @@ class EventTracer {
   }
 
  protected:
-  EventTracer() noexcept = default;
+  EventTracer() noexcept : functions_(&kTraceFunctions) {}
   EventTracer(const EventTracer&) = default;
   EventTracer& operator=(const EventTracer&) = default;
   ~EventTracer() = default;
 
   TracerWants wants_;
+
+ private:
+  const TraceFunctions* functions_;
 };
 
 }  // namespace etb::host

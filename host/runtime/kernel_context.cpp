@@ -22,6 +22,7 @@ void* KernelContext::allocate(uint64_t nbytes) noexcept {
   return scratch_.data() + start;
 }
 
+#if ETB_ERROR_TEXTS
 etb_status KernelContext::fail(etb_status status, const char* format, ...) noexcept {
   if (error_ == nullptr || error_->struct_size < sizeof(etb_error)) return status;
   error_->code = status;
@@ -36,6 +37,7 @@ etb_status KernelContext::fail(etb_status status, const char* format, ...) noexc
   va_end(arguments);
   return status;
 }
+#endif
 
 etb_status KernelContext::fail_scratch(uint64_t nbytes) noexcept {
   wish_for(nbytes + kAlignment);

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "etb/status.h"
+#include "etb/cpp/fail.hpp"
 #include "host/runtime/stop_check.hpp"
 
 namespace etb::host {
@@ -109,7 +109,14 @@ class KernelContext {
   void set_stop_check(const StopCheck& check) noexcept { stop_ = check; }
 
   // Fills the caller's error with the kernel's name and the formatted text (as printf), and returns `status`.
+#if ETB_ERROR_TEXTS
   etb_status fail(etb_status status, const char* format, ...) noexcept __attribute__((format(printf, 3, 4)));
+#else
+  template <class... Arguments>
+  etb_status fail(etb_status status, ErrorId format, const Arguments&... arguments) noexcept {
+    return etb::fail(error_, status, format, arguments...);
+  }
+#endif
 
   // Error of a kernel that got no scratch.
   etb_status fail_scratch(uint64_t nbytes) noexcept;

@@ -141,13 +141,13 @@ etb_status KernelRegistry::add(Table table, const Kernel** out_duplicate) noexce
   if (table_count_ == kMaxTables) return ETB_OUT_OF_RESOURCES;
   tables_[table_count_++] = table;  // so that the search below also sees duplicates among the new rows
   // Skips the search for rows with an unused hash, which are nearly all. A bit set records the hashes seen.
-  constexpr uint32_t kBitCount = 1 << 14;
-  uint64_t seen[kBitCount / 64] = {};
+  constexpr uint32_t kBitCount = 1 << 12;
+  uint32_t seen[kBitCount / 32] = {};
   const Kernel* duplicate = nullptr;
   for_each([&](const Kernel& kernel) {
     const uint32_t bit = kernel.name_hash % kBitCount;
-    const bool is_seen = (seen[bit / 64] >> (bit % 64) & 1) != 0;
-    seen[bit / 64] |= uint64_t{1} << (bit % 64);
+    const bool is_seen = (seen[bit / 32] >> (bit % 32) & 1) != 0;
+    seen[bit / 32] |= uint32_t{1} << (bit % 32);
     has_keys_ = has_keys_ || kernel.key[0] != '\0';
     if (!is_seen || duplicate != nullptr) return;
     int same_count = 0;

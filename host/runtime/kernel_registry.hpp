@@ -175,8 +175,8 @@ class KernelRegistry {
 
     template <class Visit>
     void for_each(Visit& visit) const {
-      for (const Kernel& kernel : rows) visit(kernel);
-      for (const KernelRows* group : groups) {
+      const KernelRows* const single = &rows;
+      for (const KernelRows* group : groups.empty() ? std::span(&single, 1) : groups) {
         for (const Kernel& kernel : *group) visit(kernel);
       }
     }

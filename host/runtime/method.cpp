@@ -23,8 +23,10 @@ etb_status wrong_input(uint32_t index, const char* what, const EValue& found, co
                        etb_error* error) noexcept {
   char found_text[kDescriptionNbytes];
   char expected_text[kDescriptionNbytes];
-  describe(found, found_text);
-  describe(expected, expected_text);
+  if (kHasErrorTexts) {
+    describe(found, found_text);
+    describe(expected, expected_text);
+  }
   return fail(error, ETB_INVALID_ARGUMENT, "input %u: %s: found %s, expected %s", index, what, found_text,
               expected_text);
 }
@@ -77,8 +79,10 @@ etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool i
     static_cast<void>(changed.resize({before, static_cast<size_t>(to.rank())}));
     char found[kDescriptionNbytes];
     char expected[kDescriptionNbytes];
-    describe(from.strides(), found);
-    describe(changed.strides(), expected);
+    if (kHasErrorTexts) {
+      describe(from.strides(), found);
+      describe(changed.strides(), expected);
+    }
     return fail(error, ETB_INVALID_ARGUMENT, "input %u: dim order: found strides %s, expected %s", index,
                 found, expected);
   }
@@ -102,7 +106,7 @@ etb_status to_condition(MethodState& state, const EValue& value, bool* out) noex
   if (!value.is_tensor() || value.tensor().dtype() != Dtype::BOOL ||
       (value.tensor().data() == nullptr && value.tensor().numel() != 0)) {
     char text[kDescriptionNbytes];
-    describe(value, text);
+    if (kHasErrorTexts) describe(value, text);
     return fail(&state.error, ETB_INVALID_PROGRAM, "jump on %s, expected a bool or a bool tensor", text);
   }
   const auto* bytes = value.tensor().data_as<const uint8_t>();
@@ -114,17 +118,6 @@ etb_status to_condition(MethodState& state, const EValue& value, bool* out) noex
     if (state.context.should_stop(end - begin)) return state.context.stopped();
   }
   return ETB_OK;
-}
-
-etb_status run_delegate(MethodState& state, const Instruction& instruction, const RunLimits& limits,
-                        const etb_event_sink* events) noexcept {
-  const DelegateRun run{{instruction.arguments, instruction.argument_count}, limits, events, &state.error};
-  const etb_status status = state.delegates[instruction.delegate]->execute(run);
-  if (status == ETB_OK) return ETB_OK;
-  const auto id = state.view().delegate(instruction.delegate).id();
-  if (state.error.text[0] == '\0')
-    return fail(&state.error, status, "delegate '%.*s' failed", shown(id), id.data());
-  return fail_in(&state.error, status, "delegate '%.*s'", shown(id), id.data());
 }
 
 // Called at each jump back. Runs without a jump back always end, so only loops pay for counting.
@@ -142,141 +135,6 @@ etb_status check_loop(MethodState& state, const Instruction& instruction, const 
               "about %llu instructions executed in loops, more than the limit max_run_instructions of %llu\n"
               "hint: raise it in LoadLimits, or RunLimits::max_instructions, when the program is trusted",
               static_cast<Count>(state.looped_count), static_cast<Count>(most));
-}
-
-// Runs the instruction at state.next and advances it.
-inline etb_status run_instruction(MethodState& state, const Instruction& instruction, const RunLimits& limits,
-                                  const etb_event_sink* events) noexcept {
-  uint32_t next = state.next + 1;
-  switch (instruction.kind) {
-    case InstructionKind::kKernel: {
-      const Kernel& kernel = *instruction.kernel;
-      state.context.begin_kernel(kernel.name);
-      if (instruction.checks_arguments) {
-        ETB_CHECK(check_arguments(state.context, kernel, instruction.arguments, instruction.argument_count));
-        if (instruction.checks_overlap) ETB_CHECK(check_operands(state, instruction));
-      }
-      ETB_CHECK(kernel.function(state.context, instruction.arguments));
-      break;
-    }
-    case InstructionKind::kDelegate:
-      if (instruction.checks_overlap) ETB_CHECK(check_operands(state, instruction));
-      ETB_CHECK(run_delegate(state, instruction, limits, events));
-      break;
-    case InstructionKind::kMove:
-      *instruction.value = *instruction.from;
-      break;
-    case InstructionKind::kJumpFalse: {
-      bool condition = true;
-      ETB_CHECK(to_condition(state, *instruction.value, &condition));
-      if (condition) break;
-      next = instruction.target;
-      if (next <= state.next) ETB_CHECK(check_loop(state, instruction, limits));
-      break;
-    }
-    case InstructionKind::kFree:
-      // A move may have stored a value of another kind here.
-      if (instruction.value->is_tensor()) instruction.value->tensor().set_data(nullptr, 0);
-      break;
-  }
-  state.next = next;
-  return ETB_OK;
-}
-
-EventKind event_kind(InstructionKind kind) noexcept {
-  switch (kind) {
-    case InstructionKind::kKernel:
-      return EventKind::kKernel;
-    case InstructionKind::kDelegate:
-      return EventKind::kDelegate;
-    case InstructionKind::kMove:
-      return EventKind::kMove;
-    case InstructionKind::kJumpFalse:
-      return EventKind::kJumpFalse;
-    case InstructionKind::kFree:
-      break;
-  }
-  return EventKind::kFree;
-}
-
-const char* event_name(const MethodState& state, const Instruction& instruction) noexcept {
-  switch (instruction.kind) {
-    case InstructionKind::kKernel:
-      return instruction.kernel->name;
-    // FlatBuffers strings end with a zero byte.
-    case InstructionKind::kDelegate:
-      return state.view().delegate(instruction.delegate).id().data();
-    case InstructionKind::kMove:
-      return "move";
-    case InstructionKind::kJumpFalse:
-      return "jump_false";
-    case InstructionKind::kFree:
-      break;
-  }
-  return "free";
-}
-
-uint64_t now_ns(const MethodState& state) noexcept {
-  const PlatformHooks& platform = *state.options.platform;
-  return platform.now_ns(platform.self);
-}
-
-// Passes the arguments of a delegate, or the values that a kernel wrote: the marked ones, or for a row without the mark
-// `!` the returned values, which a program has after the arguments. The core's own ops compute only sizes and numbers,
-// or views.
-void trace_values(EventTracer& tracer, const Event& event, const Instruction& instruction) noexcept {
-  uint32_t first = 0;
-  uint32_t end = instruction.argument_count;
-  const Kernel* marked = nullptr;
-  if (event.kind == EventKind::kKernel) {
-    if (event.is_core_op) return;
-    const Kernel& kernel = *instruction.kernel;
-    const uint32_t count = std::min(kernel.argument_count, end);
-    if (std::strchr(kernel.signature, '!') != nullptr) {
-      marked = &kernel;
-      end = count;
-    } else {
-      first = count;
-    }
-  } else if (event.kind != EventKind::kDelegate) {
-    return;
-  }
-  for (uint32_t i = first; i < end; ++i) {
-    if (marked != nullptr && !marked->operands.is_written(i)) continue;
-    if (instruction.arguments[i] != nullptr) tracer.on_value(event, *instruction.arguments[i]);
-  }
-}
-
-// Instructions follow each other, so the end of one is the begin of the next: a clock takes longer to read than an
-// event to store.
-etb_status run_traced(MethodState& state, const Instruction& instruction, const RunLimits& limits) noexcept {
-  EventTracer& tracer = *state.options.tracer;
-  const TracerWants& wants = tracer.wants();
-  int32_t chain = 0;
-  int32_t index = 0;
-  state.locate(state.next, &chain, &index);
-  const auto* events =
-      instruction.kind == InstructionKind::kDelegate ? tracer.delegate_events(chain, index) : nullptr;
-  const bool is_kernel = instruction.kind == InstructionKind::kKernel;
-  const uint64_t scratch_before = is_kernel && wants.allocations ? state.context.begin_peak() : 0;
-  const etb_status status = run_instruction(state, instruction, limits, events);
-  if (is_kernel && wants.allocations) {
-    const uint64_t nbytes = state.context.end_peak(scratch_before);
-    if (nbytes != 0) tracer.on_allocation({AllocatorKind::kScratch, 0, nbytes});
-  }
-  if (status != ETB_OK) return status;
-  const uint64_t end_ns = now_ns(state);
-  const Event event{event_kind(instruction.kind),
-                    event_name(state, instruction),
-                    chain,
-                    index,
-                    state.traced_ns,
-                    end_ns,
-                    is_kernel && is_prim_op(*instruction.kernel)};
-  if (wants.values) trace_values(tracer, event, instruction);
-  tracer.on_event(event);
-  state.traced_ns = wants.values ? now_ns(state) : end_ns;
-  return ETB_OK;
 }
 
 bool has_instruction_limit(const RunLimits& limits) noexcept {
@@ -329,8 +187,9 @@ etb_status run_checked(MethodState& state, const RunLimits& limits) noexcept {
   ETB_CHECK(check_limits(state, limits));
   ++state.executed_count;
   const Instruction& instruction = state.instructions[state.next];
-  const etb_status status = traces_instructions(state) ? run_traced(state, instruction, limits)
-                                                       : run_instruction(state, instruction, limits, nullptr);
+  const etb_status status = traces_instructions(state)
+                                ? state.options.tracer->functions().run(state, instruction, limits)
+                                : run_instruction(state, instruction, limits, nullptr);
   if (state.context.stop_check().is_stopped()) return stopped(state, instruction);
   if (instruction.kind != InstructionKind::kDelegate) return status;
   // A delegate may have run beyond the deadline, and a stopped delegate reports it with its own text.
@@ -339,18 +198,18 @@ etb_status run_checked(MethodState& state, const RunLimits& limits) noexcept {
              : status;
 }
 
-void trace_end(const MethodState& state) noexcept {
-  EventTracer& tracer = *state.options.tracer;
-  tracer.on_event({EventKind::kExecute, "execute", -1, -1, state.begin_ns, now_ns(state)});
-  if (!tracer.wants().outputs) return;
-  for (const EValue* output : state.outputs) {
-    if (output != nullptr) tracer.on_output(*output);
-  }
-}
-
 // Copies the text that a kernel or the loop left in state.error to the caller, with the instruction's
 // location.
 etb_status report(const MethodState& state, etb_status status, etb_error* error) noexcept {
+#if !ETB_ERROR_TEXTS
+  if (!detail::can_write(error)) return status;
+  const uint32_t struct_size = error->struct_size, flags = error->flags;
+  *error = state.error;
+  error->struct_size = struct_size;
+  error->flags = flags;
+  error->code = status;
+  return fail_in(error, status, "instruction %u", state.next);
+#endif
   int32_t chain = 0;
   int32_t index = 0;
   state.locate(state.next, &chain, &index);
@@ -366,6 +225,66 @@ etb_status report(const MethodState& state, etb_status status, etb_error* error)
 }
 
 }  // namespace
+
+etb_status run_instruction(MethodState& state, const Instruction& instruction, const RunLimits& limits,
+                           const etb_event_sink* events) noexcept {
+  uint32_t next = state.next + 1;
+  switch (instruction.kind) {
+    case InstructionKind::kKernel: {
+      const Kernel& kernel = *instruction.kernel;
+      state.context.begin_kernel(kernel.name);
+      if (instruction.checks_arguments) {
+        ETB_CHECK(check_arguments(state.context, kernel, instruction.arguments, instruction.argument_count));
+        if (instruction.checks_overlap) ETB_CHECK(check_operands(state, instruction));
+      }
+      ETB_CHECK(kernel.function(state.context, instruction.arguments));
+      break;
+    }
+    case InstructionKind::kDelegate:
+      if (instruction.checks_overlap) ETB_CHECK(check_operands(state, instruction));
+      ETB_CHECK(state.options.delegates->functions().run(state, instruction, limits, events));
+      break;
+    case InstructionKind::kMove:
+      *instruction.value = *instruction.from;
+      break;
+    case InstructionKind::kJumpFalse: {
+      bool condition = true;
+      ETB_CHECK(to_condition(state, *instruction.value, &condition));
+      if (condition) break;
+      next = instruction.target;
+      if (next <= state.next) ETB_CHECK(check_loop(state, instruction, limits));
+      break;
+    }
+    case InstructionKind::kFree:
+      // A move may have stored a value of another kind here.
+      if (instruction.value->is_tensor()) instruction.value->tensor().set_data(nullptr, 0);
+      break;
+  }
+  state.next = next;
+  return ETB_OK;
+}
+
+const char* event_name(const MethodState& state, const Instruction& instruction) noexcept {
+  switch (instruction.kind) {
+    case InstructionKind::kKernel:
+      return instruction.kernel->name;
+    // FlatBuffers strings end with a zero byte.
+    case InstructionKind::kDelegate:
+      return state.view().delegate(instruction.delegate).id().data();
+    case InstructionKind::kMove:
+      return "move";
+    case InstructionKind::kJumpFalse:
+      return "jump_false";
+    case InstructionKind::kFree:
+      break;
+  }
+  return "free";
+}
+
+uint64_t now_ns(const MethodState& state) noexcept {
+  const PlatformHooks& platform = *state.options.platform;
+  return platform.now_ns(platform.self);
+}
 
 void MethodState::locate(uint32_t instruction, int32_t* out_chain, int32_t* out_index) const noexcept {
   size_t chain = chains.size();
@@ -483,7 +402,8 @@ void Method::restart() noexcept {
   state_->looped_count = 0;
 }
 
-etb_status Method::execute(etb_error* error, const RunLimits& limits) noexcept {
+// Begins a run at the first instruction.
+etb_status Method::start(etb_error* error) noexcept {
   if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "execute: no method is loaded");
   restart();
   MethodState& state = *state_;
@@ -491,33 +411,54 @@ etb_status Method::execute(etb_error* error, const RunLimits& limits) noexcept {
     state.options.tracer->on_begin(EventKind::kExecute);
     state.begin_ns = now_ns(state);
   }
-  return resume(error, limits);
+  return ETB_OK;
 }
 
-etb_status Method::resume(etb_error* error, const RunLimits& limits) noexcept {
+// Runs the instructions that are left, without checks between them.
+etb_status Method::run_to_end(etb_error* error, const RunLimits& limits) noexcept {
   if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "resume: no method is loaded");
   MethodState& state = *state_;
   state.error.text[0] = '\0';
-  const auto count = static_cast<uint32_t>(state.instructions.size());
+  const bool is_traced = traces_instructions(state);
+  if (is_traced) state.traced_ns = state.next == 0 ? state.begin_ns : now_ns(state);
+  etb_status status = ETB_OK;
+  while (status == ETB_OK && state.next < state.instructions.size()) {
+    const Instruction& instruction = state.instructions[state.next];
+    status = is_traced ? state.options.tracer->functions().run(state, instruction, limits)
+                       : run_instruction(state, instruction, limits, nullptr);
+  }
+  return finish(status, error);
+}
+
+etb_status Method::finish(etb_status status, etb_error* error) noexcept {
+  if (status != ETB_OK) return report(*state_, status, error);
+  if (state_->options.tracer != nullptr) state_->options.tracer->functions().end_run(*state_);
+  return ETB_OK;
+}
+
+etb_status Method::execute(etb_error* error) noexcept {
+  ETB_CHECK(start(error));
+  return run_to_end(error, {});
+}
+
+etb_status Method::execute(etb_error* error, const RunLimits& limits) noexcept {
+  ETB_CHECK(start(error));
+  return resume(error, limits);
+}
+
+etb_status Method::resume(etb_error* error) noexcept { return run_to_end(error, {}); }
+
+etb_status Method::resume(etb_error* error, const RunLimits& limits) noexcept {
+  if (state_ == nullptr || !has_limits(limits)) return run_to_end(error, limits);
+  MethodState& state = *state_;
+  state.error.text[0] = '\0';
   if (traces_instructions(state)) state.traced_ns = state.next == 0 ? state.begin_ns : now_ns(state);
   etb_status status = ETB_OK;
-  if (has_limits(limits)) {
-    state.context.set_stop_check(StopCheck(limits, *state.options.platform));
-    while (status == ETB_OK && state.next < count) status = run_checked(state, limits);
-    state.context.set_stop_check(StopCheck());
-    if (status == ETB_OK) status = check_time(state, limits);
-  } else if (traces_instructions(state)) {
-    while (status == ETB_OK && state.next < count) {
-      status = run_traced(state, state.instructions[state.next], limits);
-    }
-  } else {
-    while (status == ETB_OK && state.next < count) {
-      status = run_instruction(state, state.instructions[state.next], limits, nullptr);
-    }
-  }
-  if (status != ETB_OK) return report(state, status, error);
-  if (state.options.tracer != nullptr) trace_end(state);
-  return ETB_OK;
+  state.context.set_stop_check(StopCheck(limits, *state.options.platform));
+  while (status == ETB_OK && state.next < state.instructions.size()) status = run_checked(state, limits);
+  state.context.set_stop_check(StopCheck());
+  if (status == ETB_OK) status = check_time(state, limits);
+  return finish(status, error);
 }
 
 etb_status Method::step(etb_error* error, const RunLimits& limits) noexcept {

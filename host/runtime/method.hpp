@@ -79,11 +79,14 @@ class Method {
   // part. Does not use the heap (a delegate may). Returns the error of a kernel or delegate;
   // ETB_DEADLINE_EXCEEDED; ETB_CANCELLED; ETB_OUT_OF_RESOURCES beyond the limit of instructions;
   // ETB_INVALID_PROGRAM for a loop that changes nothing.
-  [[nodiscard]] etb_status execute(etb_error* error, const RunLimits& limits = {}) noexcept;
+  // Without limits the linker leaves out the code that checks them.
+  [[nodiscard]] etb_status execute(etb_error* error) noexcept;
+  [[nodiscard]] etb_status execute(etb_error* error, const RunLimits& limits) noexcept;
 
   // Continues at the instruction that failed in execute or step, after the caller removed
   // the cause (larger scratch).
-  [[nodiscard]] etb_status resume(etb_error* error, const RunLimits& limits = {}) noexcept;
+  [[nodiscard]] etb_status resume(etb_error* error) noexcept;
+  [[nodiscard]] etb_status resume(etb_error* error, const RunLimits& limits) noexcept;
 
   // Runs one instruction, so that a caller can interleave methods. Returns ETB_END_OF_METHOD when none is
   // left; the next step then starts over.
@@ -95,6 +98,10 @@ class Method {
   void set_scratch(std::span<std::byte> scratch) noexcept;
 
  private:
+  etb_status start(etb_error* error) noexcept;
+  etb_status run_to_end(etb_error* error, const RunLimits& limits) noexcept;
+  etb_status finish(etb_status status, etb_error* error) noexcept;
+
   MethodState* state_ = nullptr;
 };
 

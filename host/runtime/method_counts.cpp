@@ -49,11 +49,13 @@ MethodCounts::MethodCounts(const format::MethodView& method) noexcept {
 
 uint64_t MethodCounts::state_nbytes() const noexcept {
   constexpr uint64_t kArrayCount = 12;
-  return sizeof(MethodState) + values * (sizeof(EValue) + sizeof(bool)) + tensors * sizeof(Tensor) +
-         dims * 2 * sizeof(int64_t) + references * sizeof(EValue*) + instructions * sizeof(Instruction) +
-         chains * sizeof(ChainStart) + operators * sizeof(OperatorKernel) +
-         delegates * sizeof(MethodDelegate*) + caller_memory * sizeof(CallerMemory) +
-         external * sizeof(DataBlock) + kArrayCount * kPlacementSlack;
+  const auto nbytes = [](size_t count, size_t item_nbytes) { return uint64_t{count} * item_nbytes; };
+  return sizeof(MethodState) + nbytes(values, sizeof(EValue) + sizeof(bool)) +
+         nbytes(tensors, sizeof(Tensor)) + nbytes(dims, 2 * sizeof(int64_t)) +
+         nbytes(references, sizeof(EValue*)) + nbytes(instructions, sizeof(Instruction)) +
+         nbytes(chains, sizeof(ChainStart)) + nbytes(operators, sizeof(OperatorKernel)) +
+         nbytes(delegates, sizeof(MethodDelegate*)) + nbytes(caller_memory, sizeof(CallerMemory)) +
+         nbytes(external, sizeof(DataBlock)) + kArrayCount * kPlacementSlack;
 }
 
 uint64_t MethodMeta::state_nbytes() const noexcept { return MethodCounts(view_).state_nbytes(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 #include "etb/cpp/fail.hpp"
 #include "host/runtime/method_state.hpp"
@@ -21,6 +22,7 @@ namespace {
 
 using format::InstructionKind;
 
+#if ETB_ERROR_TEXTS
 __attribute__((format(printf, 2, 3))) size_t print(std::span<char> out, const char* format, ...) noexcept {
   if (out.empty()) return 0;
   va_list args;
@@ -51,6 +53,30 @@ size_t report_missing(const MethodState& state, const format::OperatorView& op,
   }
   return print(out, "%s", text);
 }
+
+etb_status fail_missing(const MethodState& state, std::span<OperatorKernel> kernels,
+                        etb_error* error) noexcept {
+  char missing[300];
+  size_t used = 0;
+  uint32_t missing_count = 0;
+  for (const Instruction& instruction : state.instructions) {
+    if (instruction.kind != InstructionKind::kKernel || instruction.kernel != nullptr) continue;
+    if (std::exchange(kernels[instruction.target].is_reported, true)) continue;
+    used += report_missing(state, state.view().op(instruction.target), instruction, missing_count++ == 0,
+                           {missing + used, sizeof(missing) - used});
+  }
+  return fail(error, ETB_OPERATOR_MISSING, "no kernel for %u of %u operators: %s" ETB_KERNEL_HINT,
+              missing_count, state.view().operator_count(), missing);
+}
+#else
+etb_status fail_missing(const MethodState& state, std::span<OperatorKernel>, etb_error* error) noexcept {
+  const auto is_missing = [](const Instruction& instruction) {
+    return instruction.kind == InstructionKind::kKernel && instruction.kernel == nullptr;
+  };
+  return fail(error, ETB_OPERATOR_MISSING, "no kernel for operator %u",
+              std::ranges::find_if(state.instructions, is_missing)->target);
+}
+#endif
 
 const Kernel* find_kernel(const MethodState& state, uint32_t op_index, const Instruction& instruction,
                           OperatorKernel& entry) noexcept {
@@ -87,22 +113,13 @@ etb_status check_selected_calls(const MethodState&, etb_error*) noexcept { retur
 }  // namespace
 
 etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, etb_error* error) noexcept {
-  char missing[300];
-  size_t used = 0;
-  uint32_t missing_count = 0;
+  bool has_all = true;
   for (Instruction& instruction : state.instructions) {
     if (instruction.kind != InstructionKind::kKernel) continue;
-    const uint32_t op_index = instruction.target;
-    instruction.kernel = find_kernel(state, op_index, instruction, kernels[op_index]);
-    if (instruction.kernel == nullptr && !kernels[op_index].is_reported) {
-      kernels[op_index].is_reported = true;
-      used += report_missing(state, state.view().op(op_index), instruction, missing_count++ == 0,
-                             {missing + used, sizeof(missing) - used});
-    }
+    instruction.kernel = find_kernel(state, instruction.target, instruction, kernels[instruction.target]);
+    has_all = has_all && instruction.kernel != nullptr;
   }
-  if (missing_count == 0) return check_selected_calls(state, error);
-  return fail(error, ETB_OPERATOR_MISSING, "no kernel for %u of %u operators: %s" ETB_KERNEL_HINT,
-              missing_count, state.view().operator_count(), missing);
+  return has_all ? check_selected_calls(state, error) : fail_missing(state, kernels, error);
 }
 
 void mark_changing_arguments(MethodState& state, std::span<uint8_t> changes) noexcept {

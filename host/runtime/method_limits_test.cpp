@@ -87,6 +87,13 @@ TEST(MethodLimits, RefusesToRepeatWhatChangesNothing) {
   }
 }
 
+struct MakesNoDelegate final : DelegateResolver {
+  etb_status create(const DelegateRequest&, MethodDelegate**, etb_error*) noexcept override {
+    ADD_FAILURE() << "a payload above the limit was used";
+    return ETB_INTERNAL;
+  }
+};
+
 TEST(MethodLimits, LoadsWithinItsLimitsOnly) {
   const std::pair<uint64_t LoadLimits::*, const char*> limits[] = {
       {&LoadLimits::max_arenas, "max_arenas"},
@@ -103,7 +110,9 @@ TEST(MethodLimits, LoadsWithinItsLimitsOnly) {
   ProgramSpec spec = format::add_program(3);
   spec.methods[0].delegates = {{"any", 1, 0, {}}, {"any", 1, 0, {}}};
   spec.segments = {std::string(100, 'x')};
+  MakesNoDelegate resolver;
   TestFixture fixture(spec);
+  fixture.options.delegates = &resolver;
   fixture.options.limits.max_payload_bytes = 199;  // both delegates name the same bytes
   EXPECT_EQ(fixture.load(), ETB_OUT_OF_RESOURCES);
   EXPECT_THAT(fixture.error.text, HasSubstr("200, more than the limit max_payload_bytes of 199"));

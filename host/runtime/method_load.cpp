@@ -2,6 +2,7 @@
 // Loads a method: memory, values with their initial contents, instructions, delegates.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "api/format/tensor_layout.hpp"
 #include "etb/cpp/fail.hpp"
@@ -40,34 +41,12 @@ class MethodLoader {
   }
 
  private:
-  etb_status check_limit(const char* limit, uint64_t found, uint64_t most) noexcept {
-    if (found <= most) return ETB_OK;
-    return fail(
-        error_, ETB_OUT_OF_RESOURCES,
-        "%llu, more than the limit %s of %llu\nhint: raise it in LoadLimits when the program is trusted",
-        static_cast<Count>(found), limit, static_cast<Count>(most));
-  }
-
   etb_status check_limits() noexcept {
     const LoadLimits& limits = state_.options.limits;
-    ETB_CHECK(check_limit("max_arenas", state_.meta.arena_count(), limits.max_arenas));
-    ETB_CHECK(check_limit("max_values", counts_.values, limits.max_values));
-    ETB_CHECK(check_limit("max_instructions", counts_.instructions, limits.max_instructions));
-    ETB_CHECK(check_limit("max_delegates", counts_.delegates, limits.max_delegates));
-    return check_limit("max_payload_bytes", payload_nbytes(), limits.max_payload_bytes);
-  }
-
-  // Counts a payload once for each delegate, although several may name the same bytes.
-  uint64_t payload_nbytes() const noexcept {
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < view_.delegate_count(); ++i) {
-      const auto delegate = view_.delegate(i);
-      const uint64_t nbytes = delegate.is_inline()
-                                  ? state_.program->view().inline_payload(delegate.payload_index()).size()
-                                  : state_.program->view().segment(delegate.payload_index()).nbytes;
-      if (__builtin_add_overflow(total, nbytes, &total)) return UINT64_MAX;
-    }
-    return total;
+    ETB_CHECK(check_limit("max_arenas", state_.meta.arena_count(), limits.max_arenas, error_));
+    ETB_CHECK(check_limit("max_values", counts_.values, limits.max_values, error_));
+    ETB_CHECK(check_limit("max_instructions", counts_.instructions, limits.max_instructions, error_));
+    return check_limit("max_delegates", counts_.delegates, limits.max_delegates, error_);
   }
 
   etb_status check_arenas() noexcept {
@@ -94,11 +73,22 @@ class MethodLoader {
     return ETB_OK;
   }
 
+  // Returns memory of zeros, or null when the state memory is used up.
+  void* place_zeros(size_t count, size_t element_nbytes) noexcept {
+    size_t nbytes = 0;
+    if (__builtin_mul_overflow(count, element_nbytes, &nbytes)) return nullptr;
+    void* const memory = memory_.state->allocate(nbytes);
+    if (memory != nullptr) std::memset(memory, 0, nbytes);
+    return memory;
+  }
+
+  // Value-initialised objects. For all of these types that is zeros, and one function is smaller than a loop for each.
   template <class T>
-  bool place(std::span<T>& out, uint64_t count) noexcept {
-    T* items = memory_.state->allocate_array<T>(count);
+  bool place(std::span<T>& out, size_t count) noexcept {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+    T* items = static_cast<T*>(place_zeros(count, sizeof(T)));
     if (items == nullptr && count != 0) return false;
-    out = {items, static_cast<size_t>(count)};
+    out = {items, count};
     return true;
   }
 
@@ -133,11 +123,12 @@ class MethodLoader {
 
   // A DataBlock releases its bytes in its destructor, which unload calls explicitly.
   bool place_external() noexcept {
-    void* memory = memory_.state->allocate(counts_.external * sizeof(DataBlock), alignof(DataBlock));
+    void* memory =
+        memory_.state->allocate(uint64_t{counts_.external} * sizeof(DataBlock), alignof(DataBlock));
     if (memory == nullptr) return false;
     auto* blocks = static_cast<DataBlock*>(memory);
-    for (uint64_t i = 0; i < counts_.external; ++i) new (blocks + i) DataBlock();
-    state_.external_data = {blocks, static_cast<size_t>(counts_.external)};
+    for (size_t i = 0; i < counts_.external; ++i) new (blocks + i) DataBlock();
+    state_.external_data = {blocks, counts_.external};
     return true;
   }
 
@@ -349,42 +340,13 @@ class MethodLoader {
   // ---- Delegates
 
   etb_status make_delegates() noexcept {
-    for (uint32_t i = 0; i < view_.delegate_count(); ++i) {
-      const auto delegate = view_.delegate(i);
-      if (const etb_status status = make_delegate(i, delegate, &state_.delegates[i]); status != ETB_OK) {
-        return fail_in(error_, status, "delegate %u '%.*s'", i, shown(delegate.id()), delegate.id().data());
-      }
-    }
-    return ETB_OK;
-  }
-
-  etb_status make_delegate(uint32_t index, const format::DelegateView& delegate,
-                           MethodDelegate** out) noexcept {
-    if (state_.options.delegates == nullptr) {
-      return fail(error_, ETB_NOT_FOUND, "the program needs it and no delegates were given to load_method");
-    }
-    DataBlock payload;
-    if (delegate.is_inline()) {
-      payload = DataBlock(state_.program->view().inline_payload(delegate.payload_index()));
-    } else {
-      ETB_CHECK(state_.program->load_segment(delegate.payload_index(), &payload, error_));
-    }
-    DelegateRequest request{delegate.id(),
-                            state_.meta.name(),
-                            delegate,
-                            &payload,
-                            &state_.named_data,
-                            state_.options.platform,
-                            {},
-                            memory_.arenas,
-                            false,
-                            state_.options.limits.max_scratch_bytes};
-    for (const Instruction& instruction : state_.instructions) {
-      if (instruction.kind == InstructionKind::kMove) request.may_move = true;
-      if (instruction.kind != InstructionKind::kDelegate || instruction.delegate != index) continue;
-      if (request.arguments.empty()) request.arguments = {instruction.arguments, instruction.argument_count};
-    }
-    return state_.options.delegates->create(request, out, error_);
+    if (view_.delegate_count() == 0) return ETB_OK;
+    if (DelegateResolver* const resolver = state_.options.delegates; resolver != nullptr)
+      return resolver->functions().make(state_, memory_.arenas, error_);
+    const auto id = view_.delegate(0).id();
+    return fail(error_, ETB_NOT_FOUND,
+                "delegate 0 '%.*s': the program needs it and no delegates were given to load_method",
+                shown(id), id.data());
   }
 
   const MethodMemory& memory_;
@@ -402,37 +364,15 @@ class MethodLoader {
   size_t external_used_ = 0;
 };
 
-// Reports loading to the tracer, if there is one.
-class LoadTrace {
- public:
-  LoadTrace(const MethodOptions& options, const MethodMeta& meta, const MethodMemory& memory) noexcept
-      : tracer_(options.tracer), platform_(*options.platform) {
-    if (tracer_ == nullptr) return;
-    tracer_->on_begin(EventKind::kLoadMethod);
-    begin_ns_ = now_ns();
-    if (!tracer_->wants().allocations) return;
-    for (uint32_t i = 0; i < meta.arena_count() && i < memory.arenas.size(); ++i) {
-      tracer_->on_allocation({AllocatorKind::kPlanned, i, meta.arena_nbytes(i)});
-    }
-    tracer_->on_allocation({AllocatorKind::kMethod, 0, meta.state_nbytes()});
-  }
-
-  uint64_t now_ns() const noexcept { return tracer_ == nullptr ? 0 : platform_.now_ns(platform_.self); }
-
-  // Called when all has succeeded. The official run time reports two steps, one inside of the other.
-  void end(uint64_t init_begin_ns) const noexcept {
-    if (tracer_ == nullptr) return;
-    tracer_->on_event({EventKind::kInitMethod, "init", -1, -1, init_begin_ns, now_ns()});
-    tracer_->on_event({EventKind::kLoadMethod, "load_method", -1, -1, begin_ns_, now_ns()});
-  }
-
- private:
-  EventTracer* tracer_;
-  const PlatformHooks& platform_;
-  uint64_t begin_ns_ = 0;
-};
-
 }  // namespace
+
+etb_status check_limit(const char* limit, uint64_t found, uint64_t most, etb_error* error) noexcept {
+  if (found <= most) return ETB_OK;
+  return fail(
+      error, ETB_OUT_OF_RESOURCES,
+      "%llu, more than the limit %s of %llu\nhint: raise it in LoadLimits when the program is trusted",
+      static_cast<Count>(found), limit, static_cast<Count>(most));
+}
 
 etb_status Method::load(const Program& program, std::string_view name, const MethodMemory& memory,
                         const MethodOptions& options, etb_error* error) noexcept {
@@ -440,27 +380,21 @@ etb_status Method::load(const Program& program, std::string_view name, const Met
     return fail(error, ETB_ALREADY_LOADED, "method '%.*s': already loaded", shown(name), name.data());
   MethodMeta meta;
   ETB_CHECK(program.find_method(name, &meta, error));
-  const LoadTrace trace(options, meta, memory);
+  EventTracer* const tracer = options.tracer;
+  const uint64_t begin_ns = tracer == nullptr ? 0 : tracer->functions().begin_load(options, meta, memory);
   void* place =
       memory.state == nullptr ? nullptr : memory.state->allocate(sizeof(MethodState), alignof(MethodState));
   if (place == nullptr) {
     return fail(error, ETB_OUT_OF_MEMORY, "method '%.*s': no state memory left, expected %llu bytes",
                 shown(name), name.data(), static_cast<Count>(meta.state_nbytes()));
   }
-  const uint64_t init_begin_ns = trace.now_ns();
-  state_ = new (place) MethodState;
-  state_->meta = meta;
-  state_->program = &program;
-  state_->options = options;
-  state_->named_data = NamedDataMap(&program, options.data_files);
-  state_->context =
-      KernelContext(memory.scratch, options.kernels == nullptr ? nullptr : options.kernels->vector_table(),
-                    &state_->error, options.parallel, options.random_seed);
+  const uint64_t init_begin_ns = tracer == nullptr ? 0 : options.platform->now_ns(options.platform->self);
+  state_ = new (place) MethodState(program, meta, options, memory.scratch);
   if (const etb_status status = MethodLoader(memory, *state_, error).load(); status != ETB_OK) {
     unload();
     return fail_in(error, status, "method '%.*s'", shown(name), name.data());
   }
-  trace.end(init_begin_ns);
+  if (tracer != nullptr) tracer->functions().end_load(*state_, begin_ns, init_begin_ns);
   return ETB_OK;
 }
 

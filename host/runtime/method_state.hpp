@@ -42,8 +42,17 @@ struct CallerMemory {
 };
 
 struct MethodState {
+  MethodState(const Program& from, const MethodMeta& method, const MethodOptions& given,
+              std::span<std::byte> scratch) noexcept
+      : meta(method),
+        program(&from),
+        options(given),
+        named_data(&from, given.data_files),
+        context(scratch, given.kernels == nullptr ? nullptr : given.kernels->vector_table(), &error,
+                given.parallel, given.random_seed) {}
+
   MethodMeta meta;
-  const Program* program = nullptr;
+  const Program* program;
   MethodOptions options;
   NamedDataMap named_data;
   std::span<EValue> values;
@@ -61,25 +70,25 @@ struct MethodState {
   uint64_t begin_ns = 0;               // of this run; only with a tracer, as the next field
   uint64_t traced_ns = 0;              // end of the latest event
   etb_error error = ETB_ERROR_INIT;    // what kernels write to
-  KernelContext context{{}};
+  KernelContext context;
 
   const format::MethodView& view() const noexcept { return meta.view(); }
   // Returns the chain and the instruction's index in it, for messages and events.
   void locate(uint32_t instruction, int32_t* out_chain, int32_t* out_index) const noexcept;
 };
 
-// Count of objects of each kind in a method. They determine the sizes of all arrays.
+// Count of objects of each kind in a method. They determine the sizes of all arrays. The verifier's WorkBudget bounds them.
 struct MethodCounts {
-  uint64_t values = 0;
-  uint64_t tensors = 0;
-  uint64_t dims = 0;        // dimensions of all tensors together
-  uint64_t references = 0;  // pointers to values: list items, arguments, inputs, outputs
-  uint64_t instructions = 0;
-  uint64_t chains = 0;
-  uint64_t operators = 0;
-  uint64_t delegates = 0;
-  uint64_t external = 0;       // constants in data files
-  uint64_t caller_memory = 0;  // inputs and outputs
+  size_t values = 0;
+  size_t tensors = 0;
+  size_t dims = 0;        // dimensions of all tensors together
+  size_t references = 0;  // pointers to values: list items, arguments, inputs, outputs
+  size_t instructions = 0;
+  size_t chains = 0;
+  size_t operators = 0;
+  size_t delegates = 0;
+  size_t external = 0;       // constants in data files
+  size_t caller_memory = 0;  // inputs and outputs
 
   explicit MethodCounts(const format::MethodView& method) noexcept;
   uint64_t state_nbytes() const noexcept;
@@ -118,13 +127,45 @@ etb_status check_operands(const MethodState& state, std::span<const std::span<st
 // Checks one instruction before it runs, and writes the error into state.error.
 etb_status check_operands(MethodState& state, const Instruction& instruction) noexcept;
 
+// Runs the instruction at state.next and advances it. `events` receives the events of a delegate; null: none are wanted.
+etb_status run_instruction(MethodState& state, const Instruction& instruction, const RunLimits& limits,
+                           const etb_event_sink* events) noexcept;
+
+// Name of an instruction in messages and events.
+const char* event_name(const MethodState& state, const Instruction& instruction) noexcept;
+
+uint64_t now_ns(const MethodState& state) noexcept;
+
+struct TraceFunctions {
+  // Runs an instruction and reports it.
+  etb_status (*run)(MethodState& state, const Instruction& instruction, const RunLimits& limits) noexcept;
+  // Reports the end of a run.
+  void (*end_run)(const MethodState& state) noexcept;
+  // Report the begin of loading, with its time, and its end when all has succeeded. The official run time reports two steps,
+  // one inside of the other, which is `init`.
+  uint64_t (*begin_load)(const MethodOptions& options, const MethodMeta& meta,
+                         const MethodMemory& memory) noexcept;
+  void (*end_load)(const MethodState& state, uint64_t begin_ns, uint64_t init_begin_ns) noexcept;
+};
+
+struct DelegateFunctions {
+  // Makes all delegates of a method.
+  etb_status (*make)(MethodState& state, std::span<const std::span<std::byte>> arenas,
+                     etb_error* error) noexcept;
+  etb_status (*run)(MethodState& state, const Instruction& instruction, const RunLimits& limits,
+                    const etb_event_sink* events) noexcept;
+};
+
+// Returns ETB_OUT_OF_RESOURCES, with the name of the limit, for more than it allows.
+etb_status check_limit(const char* limit, uint64_t found, uint64_t most, etb_error* error) noexcept;
+
 // Finds one of the core's own ops: arithmetic on sizes and numbers, and views that share memory.
 // Null for an unknown name.
 const Kernel* find_prim_op(std::string_view name, std::string_view overload) noexcept;
 bool is_prim_op(const Kernel& kernel) noexcept;
 bool is_view_op(const Kernel& kernel) noexcept;  // makes an argument a view of another
 
-// Writes "float32 [2, 3]" or "int" into `out`.
+// Writes "float32 [2, 3]" or "int" into `out`, which errors without texts leave unchanged.
 void describe(const EValue& value, std::span<char> out) noexcept;
 void describe(std::span<const int64_t> numbers, std::span<char> out) noexcept;
 void describe(Dtype dtype, std::span<const int64_t> sizes, std::span<char> out) noexcept;

@@ -30,19 +30,32 @@ etb_status DataFile::load(DataLoader& loader, etb_error* error) noexcept {
   ETB_CHECK(format::read_data(flatbuffer.bytes(), extent, &view_, error));
   flatbuffer_ = std::move(flatbuffer);
   loader_ = &loader;
+  static constexpr Functions kFunctions{find, load_record};
+  functions_ = &kFunctions;
   return ETB_OK;
 }
 
-etb_status DataFile::load_range(format::SegmentRange range, DataBlock* out, etb_error* error) const noexcept {
-  if (range.nbytes == 0) return *out = DataBlock(), ETB_OK;
-  return loader_->load(view_.extent().segment_base + range.offset, range.nbytes, kRangeAlignment, out, error);
+uint32_t DataFile::find(const DataFile& file, std::string_view key, uint64_t& comparison_count) noexcept {
+  for (uint32_t i = 0; i < file.view_.count(); ++i, ++comparison_count) {
+    if (file.view_.record(i).key == key) return i;
+  }
+  return kNowhere;
+}
+
+etb_status DataFile::load_record(const DataFile& file, uint32_t index, DataBlock* out,
+                                 std::optional<format::LayoutRecord>* out_layout, etb_error* error) noexcept {
+  const format::NamedRecord record = file.view_.record(index);
+  if (out_layout != nullptr) *out_layout = record.layout;
+  if (record.range.nbytes == 0) return *out = DataBlock(), ETB_OK;
+  return file.loader_->load(file.view_.extent().segment_base + record.range.offset, record.range.nbytes,
+                            kRangeAlignment, out, error);
 }
 
 etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
                               std::optional<format::LayoutRecord>* out_layout,
                               etb_error* error) const noexcept {
   if (source_ != nullptr) return source_->find(key, out, error);
-  constexpr uint32_t kNowhere = ~uint32_t{0};
+  constexpr uint32_t kNowhere = DataFile::kNowhere;
   uint32_t in_program = kNowhere;
   const uint32_t program_count = program_ == nullptr ? 0 : program_->view().named_data_count();
   const std::atomic_ref<uint32_t> next(next_);
@@ -55,19 +68,17 @@ etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
   }
   if (in_program != kNowhere) next.store(at, std::memory_order_relaxed);
   const DataFile* file = nullptr;
-  format::NamedRecord found;
+  uint32_t in_file = kNowhere;
   for (const DataFile* candidate : files_) {
-    for (uint32_t i = 0; i < candidate->view().count(); ++i, ++comparison_count) {
-      const auto record = candidate->view().record(i);
-      if (record.key != key) continue;
-      if (file != nullptr || in_program != kNowhere) {
-        return fail(error, ETB_ALREADY_EXISTS, "named data '%.*s' is in two places, expected one", shown(key),
-                    key.data());
-      }
-      file = candidate;
-      found = record;
-      break;
+    if (candidate->functions_ == nullptr) continue;
+    const uint32_t index = candidate->functions_->find(*candidate, key, comparison_count);
+    if (index == kNowhere) continue;
+    if (file != nullptr || in_program != kNowhere) {
+      return fail(error, ETB_ALREADY_EXISTS, "named data '%.*s' is in two places, expected one", shown(key),
+                  key.data());
     }
+    file = candidate;
+    in_file = index;
   }
   const std::atomic_ref<uint64_t> all(comparison_count_);
   if (all.fetch_add(comparison_count, std::memory_order_relaxed) + comparison_count > kMaxComparisons) {
@@ -86,8 +97,7 @@ etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
                 "named data '%.*s': not among the program's %u entries nor in %zu data files", shown(key),
                 key.data(), program_count, files_.size());
   }
-  if (out_layout != nullptr) *out_layout = found.layout;
-  return file->load_range(found.range, out, error);
+  return file->functions_->load(*file, in_file, out, out_layout, error);
 }
 
 }  // namespace etb::host

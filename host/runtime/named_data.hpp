@@ -20,10 +20,23 @@ class DataFile {
   // The loader outlives this.
   [[nodiscard]] etb_status load(DataLoader& loader, etb_error* error) noexcept;
   const format::DataView& view() const noexcept { return view_; }
-  [[nodiscard]] etb_status load_range(format::SegmentRange range, DataBlock* out,
-                                      etb_error* error) const noexcept;
 
  private:
+  friend class NamedDataMap;
+  // The code of NamedDataMap that only data files need. load() names it, so the linker leaves it out of a program that
+  // loads none.
+  struct Functions {
+    // Returns the index of a key, or kNowhere, and adds the number of compared keys.
+    uint32_t (*find)(const DataFile& file, std::string_view key, uint64_t& comparison_count) noexcept;
+    etb_status (*load)(const DataFile& file, uint32_t index, DataBlock* out,
+                       std::optional<format::LayoutRecord>* out_layout, etb_error* error) noexcept;
+  };
+  static constexpr uint32_t kNowhere = ~uint32_t{0};
+  static uint32_t find(const DataFile& file, std::string_view key, uint64_t& comparison_count) noexcept;
+  static etb_status load_record(const DataFile& file, uint32_t index, DataBlock* out,
+                                std::optional<format::LayoutRecord>* out_layout, etb_error* error) noexcept;
+
+  const Functions* functions_ = nullptr;
   DataLoader* loader_ = nullptr;
   DataBlock flatbuffer_;
   format::DataView view_;

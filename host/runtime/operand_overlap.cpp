@@ -126,6 +126,7 @@ class OperandCheck {
     return ETB_OK;
   }
 
+#if ETB_ERROR_TEXTS
   // "argument 2 (value 5: 64 bytes at 128 in arena 1)"
   struct OperandText {
     char text[176];
@@ -155,6 +156,12 @@ class OperandCheck {
     return fail(error_, ETB_INVALID_PROGRAM, "%.*s writes %s, which shares memory with %s", shown(id),
                 id.data(), describe(written, value).text, describe(other, other_value).text);
   }
+#else
+  etb_status refuse(uint32_t written, const EValue&, uint32_t, const EValue&) const noexcept {
+    return fail(error_, ETB_INVALID_PROGRAM, "argument %u is written and shares memory with another one",
+                written);
+  }
+#endif
 
   const MethodState& state_;
   const Instruction& instruction_;

@@ -50,10 +50,9 @@ etb_status Program::find_method(std::string_view name, MethodMeta* out, etb_erro
     *out = MethodMeta(view_.method(i));
     return ETB_OK;
   }
-  char names[256];
+  char names[256] = "";
   size_t used = 0;
-  names[0] = '\0';
-  for (uint32_t i = 0; i < method_count() && used + 140 < sizeof(names); ++i) {
+  for (uint32_t i = 0; kHasErrorTexts && i < method_count() && used + 140 < sizeof(names); ++i) {
     const auto text = method_name(i);
     used += static_cast<size_t>(std::snprintf(names + used, sizeof(names) - used, "%s%.*s",
                                               i == 0 ? "" : ", ", shown(text), text.data()));

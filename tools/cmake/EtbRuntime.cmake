@@ -12,6 +12,10 @@
 # KernelRegistry with add_portable_kernels(). DTYPES float32 int8 ... replaces the dtypes of OPS or MODELS: other tensors are
 # errors when a method is loaded, and their conversions, and loops in double precision, are left out. DTYPES ALL keeps all.
 #
+# TEXTS OFF leaves out the texts of errors: an error has its code and a place such as "@1c9f:12" (etb/cpp/error_id.hpp). The build
+# writes a table of all places, etb_runtime/<name>/errors.txt, also of ERROR_SOURCES, sources of yours that call etb::fail:
+#   etb_generated/error_texts --explain etb_runtime/my_runtime/errors.txt "@1c9f:12"
+#
 # The library has one variant of each loop, for the processor that the compiler's flags name. No exceptions, RTTI or heap.
 include_guard(GLOBAL)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ETB_RUNTIME_ROOT)
@@ -23,9 +27,9 @@ endif()
 find_program(ETB_SELECT etbackend DOC "The program that lists the operators of MODELS")
 
 function(etb_add_runtime name)
-  cmake_parse_arguments(arg "ALL" "OPS" "MODELS;DTYPES" ${ARGN})
+  cmake_parse_arguments(arg "ALL" "OPS;TEXTS" "MODELS;DTYPES;ERROR_SOURCES" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "etb_add_runtime(${name}): '${arg_UNPARSED_ARGUMENTS}', expected OPS, MODELS, ALL or DTYPES")
+    message(FATAL_ERROR "etb_add_runtime(${name}): '${arg_UNPARSED_ARGUMENTS}', expected OPS, MODELS, ALL, DTYPES, TEXTS or ERROR_SOURCES")
   endif()
   if(arg_MODELS)
     etb_runtime_select(${name} arg_OPS ${arg_MODELS})
@@ -65,6 +69,10 @@ function(etb_add_runtime name)
   if(CMAKE_SYSTEM_NAME STREQUAL "Generic")   # Debian's newlib has PRId64 only with this, which GCC's <stdint.h> does not set
     target_compile_definitions(${name} PUBLIC __int64_t_defined=1)
   endif()
+  if(DEFINED arg_TEXTS AND NOT arg_TEXTS)
+    target_compile_definitions(${name} PUBLIC ETB_ERROR_TEXTS=0)
+    etb_runtime_error_texts(${name} ${core} ${values} ${methods} ${delegates} ${support} ${kernels} ${arg_ERROR_SOURCES})
+  endif()
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_compile_options(${name} PUBLIC -ffunction-sections -fdata-sections
     PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
@@ -72,6 +80,28 @@ function(etb_add_runtime name)
   set_source_files_properties(${vector} PROPERTIES COMPILE_OPTIONS "-fno-math-errno;-fno-trapping-math;-ffp-contract=fast")
   # Where a network in int8 spends its time: optimised for size they need twice the instructions.
   set_source_files_properties(${ETB_RUNTIME_ROOT}/host/kernels/integer_loops.cpp PROPERTIES COMPILE_OPTIONS "-O2;-fno-schedule-insns")
+endfunction()
+
+# Makes the table of places: of these sources, and of headers with texts.
+function(etb_runtime_error_texts name)
+  set(program ${CMAKE_BINARY_DIR}/etb_generated/error_texts)
+  set(table ${CMAKE_CURRENT_BINARY_DIR}/etb_runtime/${name}/errors.txt)
+  if(NOT EXISTS ${program} OR ${ETB_RUNTIME_ROOT}/host/firmware/error_texts.cpp IS_NEWER_THAN ${program})
+    execute_process(COMMAND ${ETB_HOST_CXX} -std=c++20 -O1 -I${ETB_RUNTIME_ROOT}/api/include
+      ${ETB_RUNTIME_ROOT}/host/firmware/error_texts.cpp -o ${program} COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  file(GLOB headers ${ETB_RUNTIME_ROOT}/api/format/program_verify.hpp ${ETB_RUNTIME_ROOT}/host/runtime/*.hpp
+    ${ETB_RUNTIME_ROOT}/host/kernels/*.hpp ${ETB_RUNTIME_ROOT}/host/loaders/buffer_loader.hpp)
+  list(TRANSFORM ARGN REPLACE "^([^/])" "${CMAKE_CURRENT_SOURCE_DIR}/\\1")
+  set(sources ${ARGN} ${headers})
+  list(FILTER sources INCLUDE REGEX "\\.[ch]pp$")
+  set(names ${sources})
+  list(TRANSFORM names REPLACE "^${ETB_RUNTIME_ROOT}/" "")
+  add_custom_command(OUTPUT ${table} COMMAND ${program} ${names} > ${table}.part
+    COMMAND ${CMAKE_COMMAND} -E rename ${table}.part ${table} DEPENDS ${sources} ${program}
+    WORKING_DIRECTORY ${ETB_RUNTIME_ROOT} COMMENT "Listing the places of errors" VERBATIM)
+  add_custom_target(${name}_errors DEPENDS ${table})
+  add_dependencies(${name} ${name}_errors)
 endfunction()
 
 # Runs `etbackend select`, now and whenever a model changes.

@@ -4,6 +4,7 @@
 # on the DSP (dsp). The board `host` is the twin on this machine: the same scores, and 10,000 damaged programs.
 #
 # usage: run.sh BOARD [BUILD_FOLDER]      BOARD: mps2-an385, mps2-an386, mps3-an547 or host
+# TEXTS=ON: errors have texts. By default they have places, which the build's table turns into texts.
 #
 # Needs Debian's gcc-arm-none-eabi, libnewlib-arm-none-eabi, libstdc++-arm-none-eabi-newlib, qemu-system-arm and flatbuffers-compiler, and
 # the program `etbackend` ($ETBACKEND, else that of PATH) with the plugin dsp_stub in $PLUGINS. Exit code 77: a tool is missing.
@@ -15,9 +16,10 @@ need() { command -v "$1" >/dev/null || { echo "skipped: no $1 (Debian: $2)"; exi
 need cmake cmake
 need flatc flatbuffers-compiler
 need "$etbackend" "this repository's own"
-arguments=(-DCMAKE_BUILD_TYPE=MinSizeRel)
+texts=-DTEXTS=${TEXTS:-OFF}
+arguments=(-DCMAKE_BUILD_TYPE=MinSizeRel "$texts")
 if [ "$board" = host ]; then
-  arguments=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all"
+  arguments=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "$texts" "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all"
     "-DCMAKE_C_FLAGS=-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all")
 else
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib"
@@ -44,7 +46,13 @@ cmake --build "$build" -j "${JOBS:-2}" >"$build/build.log" 2>&1 || { tail -40 "$
 for program in portable integer dsp; do
   echo "== $board, $program"
   if [ "$board" = host ]; then
-    "$build/${program}_twin" "$build/models/$program.pte" "$build/models/word.npy" | tee "$build/$program.txt"
+    "$build/${program}_twin" "$build/models/$program.pte" "$build/models/word.npy" >"$build/$program.txt"
+    grep -v '^place ' "$build/$program.txt"
+    # Each place has a text.
+    grep '^place ' "$build/$program.txt" | while read -r _ place; do
+      "$build/etb_generated/error_texts" --explain "$build/etb_runtime/${program}_runtime/errors.txt" "$place" ||
+        { echo "FAILED: a place without a text: $place"; exit 1; }
+    done
   else
     elf=$build/$program.elf
     # Heap, exceptions and iostream; board.ld refuses static initialisers, and -fno-rtti RTTI.

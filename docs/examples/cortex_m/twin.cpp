@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "classify.hpp"
+#include "etb/cpp/error_id.hpp"
 
 namespace {
 
@@ -31,7 +34,20 @@ std::vector<Block> read(const char* path, size_t skipped, size_t& nbytes) {
 
 uint64_t no_clock() { return 0; }
 
-// Returns 1 for a program that was refused without a code or a text.
+// True if an error has a text, or without texts a place. A plugin's own text comes before the places.
+bool has_place(const etb_error& error) {
+  return etb::kHasErrorTexts ? std::strlen(error.text) >= 8 : std::strchr(error.text, '@') != nullptr;
+}
+
+// Prints each place once, for error_texts.
+void print_place(const etb_error& error) {
+  static std::set<std::string> known;
+  const char* const place = std::strchr(error.text, '@');
+  if (etb::kHasErrorTexts || place == nullptr) return;
+  if (known.insert(std::string(place, 5)).second) std::printf("place %s\n", place);
+}
+
+// Returns 1 for a program that was refused without a code or a place.
 int flip(std::span<std::byte> model, const float* input, uint32_t count) {
   std::mt19937 random(11);
   uint32_t refused = 0, loaded = 0, ran = 0;
@@ -51,7 +67,8 @@ int flip(std::span<std::byte> model, const float* input, uint32_t count) {
       continue;
     }
     ++refused;
-    if (error.code != status || std::strlen(error.text) < 8) {
+    print_place(error);
+    if (error.code != status || !has_place(error)) {
       std::printf("byte %zu, bit %u: refused with %d and '%s'\n", place, static_cast<unsigned>(bit),
                   static_cast<int>(status), error.text);
       return 1;

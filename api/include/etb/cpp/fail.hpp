@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "etb/cpp/error_id.hpp"
 #include "etb/status.h"
 
 namespace etb {
@@ -33,6 +34,7 @@ inline bool can_write(const etb_error* error) noexcept {
 
 }  // namespace detail
 
+#if ETB_ERROR_TEXTS
 // Fills `error` when the caller passed one. The text is lower case: what was found, what was expected, where.
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4), cold))
@@ -75,6 +77,25 @@ fail_in(etb_error* error, etb_status code, const char* format, ...) noexcept {
   }
   return code;
 }
+
+#else
+
+// The same with places: etb/cpp/error_id.hpp.
+template <class... Arguments>
+__attribute__((always_inline)) inline etb_status fail(etb_error* error, etb_status code, ErrorId format,
+                                                      const Arguments&... arguments) noexcept {
+  return detail::fail_at(error, code, format.value,
+                         format.has_number ? detail::first_number(arguments...) : 0);
+}
+
+template <class... Arguments>
+__attribute__((always_inline)) inline etb_status fail_in(etb_error* error, etb_status code, ErrorId format,
+                                                         const Arguments&... arguments) noexcept {
+  return detail::fail_in_place(error, code, format.value,
+                               format.has_number ? detail::first_number(arguments...) : 0);
+}
+
+#endif
 
 // Arguments for "%.*s": text from an untrusted file, at most 128 bytes of it.
 inline int shown(std::string_view text) noexcept {
