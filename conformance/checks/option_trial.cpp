@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "conformance/subject/first_device.hpp"
+#include "conformance/subject/payload_verdict.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -176,6 +177,13 @@ OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option&
       return out;
     }
     run_trial(context, item, **session, run_options, out);
+    etb_verdict verdict{};
+    if ((*subject)->table().delegate->check_payload != nullptr &&
+        ask_verdict(**subject, item.payload.bytes, item.payload.bytes.size(), verdict) == ETB_OK &&
+        verdict.kind == ETB_VERDICT_UNSUPPORTED) {
+      out.is_taken = false;
+      out.error = item.item->name + ": check_payload calls unsupported what create takes";
+    }
   }
   context.take_violations(**subject);
   return out;

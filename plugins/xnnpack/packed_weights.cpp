@@ -90,6 +90,18 @@ size_t PackedWeights::add(const PackedKey& key, std::shared_ptr<PackedEntry> ent
   return index_of_[key] = entries_.size() - 1;
 }
 
+// Each context packs weights without a name again. Equal bytes are one entry.
+size_t PackedWeights::add_unnamed(std::shared_ptr<PackedEntry> entry) {
+  for (const size_t index : unnamed_)
+    if (const PackedEntry& known = *entries_[index];
+        known.nbytes == entry->nbytes &&
+        std::memcmp(known.bytes.get(), entry->bytes.get(), known.nbytes) == 0)
+      return index;
+  unnamed_.push_back(entries_.size());
+  entries_.push_back(std::move(entry));
+  return unnamed_.back();
+}
+
 void* PackedWeights::address_of(size_t index) const {
   const std::lock_guard lock(mutex_);
   return entries_[index]->bytes.get();
@@ -186,10 +198,7 @@ size_t PackedWeights::look_up_or_insert(const xnn_weights_cache_look_up_key& key
     if (!entry->bytes) return kNone;
     std::memcpy(entry->bytes.get(), packed, nbytes);
   }
-  if (!has_name) {
-    entries_.push_back(std::move(entry));
-    return entries_.size() - 1;
-  }
+  if (!has_name) return add_unnamed(std::move(entry));
   has_new_ = true;
   if (shares_) entry = store_.insert(PackedKey(full), std::move(entry));
   return add(PackedKey(full), std::move(entry));

@@ -109,6 +109,7 @@ class PackedWeights {
   // Returns false for weights without a name, which are not shared.
   bool resolve(const xnn_weights_cache_look_up_key& key, PackedKeyView& out) const;
   size_t add(const PackedKey& key, std::shared_ptr<PackedEntry> entry);
+  size_t add_unnamed(std::shared_ptr<PackedEntry> entry);
 
   xnn_weights_cache_provider provider_{};
   PackedStore& store_;
@@ -125,6 +126,7 @@ class PackedWeights {
   bool is_missing_released_ = false;
   PackedMap<size_t> index_of_;
   std::vector<std::shared_ptr<PackedEntry>> entries_;
+  std::vector<size_t> unnamed_;  // indices of entries without a name
   struct StoredEntry {
     PackedEntry entry;
     uint64_t checksum = 0;
