@@ -69,9 +69,9 @@ struct FileId {
 };
 
 // Returns the descriptors of a process, null if it has none any more. `out_is_hidden` becomes true if a live
-// process keeps them hidden; an ending process hides them for a moment, which took more than 50 ms on a busy machine.
+// process keeps them hidden; an ending process hides them for a moment, which took more than 500 ms on a busy machine.
 Folder open_descriptors(pid_t pid, bool& out_is_hidden) {
-  constexpr int kTries = 100;
+  constexpr int kTries = 500;
   constexpr useconds_t kRestUs = 5000;
   const std::string path = "/proc/" + std::to_string(pid) + "/fd";
   for (int i = 0; i < kTries; ++i) {

@@ -70,9 +70,10 @@ run() {
         *) echo "target '$1', expected mps2-an385, mps2-an386, mps3-an547 or hexagon" >&2; return 2 ;;
       esac
       arm-none-eabi-gcc "${cpu[@]}" -mthumb -std=c11 "${common[@]}" "${define[@]}" "${sources[@]}" tests/cross/codes/cortex_m.c \
-        docs/examples/cortex_m/board.c host/firmware/*.c -nostartfiles -Tdocs/examples/cortex_m/board.ld -o "$program"
+        docs/examples/cortex_m/board.c host/firmware/*.c -nostartfiles -Wl,-z,noexecstack -Tdocs/examples/cortex_m/board.ld \
+        -o "$program"
       timeout 300 qemu-system-arm -machine "$1" -nographic -monitor none -serial none -semihosting-config enable=on,target=native \
-        -kernel "$program"
+        -kernel "$program" 2>&1
       ;;
   esac
 }
@@ -91,9 +92,10 @@ for network in ds_cnn/ds_cnn zoo/mobilenet_v2_q8; do
   payload "$name" "tests/fixtures/$network.pt2"
   run host "$name" >"$build/$name.expected"
   for target in "${targets[@]}"; do
-    if ! run "$target" "$name" >"$build/$name.$target.txt" 2>&1 || ! cmp -s "$build/$name.expected" "$build/$name.$target.txt"; then
+    if ! run "$target" "$name" >"$build/$name.$target.txt" 2>"$build/$name.$target.log" || ! cmp -s "$build/$name.expected" "$build/$name.$target.txt"; then
       echo "FAILED: $name on $target, expected the lines of this machine:"
       diff "$build/$name.expected" "$build/$name.$target.txt" || true
+      cat "$build/$name.$target.log"
       status=1
     else
       echo "$name on $target: $(wc -l <"$build/$name.expected") runs with the codes and cycles of this machine"
