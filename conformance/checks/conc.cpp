@@ -54,6 +54,7 @@ void contexts(CheckContext& context) {
   constexpr double kRunsOfEach = kMostAtOnce * (1 + kLeastRuns);
   const size_t count_of_cases = context.cases(kOneOfEachOp, kRunsOfEach);
   context.each_session(bare(), count_of_cases, [&](ReadyCase& ready) {
+    context.progress().restart();
     const etb_delegate_table& table = *ready.subject.table().delegate;
     for (const uint32_t wanted : kThreadCounts) {
       const uint32_t count = std::min(wanted, ready.session.info().max_contexts);
@@ -79,6 +80,7 @@ void delegates(CheckContext& context) {
   const std::vector<ClaimedCase> items =
       context.claimed(*subject, context.cases(kOneOfEachOp, kThreads * (1 + kLeastRuns)));
   for (const ClaimedCase& item : items) {
+    context.progress().restart();
     std::vector<std::unique_ptr<CaseSession>> sessions;
     for (uint32_t i = 0; i < kThreads; ++i) {
       sessions.push_back(context.make_session(*subject, item));
