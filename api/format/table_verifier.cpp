@@ -156,7 +156,7 @@ class TableVerifier {
     const uint32_t end = read<uint16_t>(vtable);
     if (!is_inside(vtable, end, 1) || end % 2 != 0) return false;
     const uint8_t* kind = kFields + kStarts[table];
-    uint32_t type = 0;  // of a union
+    uint32_t type = 0;  // type of the union
     for (uint32_t slot = 4; slot < end && *kind != kEnd; slot += 2, ++kind) {
       const uint32_t offset = read<uint16_t>(vtable + slot);
       if (offset != 0) {

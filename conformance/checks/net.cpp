@@ -51,6 +51,7 @@ class Trial {
         seed_(seed_of(network, graph, round_)),
         what_(network.graph_count == 1 ? network.what : fmt::format("{}, graph {}", network.what, graph)) {}
 
+  const std::string& what() const { return what_; }
   bool has_regions() const { return !compiled_.regions.empty() || !compiled_.faults.empty(); }
 
   Status run() {
@@ -144,8 +145,7 @@ void run_network(CheckContext& context) {
     for (uint32_t graph = 0; graph < network->graph_count; ++graph) {
       context.progress().restart();
       Trial trial(context, *subject, *network, variant, graph);
-      if (const Status done = trial.run(); !done)
-        context.fail(fmt::format("graph {}: {}", graph, done.error().message));
+      if (const Status done = trial.run(); !done) context.fail(trial.what() + ": " + done.error().message);
       has_any = has_any || trial.has_regions();
     }
     if (!has_any && context.outcome().findings.empty())

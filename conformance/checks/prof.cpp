@@ -153,14 +153,18 @@ std::set<uint32_t> handles_of(const BuiltCase& built) {
   return out;
 }
 
+// True if event i has the name or the id of an entry of the debug map.
+bool has_entry(const Collected& events, size_t i, const DebugEntry& entry) {
+  return events.ids[i] == -1 ? entry.name == events.names[i]
+                             : entry.name.empty() && entry.id == events.ids[i];
+}
+
 // Adds a finding if no event is in the debug map of the artifact, or one has an id that the artifact does not list.
 void expect_announced(CheckContext& context, const std::string& name, const Collected& events,
                       const Payload& payload) {
   const auto is_announced = [&](size_t i) {
-    return std::any_of(payload.debug_map.begin(), payload.debug_map.end(), [&](const DebugEntry& entry) {
-      return events.ids[i] == -1 ? entry.name == events.names[i]
-                                 : entry.name.empty() && entry.id == events.ids[i];
-    });
+    return std::any_of(payload.debug_map.begin(), payload.debug_map.end(),
+                       [&](const DebugEntry& entry) { return has_entry(events, i, entry); });
   };
   bool has_announced = false;
   for (size_t i = 0; i < events.ids.size(); ++i) has_announced = has_announced || is_announced(i);
@@ -303,9 +307,7 @@ std::optional<uint64_t> ticks_of(const Collected& events, const std::vector<Debu
   std::optional<uint64_t> out;
   for (size_t i = 0; i < events.times.size(); ++i)
     for (const DebugEntry& entry : map)
-      if (entry.handles == std::vector{handle} &&
-          (events.ids[i] == -1 ? entry.name == events.names[i]
-                               : entry.name.empty() && entry.id == events.ids[i])) {
+      if (entry.handles == std::vector{handle} && has_entry(events, i, entry)) {
         out = out.value_or(0) + events.times[i].second - events.times[i].first;
         break;
       }

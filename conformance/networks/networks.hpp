@@ -15,7 +15,7 @@ struct Network {
   const char* name;  // "cnn"
   const char* what;  // text for messages: "convolutions, batch norm, pooling, a classifier"
   void (*build)(NetworkBuilder& net);
-  uint32_t graph_count = 1;  // of the random ones, which differ by their seed
+  uint32_t graph_count = 1;  // number of networks: random ones differ by their seed
 };
 
 // In files of one family each.

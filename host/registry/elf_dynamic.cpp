@@ -36,7 +36,7 @@ struct Elf32 {
   using Rel = Elf32_Rel;
   using Rela = Elf32_Rela;
   static constexpr uint64_t kBloomWordBytes = 4;
-  static constexpr int kSymbolShift = 8;  // of r_info
+  static constexpr int kSymbolShift = 8;  // position of the symbol in r_info
 };
 struct Elf64 {
   using Dyn = Elf64_Dyn;
@@ -319,7 +319,7 @@ class DynamicReader {
   std::optional<uint64_t> hash_address_;
   RelocationTable rela_;
   RelocationTable rel_;
-  RelocationTable plt_;  // of functions
+  RelocationTable plt_;  // relocations of functions (DT_JMPREL)
   std::optional<uint64_t> plt_kind_;
   std::optional<uint64_t> soname_;
   std::optional<uint64_t> run_path_old_;

@@ -24,7 +24,7 @@ struct TinyElf {
   std::vector<std::string> exports{ETB_PLUGIN_QUERY_SYMBOL};
   std::vector<std::string> imports;
   Elf64_Sxword relocations_tag =
-      DT_RELA;                  // of the table that names the imports: DT_REL, DT_RELA or DT_JMPREL
+      DT_RELA;                  // tag of the table that names the imports: DT_REL, DT_RELA or DT_JMPREL
   uint64_t plt_kind = DT_RELA;  // entries of DT_JMPREL
   // Writes a GNU hash table as GNU ld does for a file without exports, in place of DT_HASH.
   bool has_empty_gnu_hash = false;
