@@ -4,7 +4,9 @@
 # enough for the xnnpack plugin (tools/xnnpack). Installs only missing parts; if none is missing, it ends in
 # well under a second. It never edits apt's sources. Runs as root, or as a user with sudo.
 #
-# usage: setup.sh [--contributor]      --contributor: also the tools for tests and checks
+# usage: setup.sh [--contributor | --target SET]
+#   --contributor   also the tools for tests and checks
+#   --target SET    also a set of tools for another processor (cortex_m, hexagon, aarch64 or riscv64; '' for none), and no XNNPACK
 # environment: ETB_REQUIRE_XNNPACK=1   fail if XNNPACK is not available, instead of skipping the plugin
 #              ETBACKEND_CACHE=DIR     cache for the built XNNPACK (default ~/.cache/etbackend)
 set -euo pipefail
@@ -13,9 +15,11 @@ sets=build
 
 say() { echo "setup: $*" >&2; }
 
+has_xnnpack=1
 case ${1:-} in
   '') ;;
   --contributor) sets="build contributor" ;;
+  --target) sets="build ${2:-}" has_xnnpack= ;;
   *) say "unknown argument $1"; exit 2 ;;
 esac
 
@@ -64,4 +68,4 @@ provide_xnnpack() {
 }
 
 install_packages
-provide_xnnpack
+if [ -n "$has_xnnpack" ]; then provide_xnnpack; fi

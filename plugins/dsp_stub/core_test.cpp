@@ -185,8 +185,9 @@ TEST_F(Core, PoolsExactly) {
   w[DSP_POOL_SHIFT] = 33;
   for (uint32_t i = 0; i < 6; ++i)
     store(8192 + 8 * i, static_cast<uint32_t>(draw(1 << 30, INT32_MAX))), store(8196 + 8 * i, 31 + i);
-  for (uint32_t kind = 0; kind < 3; ++kind) {
+  for (uint32_t kind = 0; kind < 4; ++kind) {
     w[DSP_POOL_KIND] = kind;
+    if (kind == DSP_POOL_AVERAGE_OF_CODES) w[DSP_POOL_OUT_ZERO] = w[DSP_POOL_IN_ZERO];
     dsp_pool(w.data(), tcm_.data());
     for (int64_t y = 0; y < 3; ++y)
       for (int64_t x = 0; x < 3; ++x)
@@ -203,8 +204,12 @@ TEST_F(Core, PoolsExactly) {
             std::memcpy(&own, &tcm_[8192 + 8 * (codes.size() - 1)], 4);
             multiplier = own, shift = static_cast<int64_t>(31 + codes.size() - 1);
           }
-          const int64_t wanted =
-              limited(rounded_even(sum * multiplier, static_cast<uint32_t>(shift)) - 9, -120, 99);
+          int64_t wanted = rounded_even(sum * multiplier, static_cast<uint32_t>(shift)) - 9;
+          if (kind == DSP_POOL_AVERAGE_OF_CODES) {
+            const auto count = static_cast<int64_t>(codes.size());
+            wanted = std::lround(static_cast<double>(sum + 7 * count) / static_cast<double>(count));
+          }
+          wanted = limited(wanted, -120, 99);
           ASSERT_EQ(code_at(static_cast<size_t>(4096 + (y * 3 + x) * 3 + c)), wanted)
               << kind << " " << y << " " << x << " " << c;
         }

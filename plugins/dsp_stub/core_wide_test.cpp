@@ -369,6 +369,21 @@ TEST(WideVerifier, LimitsTheElementsOfAWindow) {
   EXPECT_EQ(defect_of_one(DSP_OP_POOL, w), "");
 }
 
+TEST(WideVerifier, AnAverageOfCodesKeepsTypeAndZeroPoint) {
+  Words w(DSP_POOL_WORDS, 1);
+  w[DSP_POOL_KIND] = DSP_POOL_AVERAGE_OF_CODES, w[DSP_POOL_INPUT] = 0, w[DSP_POOL_OUTPUT] = 100;
+  const auto defect = [&w](uint32_t wide, uint32_t in_zero, uint32_t out_zero) {
+    w[DSP_POOL_WIDE] = wide, w[DSP_POOL_IN_ZERO] = in_zero, w[DSP_POOL_OUT_ZERO] = out_zero;
+    return defect_of_one(DSP_OP_POOL, w);
+  };
+  constexpr auto kText = "types or zero points of an average of codes";
+  EXPECT_EQ(defect(0, 5, 5), "");
+  EXPECT_EQ(defect(0, 5, 4), kText);
+  EXPECT_EQ(defect(kFirst | kResult, 0, 0), "");
+  EXPECT_EQ(defect(kFirst, 0, 0), kText);
+  EXPECT_EQ(defect(kResult, 0, 0), kText);
+}
+
 TEST(WideVerifier, ChecksSoftmax) {
   const auto check = [](uint32_t wide, uint32_t field, uint32_t value) {
     Words w(DSP_SOFTMAX_WORDS);

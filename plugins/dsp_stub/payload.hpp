@@ -14,7 +14,7 @@
 namespace etb::dsp_stub {
 
 inline constexpr uint32_t kPayloadMagic = 0x44425445;  // "ETBD"
-// Version 1 has no layers: a run has one profiling event. Version 2 has int8 codes only.
+// Version 1 has no layers: a run has one profiling event. Version 2 has int8 codes only, and no averages of codes.
 inline constexpr uint32_t kOldestPayloadVersion = 1;
 inline constexpr uint32_t kLayerPayloadVersion = 2;
 inline constexpr uint32_t kWidePayloadVersion = 3;

@@ -21,7 +21,7 @@ PayloadParts to_parts(const Network& network, Schedule&& made, const DspPlugin::
   PayloadParts parts;
   // The oldest version that has what the network needs.
   parts.version =
-      network.is_wide() ? kWidePayloadVersion : std::min(subject.payload_version, kLayerPayloadVersion);
+      std::max(network.payload_version(), std::min(subject.payload_version, kLayerPayloadVersion));
   parts.tcm_bytes = made.tcm_bytes;
   parts.arena_bytes = made.arena_bytes;
   if (parts.version >= kLayerPayloadVersion) parts.layer_count = static_cast<uint32_t>(network.layers.size());
@@ -93,7 +93,7 @@ Verdict DspPlugin::check_payload(const etb_payload_check& check) const {
 Status DspPlugin::partition(const Graph& graph, const CompileRequest& request,
                             const PartitionSink& sink) const {
   ETB_ASSIGN(const Subject subject, read_subject(request.target(), request.options()));
-  const GraphFacts facts(graph, subject.payload_version >= kWidePayloadVersion);
+  const GraphFacts facts(graph, subject.payload_version);
   const std::vector<Answer> answers = answer_nodes(facts, subject.tcm_bytes);
   for (uint32_t i = 0; i < answers.size(); ++i) {
     const Answer& answer = answers[i];
@@ -111,7 +111,7 @@ Status DspPlugin::partition(const Graph& graph, const CompileRequest& request,
 
 Result<Estimate> DspPlugin::estimate(const Graph& region, const CompileRequest& request) const {
   ETB_ASSIGN(const Subject subject, read_subject(request.target(), request.options()));
-  const GraphFacts facts(region, subject.payload_version >= kWidePayloadVersion);
+  const GraphFacts facts(region, subject.payload_version);
   ETB_ASSIGN(Network network, lower_region(facts, nullptr, subject.tcm_bytes));
   ETB_ASSIGN(const Schedule made,
              schedule(network, subject.tcm_bytes, subject.payload_version >= kLayerPayloadVersion));
@@ -134,7 +134,7 @@ Result<Estimate> DspPlugin::estimate(const Graph& region, const CompileRequest& 
 
 Result<Artifact> DspPlugin::compile(const Region& region) const {
   ETB_ASSIGN(const Subject subject, read_subject(region.target(), region.options()));
-  const GraphFacts facts(region.graph(), subject.payload_version >= kWidePayloadVersion);
+  const GraphFacts facts(region.graph(), subject.payload_version);
   ETB_ASSIGN(Network network, lower_region(facts, &region, subject.tcm_bytes));
   ETB_ASSIGN(Schedule made,
              schedule(network, subject.tcm_bytes, subject.payload_version >= kLayerPayloadVersion));

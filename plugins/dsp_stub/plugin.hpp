@@ -30,7 +30,7 @@ class DspPlugin {
       i64_option("payload_version", kPayloadVersion, kOldestPayloadVersion, kPayloadVersion,
                  ETB_OBJECT_PLUGIN,
                  "Newest version that payloads may have: 1 without events for layers, 2 without int16 codes "
-                 "and weights.")};
+                 "and weights, and without averages of codes.")};
 
   static Result<DspPlugin> make(const Host& host, const Options& options);
 

@@ -6,9 +6,9 @@
 
 namespace etb::dsp_stub {
 
-GraphFacts::GraphFacts(const Graph& graph, bool allows_wide)
+GraphFacts::GraphFacts(const Graph& graph, uint32_t payload_version)
     : graph_(&graph),
-      allows_wide_(allows_wide),
+      payload_version_(payload_version),
       producers_(graph.value_count(), graph::kNone),
       readers_(graph.value_count()),
       is_output_(graph.value_count()) {
@@ -49,7 +49,7 @@ Result<Params> read_params(const GraphFacts& facts, const Node& node, uint32_t c
   if (facts.graph().spec_of(codes).dtype != (is_wide ? ETB_DTYPE_INT16 : ETB_DTYPE_INT8))
     return reject("dtype", "'" + std::string(facts.graph().value(codes).name()) +
                                "': another type than the dtype of " + std::string(node.op_name()));
-  if (is_wide && !facts.allows_wide())
+  if (is_wide && !facts.allows_version_3())
     return reject("quant", "int16 codes, expected payload_version 3 for them");
   const uint32_t width = is_wide ? 2 : 1;
   ETB_ASSIGN(const double scale, args.number("scale", 1));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/dsp_stub/payload.hpp"
 #include "plugins/gpu/compile/arguments.hpp"
 
 namespace etb::dsp_stub {
@@ -41,11 +42,12 @@ struct Params {
 
 class GraphFacts {
  public:
-  // Without `allows_wide`, int16 codes are rejected.
-  explicit GraphFacts(const Graph& graph, bool allows_wide = true);
+  // `payload_version`: the newest that payloads may have.
+  explicit GraphFacts(const Graph& graph, uint32_t payload_version = kPayloadVersion);
 
   const Graph& graph() const { return *graph_; }
-  bool allows_wide() const { return allows_wide_; }
+  // Version 3: int16 codes and weights, and averages of codes.
+  bool allows_version_3() const { return payload_version_ >= kWidePayloadVersion; }
   // Returns the index of the node that computes a value, kNone for an input.
   uint32_t producer(uint32_t value) const { return producers_[value]; }
   // Returns the nodes that read a value, each once.
@@ -58,7 +60,7 @@ class GraphFacts {
 
  private:
   const Graph* graph_;
-  bool allows_wide_;
+  uint32_t payload_version_;
   std::vector<uint32_t> producers_;
   std::vector<std::vector<uint32_t>> readers_;
   std::vector<bool> is_output_;

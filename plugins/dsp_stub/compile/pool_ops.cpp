@@ -20,11 +20,31 @@ tl::unexpected<Error> no_image(const Codes& input) {
 
 // ---- pools and means
 
-// Sets the scale of a sum of `count` elements.
-void set_average(PatternLowering& lowering, const Codes& input, double count, Layer& layer) {
-  const Multiplier scale = to_multiplier(input.params.scale / lowering.result().scale / count);
+// Sets the scale of a sum of elements that is divided by `divisor`.
+void set_scale(PatternLowering& lowering, const Codes& input, double divisor, Layer& layer) {
+  const Multiplier scale = to_multiplier(input.params.scale / lowering.result().scale / divisor);
   layer.multipliers[0] = scale.multiplier;
   layer.shift = scale.shift;
+}
+
+// A layer of averages over the elements that are no padding. Codes of one scale and zero point are averaged as CMSIS-NN does it.
+Layer average_layer(PatternLowering& lowering, const Codes& input, const Window& w) {
+  Layer layer{.op = DSP_POOL_AVERAGE};
+  if (lowering.facts().allows_version_3() && input.params.has_codes_of(lowering.result())) {
+    layer.op = DSP_POOL_AVERAGE_OF_CODES;
+    return layer;
+  }
+  set_scale(lowering, input, static_cast<double>(w.kernel_h) * w.kernel_w, layer);
+  if (w.top == 0 && w.left == 0) return layer;
+  layer.op = DSP_POOL_AVERAGE_BY_COUNT;
+  std::vector<std::byte> bytes(size_t{w.kernel_h} * w.kernel_w * 8);
+  for (uint32_t i = 0; i < bytes.size() / 8; ++i) {
+    const Multiplier scale = to_multiplier(input.params.scale / lowering.result().scale / (i + 1));
+    std::memcpy(bytes.data() + size_t{i} * 8, &scale.multiplier, 4);
+    std::memcpy(bytes.data() + size_t{i} * 8 + 4, &scale.shift, 4);
+  }
+  layer.tables = lowering.builder().add_constant(bytes);
+  return layer;
 }
 
 Status add_pool(PatternLowering& lowering, const Codes& input, const Codes& output, const Window& window,
@@ -76,7 +96,7 @@ Status lower_max_pool(PatternLowering& lowering, const Node& node) {
   const Codes output =
       lowering.builder().add_codes(lowering.result_sizes(), channels_last(), lowering.result());
   Layer layer{.op = DSP_POOL_MAX};
-  set_average(lowering, input, 1, layer);
+  set_scale(lowering, input, 1, layer);
   return add_pool(lowering, input, output, w, std::move(layer));
 }
 
@@ -87,23 +107,15 @@ Status lower_average_pool(PatternLowering& lowering, const Node& node) {
   ETB_ASSIGN(const bool is_ceil, args.flag("ceil_mode", false));
   ETB_ASSIGN(const bool counts_padding, args.flag("count_include_pad", true));
   if (is_ceil) return reject("attribute", "ceil_mode, expected false");
-  double divisor = static_cast<double>(w.kernel_h) * w.kernel_w;
-  const bool has_divisor = args.has("divisor_override");
-  if (has_divisor) {
-    ETB_ASSIGN(divisor, args.number("divisor_override", 1));
-    if (divisor < 1) return reject("attribute", "divisor_override, expected at least 1");
-  }
   Layer layer{.op = DSP_POOL_AVERAGE};
-  set_average(lowering, input, divisor, layer);
-  if (!counts_padding && !has_divisor && (w.top != 0 || w.left != 0)) {
-    layer.op = DSP_POOL_AVERAGE_BY_COUNT;
-    std::vector<std::byte> bytes(size_t{w.kernel_h} * w.kernel_w * 8);
-    for (uint32_t i = 0; i < bytes.size() / 8; ++i) {
-      const Multiplier scale = to_multiplier(input.params.scale / lowering.result().scale / (i + 1));
-      std::memcpy(bytes.data() + size_t{i} * 8, &scale.multiplier, 4);
-      std::memcpy(bytes.data() + size_t{i} * 8 + 4, &scale.shift, 4);
-    }
-    layer.tables = lowering.builder().add_constant(bytes);
+  if (args.has("divisor_override")) {
+    ETB_ASSIGN(const double divisor, args.number("divisor_override", 1));
+    if (divisor < 1) return reject("attribute", "divisor_override, expected at least 1");
+    set_scale(lowering, input, divisor, layer);
+  } else if (counts_padding && (w.top != 0 || w.left != 0)) {
+    set_scale(lowering, input, static_cast<double>(w.kernel_h) * w.kernel_w, layer);
+  } else {
+    layer = average_layer(lowering, input, w);
   }
   input = lowering.builder().reorder(input, channels_last());
   const Codes output =
@@ -125,9 +137,7 @@ Status lower_adaptive_pool(PatternLowering& lowering, const Node& node) {
   w.kernel_w = w.stride_w = w.in_w / w.out_w;
   input = lowering.builder().reorder(input, channels_last());
   const Codes output = lowering.builder().add_codes(sizes, channels_last(), lowering.result());
-  Layer layer{.op = DSP_POOL_AVERAGE};
-  set_average(lowering, input, static_cast<double>(w.kernel_h) * w.kernel_w, layer);
-  return add_pool(lowering, input, output, w, std::move(layer));
+  return add_pool(lowering, input, output, w, average_layer(lowering, input, w));
 }
 
 // True if windows over `reduced` fit into the TCM together with all elements of dimension `last`.
@@ -179,9 +189,7 @@ Status lower_mean(PatternLowering& lowering, const Node& node) {
     result_order.push_back(to_u32(std::count(is_reduced.begin(), is_reduced.begin() + d, false)));
   }
   const Codes output = lowering.builder().add_codes(sizes, result_order, lowering.result());
-  Layer layer{.op = DSP_POOL_AVERAGE};
-  set_average(lowering, input, static_cast<double>(count), layer);
-  return add_pool(lowering, input, output, w, std::move(layer));
+  return add_pool(lowering, input, output, w, average_layer(lowering, input, w));
 }
 
 // ---- resize

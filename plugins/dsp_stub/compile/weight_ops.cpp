@@ -80,7 +80,7 @@ Result<Weight> read_weight(PatternLowering& lowering, const Operand& operand) {
   const auto dtype = static_cast<etb_dtype>(graph.spec_of(operand.codes).dtype);
   if (dtype != ETB_DTYPE_INT8 && dtype != ETB_DTYPE_INT16)
     return reject("dtype", "weight: no int8 or int16 codes");
-  if (dtype == ETB_DTYPE_INT16 && !lowering.facts().allows_wide())
+  if (dtype == ETB_DTYPE_INT16 && !lowering.facts().allows_version_3())
     return reject("quant", "int16 weights, expected payload_version 3 for them");
   Weight out;
   out.width = dtype == ETB_DTYPE_INT16 ? 2 : 1;

@@ -106,6 +106,8 @@ enum {
 #define DSP_POOL_AVERAGE 1u  // one multiplier
 #define DSP_POOL_AVERAGE_BY_COUNT \
   2u  // a multiplier and a shift for each number of elements that are no padding
+#define DSP_POOL_AVERAGE_OF_CODES \
+  3u  // the sum of codes divided by their number, ties away from 0; input and result have one type and zero point
 enum {
   DSP_POOL_KIND = 1,
   DSP_POOL_INPUT,

@@ -35,7 +35,15 @@ static window read_window(const uint32_t* w, const uint8_t* input, uint32_t y, u
   return out;
 }
 
+// CMSIS-NN's average of codes, beside the zero point.
+static int64_t average_of_codes(const uint32_t* w, const window* found) {
+  if (found->count == 0) return 0;
+  const int64_t zero = (int32_t)w[DSP_POOL_IN_ZERO], count = found->count, sum = found->sum + count * zero;
+  return (sum < 0 ? sum - count / 2 : sum + count / 2) / count - zero;
+}
+
 static int64_t pool_value(const uint32_t* w, const uint8_t* tcm, const window* found) {
+  if (w[DSP_POOL_KIND] == DSP_POOL_AVERAGE_OF_CODES) return average_of_codes(w, found);
   int32_t multiplier = (int32_t)w[DSP_POOL_MULTIPLIER];
   uint32_t shift = w[DSP_POOL_SHIFT];
   if (w[DSP_POOL_KIND] == DSP_POOL_AVERAGE_BY_COUNT && found->count != 0) {

@@ -86,7 +86,7 @@ static const char* check_conv(const uint32_t* w) {
 }
 
 static const char* check_pool(const uint32_t* w) {
-  if (w[DSP_POOL_KIND] > DSP_POOL_AVERAGE_BY_COUNT) return "kind of a pool";
+  if (w[DSP_POOL_KIND] > DSP_POOL_AVERAGE_OF_CODES) return "kind of a pool";
   if (!are_extents(w + DSP_POOL_IN_H, 3) || !are_extents(w + DSP_POOL_OUT_H, 8)) return "extent of a pool";
   if (!is_padding(w[DSP_POOL_PADDING_TOP]) || !is_padding(w[DSP_POOL_PADDING_LEFT]))
     return "padding of a pool";
@@ -95,6 +95,9 @@ static const char* check_pool(const uint32_t* w) {
   if (!is_aligned(w[DSP_POOL_INPUT], in_wide) || !is_aligned(w[DSP_POOL_OUTPUT], out_wide))
     return "odd offset of int16 codes";
   if (!are_codes(w + DSP_POOL_IN_ZERO, in_wide, out_wide)) return "zero point or limit of a pool";
+  if (w[DSP_POOL_KIND] == DSP_POOL_AVERAGE_OF_CODES &&
+      ((in_wide != 0) != (out_wide != 0) || w[DSP_POOL_IN_ZERO] != w[DSP_POOL_OUT_ZERO]))
+    return "types or zero points of an average of codes";
   const uint64_t window = (uint64_t)w[DSP_POOL_KERNEL_H] * w[DSP_POOL_KERNEL_W];
   return window > (in_wide ? DSP_MAX_WIDE_WINDOW : DSP_MAX_WINDOW) ? "window of a pool" : NULL;
 }

@@ -83,10 +83,14 @@ struct Network {
   std::vector<std::byte> constants = {};
 
   uint32_t width(uint32_t buffer) const { return buffer == kNoBuffer ? 1 : buffers[buffer].width; }
-  // True if any code is int16.
-  bool is_wide() const {
-    return std::any_of(buffers.begin(), buffers.end(), [](const Buffer& b) { return b.width != 1; }) ||
-           std::any_of(layers.begin(), layers.end(), [](const Layer& l) { return l.weight_width != 1; });
+  // The oldest version of payloads that has what the network needs, apart from layers.
+  uint32_t payload_version() const {
+    const bool is_wide =
+        std::any_of(buffers.begin(), buffers.end(), [](const Buffer& b) { return b.width != 1; });
+    const bool is_new = std::any_of(layers.begin(), layers.end(), [](const Layer& l) {
+      return l.weight_width != 1 || (l.kind == Layer::Kind::kPool && l.op == DSP_POOL_AVERAGE_OF_CODES);
+    });
+    return is_wide || is_new ? kWidePayloadVersion : kOldestPayloadVersion;
   }
 };
 

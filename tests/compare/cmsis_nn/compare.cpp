@@ -156,22 +156,10 @@ struct Pool {
   size_t input_count() const { return static_cast<size_t>(input.h) * input.w * input.c; }
   size_t output_count() const { return static_cast<size_t>(output.h) * output.w * output.c; }
 
-  // The multiplier 1 / count with the shift that the plugin's compiler uses: 31 significant bits.
-  static void append_factor(DspImage& memory, int32_t count) {
-    int exponent = 0;
-    const double mantissa = std::frexp(1.0 / count, &exponent);
-    auto multiplier = static_cast<int64_t>(std::llround(mantissa * 2147483648.0));
-    if (multiplier == int64_t{1} << 31) multiplier /= 2, ++exponent;
-    memory.append_word(static_cast<uint32_t>(multiplier));
-    memory.append_word(static_cast<uint32_t>(31 - exponent));
-  }
-
   bool run_dsp(const std::vector<int8_t>& codes, bool is_average, std::vector<int8_t>& out) const {
     DspImage memory;
     std::vector<uint32_t> w(DSP_POOL_WORDS);
-    w[DSP_POOL_KIND] = is_average ? DSP_POOL_AVERAGE_BY_COUNT : DSP_POOL_MAX;
-    w[DSP_POOL_SCALES] = 0;
-    for (int32_t i = 1; i <= filter.h * filter.w; ++i) append_factor(memory, i);
+    w[DSP_POOL_KIND] = is_average ? DSP_POOL_AVERAGE_OF_CODES : DSP_POOL_MAX;
     w[DSP_POOL_INPUT] = memory.append(codes.data(), codes.size());
     w[DSP_POOL_OUTPUT] = memory.size();
     const auto set = [&w](uint32_t field, int32_t value) { w[field] = static_cast<uint32_t>(value); };

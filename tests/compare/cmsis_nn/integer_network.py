@@ -240,11 +240,7 @@ class Rules:
 
 
 class DeviceRules(Rules):
-    """Averages and additions round once, ties to even. All else is as in CMSIS-NN."""
-
-    def average(self, layer, x):
-        multiplier, shift = to_multiplier(layer.quants[0].scale / layer.result.scale / (x.shape[2] * x.shape[3]))
-        return round_even((x - layer.quants[0].zero).sum((2, 3)) * multiplier, shift) + layer.result.zero
+    """Additions round once, ties to even. All else is as in CMSIS-NN."""
 
     def add(self, layer, a, b):
         scales = [quant.scale / layer.result.scale for quant in layer.quants]
@@ -259,3 +255,6 @@ class ExactRules(DeviceRules):
     def requantise(self, layer, sums, axis):
         scales, bias = along(sums, axis, layer.scales, layer.real_bias)
         return np.rint((sums * scales + bias) / layer.result.scale) + layer.result.zero
+
+    def average(self, layer, x):
+        return np.rint((x - layer.result.zero).mean((2, 3))) + layer.result.zero

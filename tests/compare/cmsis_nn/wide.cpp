@@ -221,7 +221,7 @@ void compare_wide_pools(uint32_t count) {
     const cmsis_nn_pool_params params = {{l.stride_w, l.stride_h}, {0, 0}, {INT16_MIN, INT16_MAX}};
     std::vector<std::byte> scratch(1 << 16);
     const cmsis_nn_context context = {scratch.data(), 1 << 16};
-    for (const uint32_t kind : {DSP_POOL_MAX, DSP_POOL_AVERAGE}) {
+    for (const uint32_t kind : {DSP_POOL_MAX, DSP_POOL_AVERAGE_OF_CODES}) {
       if (kind == DSP_POOL_MAX)
         arm_max_pool_s16(&context, &params, &in, codes.data(), &filter, &result, theirs.data());
       else
@@ -239,10 +239,7 @@ void compare_wide_pools(uint32_t count) {
       set(DSP_POOL_PADDING_TOP, 0), set(DSP_POOL_PADDING_LEFT, 0), set(DSP_POOL_IN_ZERO, 0),
           set(DSP_POOL_OUT_ZERO, 0);
       set(DSP_POOL_LOW, INT16_MIN), set(DSP_POOL_HIGH, INT16_MAX);
-      const double factor = kind == DSP_POOL_MAX ? 1 : 1.0 / (l.kernel_h * l.kernel_w);
-      const int32_t shift = 30 - std::ilogb(factor);
-      set(DSP_POOL_MULTIPLIER, static_cast<int32_t>(std::llround(std::ldexp(factor, shift)))),
-          set(DSP_POOL_SHIFT, shift);
+      set(DSP_POOL_MULTIPLIER, 1 << 30), set(DSP_POOL_SHIFT, 30);
       Count& counted = kind == DSP_POOL_MAX ? maxima : averages;
       counted.refused += run_device(memory, DSP_OP_POOL, w, ours) ? 0 : 1;
       counted.add(ours.data(), theirs.data(), ours.size());
