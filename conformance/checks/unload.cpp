@@ -63,6 +63,39 @@ void twenty_times(CheckContext& context) {
         fmt::format("the plugin declares ETB_PLUGIN_UNLOADABLE, and leaves {} threads", left - threads));
 }
 
+// Runs the payloads of the first life in a second one, and compares.
+void starts_again(CheckContext& context) {
+  // This one has no instance. It keeps the library mapped, so the second life finds static memory as the first left it.
+  const auto kept = host::LoadedPlugin::load(context.spec().entry, context.spec().load_options);
+  if (!kept) return context.fail(kept.error().message);
+  std::vector<ClaimedCase> items;
+  std::vector<RunResult> first;
+  {
+    const auto subject = context.open(bare());
+    if (!subject) return;
+    items = context.claimed(*subject, 24);
+    for (const ClaimedCase& item : items) {
+      const auto session = context.make_session(*subject, item);
+      if (!session) return;
+      first.push_back(session->run(item.built.runs[0]));
+    }
+    subject->close();
+  }
+  context.progress().at("init after the last instance ended");
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const ClaimedCase& item = items[i];
+    if (item.payload != compile(*subject, item.built.image).payload)
+      return context.fail(item.item->name + ": the second life compiles to other bytes");
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    const RunResult second = session->run(item.built.runs[0]);
+    if (second.status != first[i].status || !has_same_outputs(second.outputs, first[i].outputs))
+      return context.fail(item.item->name + ": the second life has another result");
+  }
+}
+
 // A host whose log counts calls after the plugin's end.
 struct LateLog {
   etb_log_service service{};
@@ -183,6 +216,11 @@ constexpr Check kChecks[] = {
      "The library is loaded, used and unloaded twenty times, a slow one less often; an unloadable one is "
      "then unmapped.",
      "ABI-LOAD-05", twenty_times},
+    {"unload.a-linked-plugin-starts-again",
+     "A library that stays mapped, like a plugin that is linked into a program, has a second life: payloads "
+     "and "
+     "results are those of the first.",
+     "ABI-LIFE-01", starts_again},
     {"unload.no-calls-after-deinit", "No host service is called after deinit or during unloading.",
      "ABI-SYM-02", no_calls_after_deinit},
     {"unload.threads-end-later", "A thread that ran the plugin may end after deinit and unloading.",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 495 to 505 of the tables: workers of the host, memory of devices,
-// times of events, estimates, sizes of runs, stops.
+// Faults 495 to 505 and 507 to 512 of the tables: workers of the host, memory of devices,
+// times of events, estimates, sizes of runs, stops, static memory of ended instances, calls at the same time.
 #include <sched.h>
 
 #include <atomic>
@@ -170,6 +170,82 @@ void break_memory(Tables& tables) {
     };
 }
 
+// Creates and compilations that share memory.
+void break_calls_at_once(Tables& tables) {
+  if (has_fault(509)) {  // packs payloads in one place
+    static std::atomic<bool> is_mixed;
+    tables.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                                etb_error* error) {
+      static std::atomic<const void*> packed;
+      packed = args->payload->data;
+      ::sched_yield();
+      is_mixed = is_mixed || packed != args->payload->data;
+      return kept.delegate.create(plugin, args, out, error);
+    };
+    tables.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      const etb_status status = kept.delegate.execute(context, args, error);
+      if (is_mixed && status == ETB_OK && args->output_count != 0 && args->outputs[0].data != nullptr)
+        *static_cast<uint8_t*>(args->outputs[0].data) ^= 1;
+      return status;
+    };
+  }
+  if (has_fault(511))  // the answer of a question is in one place for all threads
+    tables.delegate.check_payload = [](etb_plugin* plugin, const etb_payload_check* check, etb_verdict* out,
+                                       etb_error* error) {
+      static std::atomic<const etb_payload_check*> asked;
+      asked = check;
+      ::sched_yield();
+      const etb_status status = kept.delegate.check_payload(plugin, check, out, error);
+      if (asked != check) out->kind = ETB_VERDICT_UNSUPPORTED;
+      return status;
+    };
+  if (has_fault(512))  // all instances have one scratch memory
+    tables.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      static std::atomic<const etb_exec_args*> running;
+      running = args;
+      const etb_status status = kept.delegate.execute(context, args, error);
+      ::sched_yield();
+      if (running != args && status == ETB_OK && args->output_count != 0 && args->outputs[0].data != nullptr)
+        *static_cast<uint8_t*>(args->outputs[0].data) ^= 1;
+      return status;
+    };
+  if (has_fault(510))
+    tables.aot.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
+      static std::atomic<const etb_compile_args*> current;
+      current = args;
+      ::sched_yield();
+      const etb_status status = kept.aot.compile(plugin, args, error);
+      return current == args ? status : etb::fail(error, ETB_INVALID_STATE, "another graph is compiled");
+    };
+}
+
+// Static memory of the last instance is gone for the next one of the same library.
+void break_second_lives(Tables& tables) {
+  static std::atomic<int> lives;
+  static bool has_ended = false;
+  if (!has_fault(507) && !has_fault(508)) return;
+  tables.plugin.init = [](const etb_host* host, const etb_option* options, uint64_t count, etb_plugin** out,
+                          etb_error* error) {
+    if (has_fault(507) && has_ended) return etb::fail(error, ETB_INVALID_STATE, "the plugin has ended");
+    const etb_status status = kept.plugin.init(host, options, count, out, error);
+    if (status == ETB_OK) ++lives;
+    return status;
+  };
+  tables.plugin.deinit = [](etb_plugin* plugin, etb_error* error) {
+    const etb_status status = kept.plugin.deinit(plugin, error);
+    if (status == ETB_OK && --lives == 0) has_ended = true;
+    return status;
+  };
+  if (!has_fault(508)) return;
+  tables.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+    const etb_status status = kept.delegate.execute(context, args, error);
+    if (!has_ended || status != ETB_OK || args->output_count == 0 || args->outputs[0].data == nullptr)
+      return status;
+    *static_cast<uint8_t*>(args->outputs[0].data) ^= 1;
+    return status;
+  };
+}
+
 }  // namespace
 
 void break_accounts(Tables& tables) {
@@ -181,6 +257,8 @@ void break_accounts(Tables& tables) {
   break_sizes(tables.delegate);
   break_stops(tables.delegate);
   break_memory(tables);
+  break_calls_at_once(tables);
+  break_second_lives(tables);
 }
 
 }  // namespace faulty

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// conc: calls of create and of the ahead-of-time functions at the same time.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "conformance/checks/concurrent_runs.hpp"
+#include "conformance/checks/groups.hpp"
+#include "conformance/checks/large_constant.hpp"
+#include "conformance/subject/payload_verdict.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// Calls body(t) on each thread, `calls` times or until a text is not empty. The threads begin together.
+template <class Body>
+std::string at_once(int calls, Body body) {
+  std::string first;
+  std::mutex lock;
+  std::atomic<uint32_t> waiting{kThreads};
+  std::atomic<bool> has_failed{false};
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      for (--waiting; waiting != 0;) std::this_thread::yield();
+      for (int i = 0; i < calls && !has_failed; ++i) {
+        const std::string text = body(t);
+        if (text.empty()) continue;
+        const std::lock_guard guard(lock);
+        first = text;
+        has_failed = true;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return first;
+}
+
+// A model that a thread creates, and its result when it was created alone.
+struct Model {
+  std::string name;
+  BuiltCase built;
+  Payload payload;
+  RunResult expected;
+};
+
+// Creates, runs and ends the model. Returns a text if the result is another than alone.
+std::string create_and_run(Subject& subject, const Model& model) {
+  const auto made = CaseSession::make(subject, model.built, model.payload);
+  if (!made) return fmt::format("{}: a create beside others fails: {}", model.name, made.error().message);
+  const RunResult result = (*made)->run(model.built.runs[0]);
+  if (result.status == model.expected.status && has_same_outputs(result.outputs, model.expected.outputs))
+    return {};
+  return model.name + ": created beside others, a delegate has another result than created alone";
+}
+
+// Models of one op with different constants of [rows, rows].
+std::vector<Model> models_with_constants(Subject& subject, ConstantUse use, int64_t rows) {
+  std::vector<Model> out;
+  for (uint32_t t = 0; t < kThreads; ++t) {
+    Result<BuiltCase> built = with_constant(use, rows, fmt::format("weights of thread {}", t));
+    if (!built || !partition(subject, built->image).is_whole_claim()) return {};
+    Compiled compiled = compile(subject, built->image);
+    if (compiled.status != ETB_OK) return {};
+    out.push_back(
+        {fmt::format("a constant of {} rows", rows), std::move(*built), std::move(compiled.payload), {}});
+  }
+  return out;
+}
+
+void creates_at_once(CheckContext& context) {
+  // Memory that creates share may be limited, so there are constants of 4 KiB, 64 KiB and 1 MiB.
+  constexpr int64_t kRows[] = {32, 128, 512};
+  constexpr int kCreates = 40;
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  std::vector<std::vector<Model>> groups;
+  for (const ConstantUse use : kConstantUses)
+    for (const int64_t rows : kRows) groups.push_back(models_with_constants(*subject, use, rows));
+  std::vector<Model> others;
+  for (const ClaimedCase& item : context.claimed(*subject, context.cases(24, kThreads))) {
+    others.push_back({item.item->name, item.built, item.payload, {}});
+    if (others.size() == kThreads) groups.push_back(std::exchange(others, {}));
+  }
+  for (std::vector<Model>& models : groups) {
+    if (models.empty()) continue;
+    context.progress().restart();
+    context.progress().at("creates of different models at once");
+    for (Model& model : models) {
+      const auto made = CaseSession::make(*subject, model.built, model.payload);
+      if (!made) return context.fail(model.name + ": " + made.error().message);
+      model.expected = (*made)->run(model.built.runs[0]);
+    }
+    const std::string text = at_once(context.repeats(kCreates, kThreads),
+                                     [&](uint32_t t) { return create_and_run(*subject, models[t]); });
+    if (!text.empty()) return context.fail(text);
+  }
+}
+
+// Answers of the ahead-of-time functions about a graph.
+struct AotResults {
+  Answers answers;
+  etb_status status = ETB_OK;
+  Payload payload;
+
+  AotResults(Subject& subject, const graph::ImageBytes& image) : answers(partition(subject, image)) {
+    Compiled compiled = compile(subject, image);
+    status = compiled.status, payload = std::move(compiled.payload);
+  }
+};
+
+void compiles_at_once(CheckContext& context) {
+  constexpr int kRounds = 4;
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 24);
+  if (items.empty()) return;
+  std::vector<AotResults> expected;
+  for (const ClaimedCase& item : items) expected.emplace_back(*subject, item.built.image);
+  context.progress().restart();
+  context.progress().at("calls of partition and compile at once");
+  // Each thread begins at a place of its own.
+  const std::string text = at_once(kRounds, [&](uint32_t t) -> std::string {
+    for (size_t i = 0; i < items.size(); ++i) {
+      const size_t at = (i + t * items.size() / kThreads) % items.size();
+      const AotResults found(*subject, items[at].built.image);
+      if (!(found.answers == expected[at].answers))
+        return items[at].item->name + ": partition beside other calls answers otherwise than alone";
+      if (found.status != expected[at].status || !(found.payload == expected[at].payload))
+        return items[at].item->name + ": compile beside other calls returns other bytes than alone";
+    }
+    return {};
+  });
+  if (!text.empty()) context.fail(text);
+}
+
+// Answers of functions that ask only.
+struct Questions {
+  etb_status estimated = ETB_OK, checked = ETB_OK, judged = ETB_OK;
+  etb_estimate estimate{};
+  std::string error;
+  uint32_t verdict = 0;
+  std::string devices;
+
+  Questions(Subject& subject, const ClaimedCase& item) {
+    estimated = conformance::estimate(subject, item.built.image, estimate);
+    checked = dry_check(subject, item.built.image, error);
+    etb_verdict found{};
+    judged = ask_verdict(subject, item.payload.bytes, item.payload.bytes.size(), found);
+    verdict = found.kind;
+    (void)subject.context().each_device([&](const etb_device_info& info) {
+      devices += fmt::format("{} {} {} ", info.kind, info.name, info.memory_total_bytes);
+    });
+  }
+  bool operator==(const Questions& other) const {
+    return estimated == other.estimated && checked == other.checked && judged == other.judged &&
+           estimate.latency_ns == other.estimate.latency_ns &&
+           estimate.moved_bytes == other.estimate.moved_bytes && error == other.error &&
+           verdict == other.verdict && devices == other.devices;
+  }
+};
+
+void questions_at_once(CheckContext& context) {
+  constexpr int kRounds = 4;
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 16);
+  if (items.empty()) return;
+  std::vector<Questions> expected;
+  for (const ClaimedCase& item : items) expected.emplace_back(*subject, item);
+  context.progress().restart();
+  context.progress().at("questions at once");
+  const std::string text = at_once(kRounds, [&](uint32_t t) -> std::string {
+    for (size_t i = 0; i < items.size(); ++i) {
+      const size_t at = (i + t * items.size() / kThreads) % items.size();
+      if (!(Questions(*subject, items[at]) == expected[at]))
+        return items[at].item->name +
+               ": estimate, dry_check, check_payload or enumerate answers otherwise beside other calls than "
+               "alone";
+    }
+    return {};
+  });
+  if (!text.empty()) context.fail(text);
+}
+
+// Each thread has inputs of its own. Odd threads run in another instance.
+void instances_at_once(CheckContext& context) {
+  constexpr int kRuns = 40;
+  const auto subject = context.open(bare()), other = context.open(bare());
+  if (!subject || !other) return;
+  for (const ClaimedCase& item : context.claimed(*subject, context.cases(24, kThreads * 4))) {
+    context.progress().restart();
+    context.progress().at("runs of two instances at once");
+    std::vector<std::unique_ptr<CaseSession>> sessions;
+    std::vector<std::vector<TensorData>> inputs;
+    std::vector<RunResult> expected;
+    for (uint32_t t = 0; t < kThreads; ++t) {
+      sessions.push_back(context.make_session(t % 2 == 0 ? *subject : *other, item));
+      if (!sessions.back()) return;
+      inputs.push_back(rotated(item.built.runs[0], t));
+      expected.push_back(sessions[t]->run(inputs[t]));
+    }
+    const std::string text = at_once(context.repeats(kRuns, kThreads * 24.0), [&](uint32_t t) -> std::string {
+      const RunResult result = sessions[t]->run(inputs[t]);
+      if (result.status == expected[t].status && has_same_outputs(result.outputs, expected[t].outputs))
+        return {};
+      return item.item->name + ": beside runs of another instance a run has another result than alone";
+    });
+    if (!text.empty()) return context.fail(text);
+  }
+}
+
+constexpr Check kChecks[] = {
+    {"conc.questions-at-once",
+     "Estimate, dry_check, check_payload and enumerate answer at the same time as they do alone.",
+     "ABI-THREAD-01", questions_at_once},
+    {"conc.instances-at-once", "Delegates of two instances run at the same time.", "ABI-THREAD-01",
+     instances_at_once},
+    {"conc.creates-at-once",
+     "Delegates of different models, some with large constants, are created at the same time.",
+     "ABI-THREAD-01", creates_at_once},
+    {"conc.compiles-at-once", "Partition and compile are called for different graphs at the same time.",
+     "ABI-THREAD-01", compiles_at_once},
+};
+
+}  // namespace
+
+std::span<const Check> concurrent_call_checks() { return kChecks; }
+
+}  // namespace etb::conformance
