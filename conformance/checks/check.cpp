@@ -216,6 +216,8 @@ std::vector<Check> all_checks() {
                            leak_loop_checks,
                            conc_checks,
                            concurrent_call_checks,
+                           concurrent_option_checks,
+                           many_checks,
                            det_checks,
                            blob_checks,
                            opt_checks,

@@ -2,10 +2,6 @@
 // conc: calls of create and of the ahead-of-time functions at the same time.
 #include <fmt/format.h>
 
-#include <atomic>
-#include <mutex>
-#include <thread>
-
 #include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/large_constant.hpp"
@@ -13,29 +9,6 @@
 
 namespace etb::conformance {
 namespace {
-
-// Calls body(t) on each thread, `calls` times or until a text is not empty. The threads begin together.
-template <class Body>
-std::string at_once(int calls, Body body) {
-  std::string first;
-  std::mutex lock;
-  std::atomic<uint32_t> waiting{kThreads};
-  std::atomic<bool> has_failed{false};
-  std::vector<std::thread> threads;
-  for (uint32_t t = 0; t < kThreads; ++t)
-    threads.emplace_back([&, t] {
-      for (--waiting; waiting != 0;) std::this_thread::yield();
-      for (int i = 0; i < calls && !has_failed; ++i) {
-        const std::string text = body(t);
-        if (text.empty()) continue;
-        const std::lock_guard guard(lock);
-        first = text;
-        has_failed = true;
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  return first;
-}
 
 // A model that a thread creates, and its result when it was created alone.
 struct Model {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 495 to 505 and 507 to 512 of the tables: workers of the host, memory of devices,
-// times of events, estimates, sizes of runs, stops, static memory of ended instances, calls at the same time.
+// Faults 495 to 505 and 507 to 516 of the tables: workers of the host, memory of devices,
+// times of events, estimates, sizes of runs, stops, static memory of ended instances, calls at the same time, large numbers.
 #include <sched.h>
 
 #include <atomic>
@@ -209,6 +209,18 @@ void break_calls_at_once(Tables& tables) {
         *static_cast<uint8_t*>(args->outputs[0].data) ^= 1;
       return status;
     };
+  if (has_fault(513) || has_fault(514))  // events and deadlines are those of the last run that began
+    tables.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      static std::atomic<const etb_event_sink*> sink;
+      static std::atomic<uint64_t> deadline_ns;
+      sink = args->events;
+      deadline_ns = args->deadline_ns;
+      ::sched_yield();
+      etb_exec_args last = *args;
+      if (has_fault(513)) last.events = sink;
+      if (has_fault(514)) last.deadline_ns = deadline_ns;
+      return kept.delegate.execute(context, &last, error);
+    };
   if (has_fault(510))
     tables.aot.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
       static std::atomic<const etb_compile_args*> current;
@@ -216,6 +228,33 @@ void break_calls_at_once(Tables& tables) {
       ::sched_yield();
       const etb_status status = kept.aot.compile(plugin, args, error);
       return current == args ? status : etb::fail(error, ETB_INVALID_STATE, "another graph is compiled");
+    };
+}
+
+// Tables and counters that are too small.
+void break_large_numbers(etb_delegate_table& table) {
+  static std::atomic<int> delegates;
+  if (has_fault(515)) {
+    table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                      etb_error* error) {
+      if (delegates >= 256) return etb::fail(error, ETB_OUT_OF_RESOURCES, "256 delegates exist");
+      const etb_status status = kept.delegate.create(plugin, args, out, error);
+      delegates += status == ETB_OK ? 1 : 0;
+      return status;
+    };
+    table.destroy = [](etb_delegate* delegate, etb_error* error) {
+      const etb_status status = kept.delegate.destroy(delegate, error);
+      delegates -= status == ETB_OK ? 1 : 0;
+      return status;
+    };
+  }
+  if (has_fault(516))  // a run whose number ends with 16 zeros
+    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      static std::atomic<uint32_t> runs;
+      const etb_status status = kept.delegate.execute(context, args, error);
+      if ((++runs & 0xffff) == 0 && args->output_count != 0 && args->outputs[0].data != nullptr)
+        *static_cast<uint8_t*>(args->outputs[0].data) ^= 1;
+      return status;
     };
 }
 
@@ -258,6 +297,7 @@ void break_accounts(Tables& tables) {
   break_stops(tables.delegate);
   break_memory(tables);
   break_calls_at_once(tables);
+  break_large_numbers(tables.delegate);
   break_second_lives(tables);
 }
 
