@@ -130,10 +130,40 @@ void stops_at_once(CheckContext& context) {
   });
 }
 
+// Other contexts of the delegate begin and end beside the runs of one.
+void contexts_come_and_go(CheckContext& context) {
+  constexpr int kRuns = 40;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  context.each_session(*subject, ops_and_graphs(context, *subject), [&](ReadyCase& ready) {
+    const etb_delegate_table& table = *ready.subject.table().delegate;
+    // The session's own context, and one of each other thread.
+    const uint32_t others = std::min(kThreads, ready.session.info().max_contexts) - 1;
+    const std::vector<TensorData> expected = ready.run().outputs;
+    context.progress().restart();
+    context.progress().at("runs beside contexts that begin and end");
+    const std::string text = at_once(context.repeats(kRuns, kThreads * 12.0), [&](uint32_t t) -> std::string {
+      if (t > others) return {};
+      etb_context* own = nullptr;
+      etb_error error = ETB_ERROR_INIT;
+      if (t > 0 && table.context_create(ready.session.delegate(), nullptr, 0, &own, &error) != ETB_OK)
+        return ready.name() + ": context_create beside runs fails: " + error.text;
+      const RunResult result = t == 0 ? ready.run() : ready.session.run_on(own, ready.inputs());
+      if (own != nullptr) (void)table.context_destroy(own, &error);
+      if (result.status == ETB_OK && has_same_outputs(result.outputs, expected)) return {};
+      return ready.name() +
+             ": beside contexts that begin and end a run fails or has another result than alone";
+    });
+    if (!text.empty()) context.fail(text);
+  });
+}
+
 constexpr Check kChecks[] = {
     {"conc.events-at-once",
      "Runs on several contexts report the events that they report alone, each to its own sink.",
      "ABI-EXEC-03", events_at_once},
+    {"conc.contexts-come-and-go", "A context runs while others of its delegate are created and destroyed.",
+     "ABI-THREAD-01", contexts_come_and_go},
     {"conc.stops-at-once", "Runs without limits end beside runs that their deadline or token stops.",
      "ABI-EXEC-03", stops_at_once},
 };

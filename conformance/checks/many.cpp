@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <thread>
 
 #include "conformance/checks/groups.hpp"
 
@@ -43,6 +44,63 @@ void many_delegates(CheckContext& context) {
   }
 }
 
+// Contexts of one delegate, each run when all exist.
+void many_contexts(CheckContext& context) {
+  constexpr uint32_t kContexts = 100;
+  constexpr std::chrono::seconds kTime{3};
+  context.each_session(bare(), 2, [&](ReadyCase& ready) {
+    const etb_delegate_table& table = *ready.subject.table().delegate;
+    const std::vector<TensorData> expected = ready.run().outputs;
+    const auto end = Clock::now() + kTime;
+    std::vector<etb_context*> made;
+    etb_error error = ETB_ERROR_INIT;
+    std::string text;
+    context.progress().restart();
+    context.progress().at("many contexts of one delegate");
+    // The session has one, too.
+    while (made.size() + 1 < std::min(kContexts, ready.session.info().max_contexts) && text.empty() &&
+           (made.size() < 8 || Clock::now() < end)) {
+      etb_context* one = nullptr;
+      if (table.context_create(ready.session.delegate(), nullptr, 0, &one, &error) == ETB_OK)
+        made.push_back(one);
+      else
+        text = fmt::format("context_create fails while {} contexts exist, expected max_contexts ({}): {}",
+                           made.size() + 1, ready.session.info().max_contexts, error.text);
+    }
+    for (size_t i = 0; i < made.size() && text.empty(); ++i) {
+      const RunResult result = ready.session.run_on(made[i], ready.inputs());
+      if (result.status != ETB_OK || !has_same_outputs(result.outputs, expected))
+        text = fmt::format("context {} of {} has another result than the first", i + 2, made.size() + 1);
+    }
+    for (etb_context* one : made) (void)table.context_destroy(one, &error);
+    if (!text.empty()) context.fail(ready.name() + ": " + text);
+  });
+}
+
+// Threads of a plugin may end when nothing runs for a while.
+void after_a_pause(CheckContext& context) {
+  constexpr std::chrono::milliseconds kPause{1200};
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 8);
+  std::vector<std::unique_ptr<CaseSession>> sessions;
+  std::vector<RunResult> expected;
+  for (const ClaimedCase& item : items) {
+    sessions.push_back(context.make_session(*subject, item));
+    if (!sessions.back()) return;
+    expected.push_back(sessions.back()->run(item.built.runs[0]));
+  }
+  std::this_thread::sleep_for(kPause);
+  context.progress().restart();
+  context.progress().at("a run after a pause");
+  for (size_t i = 0; i < items.size(); ++i) {
+    const RunResult result = sessions[i]->run(items[i].built.runs[0]);
+    if (result.status != expected[i].status || !has_same_outputs(result.outputs, expected[i].outputs))
+      context.fail(fmt::format("{}: {} ms after the last run a run has another result", items[i].item->name,
+                               kPause.count()));
+  }
+}
+
 // Runs one context until a counter of 16 bits begins again, if that takes at most a few seconds.
 void many_runs(CheckContext& context) {
   constexpr uint32_t kRuns = 66000;
@@ -73,6 +131,10 @@ void many_runs(CheckContext& context) {
 constexpr Check kChecks[] = {
     {"life.many-delegates", "300 delegates exist at the same time and run, fewer if they take long.",
      "ABI-OWN-02", many_delegates},
+    {"life.many-contexts", "As many contexts of a delegate as max_contexts exist and run, at most 100.",
+     "ABI-EXEC-03", many_contexts},
+    {"life.after-a-pause", "A run has the same result when nothing ran for a second.", "ABI-EXEC-03",
+     after_a_pause},
     {"life.many-runs", "One context runs 66,000 times, less often if that takes long.", "ABI-EXEC-03",
      many_runs},
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
@@ -241,10 +242,38 @@ void strides_are_read(CheckContext& context) {
     context.skip("the plugin claims no case with a matrix in packed memory");
 }
 
+// Runs again in the same memory, whose inputs have other contents now: what a plugin kept of an address is old.
+void same_memory(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const etb_delegate_table& table = *subject->table().delegate;
+  context.each_session(*subject, context.claimed(*subject, 40), [&](ReadyCase& ready) {
+    context.progress().restart();
+    const std::vector<TensorData> others = rotated(ready.inputs(), 1);
+    const RunResult expected = ready.run(), expected_of_others = ready.session.run(others);
+    const std::unique_ptr<PreparedRun> run = ready.session.prepare(ready.inputs());
+    for (const bool is_other : {false, true, false}) {
+      const std::vector<TensorData>& inputs = is_other ? others : ready.inputs();
+      const RunResult& wanted = is_other ? expected_of_others : expected;
+      for (size_t i = 0; i < inputs.size(); ++i)
+        std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(), run->slots[i].data);
+      etb_error error = ETB_ERROR_INIT;
+      context.progress().at("a run in memory with other contents");
+      const etb_status status = table.execute(ready.session.context(), &run->args, &error);
+      if (status != wanted.status || (status == ETB_OK && !has_same_outputs(run->outputs(), wanted.outputs)))
+        return context.fail(ready.name() +
+                            ": a run in the memory of an earlier one, with other contents, has another "
+                            "result than in memory of its own");
+    }
+  });
+}
+
 constexpr Check kChecks[] = {
     {"mem.strides-are-read",
      "Tensors of other strides or dim orders than packed ones are refused, or read as they say.",
      "ABI-TENSOR-01", strides_are_read},
+    {"mem.same-memory-other-contents", "The memory of an input may have other contents in the next run.",
+     "ABI-EXEC-03", same_memory},
     {"mem.payload-after-release", "Payload bytes are not accessed after their release.", "ABI-OWN-03",
      payload_after_release},
     {"mem.outputs-are-written", "Every byte of every output is written.", "ABI-TENSOR-02",

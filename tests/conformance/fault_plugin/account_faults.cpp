@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 495 to 505 and 507 to 516 of the tables: workers of the host, memory of devices,
+// Faults 495 to 505 and 507 to 519 and 535 of the tables: workers of the host, memory of devices,
 // times of events, estimates, sizes of runs, stops, static memory of ended instances, calls at the same time, large numbers.
 #include <sched.h>
 
 #include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -231,6 +232,57 @@ void break_calls_at_once(Tables& tables) {
     };
 }
 
+// Keeps the contents of inputs by address, and contexts in a table for four.
+void break_contexts(etb_delegate_table& table) {
+  if (has_fault(517))
+    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      thread_local const void* known = nullptr;
+      thread_local uint8_t first = 0;
+      const etb_status status = kept.delegate.execute(context, args, error);
+      if (args->input_count == 0 || args->inputs[0].data == nullptr || args->inputs[0].sizes[0] == 0)
+        return status;
+      const uint8_t now = *static_cast<const uint8_t*>(args->inputs[0].data);
+      if (known == args->inputs[0].data && now != first && args->outputs[0].data != nullptr)
+        *static_cast<uint8_t*>(args->outputs[0].data) ^= 1;
+      known = args->inputs[0].data, first = now;
+      return status;
+    };
+  static std::atomic<int> contexts;
+  if (has_fault(518) || has_fault(519)) {
+    table.context_create = [](etb_delegate* delegate, const etb_option* options, uint64_t count,
+                              etb_context** out, etb_error* error) {
+      if (has_fault(518) && contexts >= 64)
+        return etb::fail(error, ETB_OUT_OF_RESOURCES, "64 contexts exist");
+      const etb_status status = kept.delegate.context_create(delegate, options, count, out, error);
+      contexts += status == ETB_OK ? 1 : 0;
+      return status;
+    };
+    table.context_destroy = [](etb_context* context, etb_error* error) {
+      const etb_status status = kept.delegate.context_destroy(context, error);
+      contexts -= status == ETB_OK ? 1 : 0;
+      return status;
+    };
+  }
+  if (has_fault(519))  // another context that begins or ends during a run moves the memory of all
+    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      const int before = contexts;
+      const etb_status status = kept.delegate.execute(context, args, error);
+      ::sched_yield();
+      if (contexts != before && args->output_count != 0 && args->outputs[0].data != nullptr)
+        *static_cast<uint8_t*>(args->outputs[0].data) ^= 1;
+      return status;
+    };
+  if (has_fault(535))  // after a pause
+    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      using Clock = std::chrono::steady_clock;
+      static std::atomic<Clock::time_point> last;
+      const Clock::time_point before = last.exchange(Clock::now());
+      const bool is_pause = before != Clock::time_point() && Clock::now() - before > std::chrono::seconds(1);
+      return is_pause ? etb::fail(error, ETB_UNAVAILABLE, "the threads have ended")
+                      : kept.delegate.execute(context, args, error);
+    };
+}
+
 // Tables and counters that are too small.
 void break_large_numbers(etb_delegate_table& table) {
   static std::atomic<int> delegates;
@@ -297,6 +349,7 @@ void break_accounts(Tables& tables) {
   break_stops(tables.delegate);
   break_memory(tables);
   break_calls_at_once(tables);
+  break_contexts(tables.delegate);
   break_large_numbers(tables.delegate);
   break_second_lives(tables);
 }
