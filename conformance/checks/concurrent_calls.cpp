@@ -2,6 +2,8 @@
 // conc: calls of create and of the ahead-of-time functions at the same time.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/large_constant.hpp"

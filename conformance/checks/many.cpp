@@ -2,7 +2,9 @@
 // life: large numbers of objects and runs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "conformance/checks/groups.hpp"
