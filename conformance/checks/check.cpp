@@ -218,6 +218,7 @@ std::vector<Check> all_checks() {
                            concurrent_call_checks,
                            concurrent_option_checks,
                            many_checks,
+                           reason_checks,
                            det_checks,
                            blob_checks,
                            opt_checks,

@@ -36,6 +36,7 @@ std::span<const Check> cancel_checks();             // runs that are asked to st
 std::span<const Check> async_checks();              // asynchronous runs
 std::span<const Check> info_checks();               // facts about delegates
 std::span<const Check> aot_checks();                // op table and estimates
+std::span<const Check> reason_checks();             // reasons of rejections
 std::span<const Check> compile_checks();            // arguments of compile, and artifacts
 std::span<const Check> extension_checks();          // draft extensions
 std::span<const Check> named_data_checks();         // damaged named data and constants

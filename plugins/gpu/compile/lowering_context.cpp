@@ -23,9 +23,11 @@ Result<Shape> shape_of(const Value& value) {
   shape.rank = spec.rank;
   uint64_t numel = 1;
   for (uint32_t d = 0; d < spec.rank; ++d) {
-    if (spec.sizes[d] < 0 || spec.sizes[d] > static_cast<int64_t>(kMaxNumel))
+    if (spec.sizes[d] < 0)
       return reject("dynamic",
                     quoted(value) + ": dimension " + std::to_string(d) + " without an upper bound");
+    if (spec.sizes[d] > static_cast<int64_t>(kMaxNumel))
+      return reject("attribute", quoted(value) + ": too many elements");
     shape.sizes[d] = static_cast<uint32_t>(spec.sizes[d]);
     numel *= std::max<uint64_t>(shape.sizes[d], 1);
     if (numel > kMaxNumel) return reject("attribute", quoted(value) + ": too many elements");

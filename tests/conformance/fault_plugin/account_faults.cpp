@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 495 to 505 and 507 to 519 and 535 of the tables: workers of the host, memory of devices,
+// Faults 495 to 505 and 507 to 519, 535 and 536 of the tables: workers of the host, memory of devices,
 // times of events, estimates, sizes of runs, stops, static memory of ended instances, calls at the same time, large numbers.
 #include <sched.h>
 
@@ -92,6 +92,27 @@ void break_estimates(etb_aot_table& table) {
   table.estimate = [](etb_plugin*, const etb_partition_args*, etb_estimate* out, etb_error*) {
     out->moved_bytes = 4096;  // an input and an output
     return etb_status{ETB_OK};
+  };
+}
+
+// Each rejection has one of the contract's reasons, but not its own.
+void break_reasons(etb_aot_table& table) {
+  if (!has_fault(536)) return;
+  table.partition = [](etb_plugin* plugin, const etb_partition_args* args, const etb_partition_sink* sink,
+                       etb_error* error) {
+    const etb_partition_sink own = {ETB_INIT_SIZE(etb_partition_sink), 0,
+                                    const_cast<etb_partition_sink*>(sink),
+                                    [](void* ctx, const etb_claim* claim) {
+                                      const auto& host = *static_cast<const etb_partition_sink*>(ctx);
+                                      return host.claim(host.ctx, claim);
+                                    },
+                                    [](void* ctx, const etb_reject* reject) {
+                                      const auto& host = *static_cast<const etb_partition_sink*>(ctx);
+                                      etb_reject changed = *reject;
+                                      changed.reason = "layout";
+                                      return host.reject(host.ctx, &changed);
+                                    }};
+    return kept.aot.partition(plugin, args, &own, error);
   };
 }
 
@@ -345,6 +366,7 @@ void break_accounts(Tables& tables) {
   break_device_memory(tables.delegate);
   break_times(tables.delegate);
   break_estimates(tables.aot);
+  break_reasons(tables.aot);
   break_sizes(tables.delegate);
   break_stops(tables.delegate);
   break_memory(tables);

@@ -24,7 +24,8 @@ Status add_reduction(LoweringContext& context, Reduction reduction, uint32_t val
   const bool is_position = reduction == Reduction::kArgMaximum || reduction == Reduction::kArgMinimum;
   for (uint32_t d = 0; d < spec.rank; ++d)
     if (needs_elements && (mask >> d & 1) != 0 && spec.min_sizes[d] == 0)
-      return reject("dynamic", "dim " + std::to_string(d) + ": may be empty, expected at least 1");
+      return reject((spec.dynamic_dims >> d & 1) != 0 ? "dynamic" : "attribute",
+                    "dim " + std::to_string(d) + ": may be empty, expected at least 1");
   return context.add_result_node(
       {Operator::kReduce,
        {self},

@@ -47,7 +47,8 @@ Result<uint32_t> add_pixels(LoweringContext& context, const Filters& filters, ui
   if (has_dynamic_pixels && (spec.dynamic_dims & 1) != 0)
     return reject("dynamic", "images and pixels in dynamic numbers");
   for (uint32_t d = 2; d < 4; ++d)
-    if (spec.min_sizes[d] == 0) return reject("dynamic", "images that may be empty");
+    if (spec.min_sizes[d] == 0)
+      return reject(has_dynamic_pixels ? "dynamic" : "attribute", "images that may be empty");
   if (has_dynamic_pixels) node.ints[0] = to_int32(spec.sizes[0] * filters.groups);
   node.ints.push_back(has_dynamic_pixels ? kInferredSize : to_int32(spec.sizes[2] * spec.sizes[3]));
   return context.add_node(std::move(node));

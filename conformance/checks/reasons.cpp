@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// aot: reasons of rejections.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "conformance/cases/case_builder.hpp"
+#include "conformance/checks/groups.hpp"
+#include "etb/cpp/graph_view.hpp"
+#include "etb/cpp/tensor.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// The only node of a graph, as far as the reasons speak of it.
+struct NodeFacts {
+  std::string dtypes, ranks;  // of the op with all tensors
+  bool is_dynamic = false, is_packed = true, is_float = true;
+};
+
+// Returns nothing for images of several nodes.
+std::optional<NodeFacts> facts_of(const graph::ImageBytes& image) {
+  const auto view = graph::View::open(image.span());
+  if (!view || view->graph_count() != 1 || view->method().nodes().size() != 1) return std::nullopt;
+  const graph::Node node = view->method().node(0);
+  NodeFacts out;
+  out.dtypes = out.ranks = node.op_name();
+  std::vector<graph::Value> values = node.operands();
+  for (const graph::Value& result : node.results()) values.push_back(result);
+  for (const graph::Value& value : values) {
+    if (!value.is_tensor()) return std::nullopt;  // a size that is known only at run time, or a list
+    const etb_graph_spec spec = value.spec();
+    out.dtypes += fmt::format(" {}", spec.dtype);
+    out.ranks += fmt::format(" {}x{}", spec.dtype, spec.rank);
+    out.is_dynamic = out.is_dynamic || spec.dynamic_dims != 0;
+    for (uint32_t i = 0; i < spec.rank; ++i) out.is_packed = out.is_packed && spec.dim_order[i] == i;
+    const auto dtype = static_cast<etb_dtype>(spec.dtype);
+    out.is_float =
+        out.is_float && !value.is_quantized() && (dtype == ETB_DTYPE_FLOAT32 || dtype == ETB_DTYPE_FLOAT16);
+  }
+  out.is_float = out.is_float && node.op_name().find("quant") == std::string_view::npos;
+  return out;
+}
+
+// The ids that the contract names. Others are the vendor's.
+const std::set<std::string> kKnown = {"op", "dtype", "rank", "layout", "dynamic", "quant", "attribute"};
+
+// Returns the ops whose rows have a constraint: a dtype or rank may then depend on an attribute.
+std::set<std::string> restricted_ops(Subject& subject) {
+  std::set<std::string> out;
+  const etb_op_sink sink = {ETB_INIT_SIZE(etb_op_sink), 0, &out, [](void* ctx, const etb_op_capability* op) {
+                              if (op->op != nullptr && op->constraint != nullptr && *op->constraint != '\0')
+                                static_cast<std::set<std::string>*>(ctx)->insert(op->op);
+                              return etb_status{ETB_OK};
+                            }};
+  etb_error error = ETB_ERROR_INIT;
+  (void)subject.table().aot->op_table(subject.handle(), &sink, &error);
+  return out;
+}
+
+struct Rejection {
+  std::string name, reason, text;
+  NodeFacts facts;
+};
+
+// Claimed nodes: the names of cases by op, by op and dtypes, and by op, dtypes and ranks.
+using Claimed = std::map<std::string, std::string>;
+
+std::string op_of(const NodeFacts& facts) { return facts.dtypes.substr(0, facts.dtypes.find(' ')); }
+
+// Returns the fact that contradicts the reason, "" if there is none.
+std::string contradiction(const Rejection& item, const Claimed& claimed, bool is_restricted) {
+  const auto find = [&](const std::string& key, const char* what) {
+    const auto found = claimed.find(key);
+    return found != claimed.end() ? fmt::format("{} is claimed with {}", found->second, what) : std::string();
+  };
+  if (item.reason == "op") return find(op_of(item.facts), "this op");
+  if (item.reason == "dtype" && !is_restricted) return find(item.facts.dtypes, "the same dtypes");
+  if (item.reason == "rank" && !is_restricted) return find(item.facts.ranks, "the same ranks and dtypes");
+  if (item.reason == "dynamic" && !item.facts.is_dynamic) return "all sizes are static";
+  if (item.reason == "layout" && item.facts.is_packed)
+    return "all tensors have the order of their dimensions";
+  if (item.reason == "quant" && item.facts.is_float) return "all tensors are floats without a quantisation";
+  return "";
+}
+
+void reasons_are_true(CheckContext& context) {
+  constexpr size_t kStep = 13;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
+  const std::set<std::string> restricted = restricted_ops(*subject);
+  Claimed claimed;
+  std::vector<Rejection> rejections;
+  const auto& cases = all_cases();
+  for (size_t i = 0; i < cases.size(); i += kStep) {
+    const Result<BuiltCase> built = cases[i].build(cases[i].name);
+    const auto facts = built ? facts_of(built->image) : std::nullopt;
+    if (!facts) continue;
+    const Answers answers = partition(*subject, built->image);
+    if (answers.is_whole_claim()) {
+      claimed.try_emplace(op_of(*facts), cases[i].name);
+      claimed.try_emplace(facts->dtypes, cases[i].name);
+      claimed.try_emplace(facts->ranks, cases[i].name);
+    } else if (answers.reasons.size() == 1) {
+      const std::string& text = answers.reasons.begin()->second;
+      rejections.push_back({cases[i].name, text.substr(0, text.find(':')), text, *facts});
+    }
+  }
+  for (const Rejection& item : rejections) {
+    if (!kKnown.contains(item.reason) && item.reason.find('.') == std::string::npos)
+      context.fail(fmt::format("{} is rejected with the reason '{}', expected {} or reverse DNS", item.name,
+                               item.reason, fmt::join(kKnown, ", ")));
+    else if (const std::string why = contradiction(item, claimed, restricted.contains(op_of(item.facts)));
+             !why.empty())
+      context.fail(fmt::format("{} is rejected with the reason '{}', but {}", item.name, item.text, why));
+    if (context.outcome().findings.size() > 3) return;
+  }
+}
+
+constexpr Check kChecks[] = {
+    {"aot.reasons-are-true", "Reasons of rejections are known ones, and other claims do not contradict them.",
+     "ABI-AOT-01", reasons_are_true},
+};
+
+}  // namespace
+
+std::span<const Check> reason_checks() { return kChecks; }
+
+}  // namespace etb::conformance
