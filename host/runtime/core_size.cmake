@@ -6,7 +6,7 @@
 #
 # The limit of each processor in bytes. A processor without one is measured and not limited.
 set(core_size_limit_x86_64 53248)
-set(core_size_limit_aarch64 60416)
+set(core_size_limit_aarch64 53248)
 set(core_sources "")
 foreach(target etb_program etb_values etb_runtime_core)
   get_target_property(sources ${target} SOURCES)
