@@ -4,8 +4,9 @@
 # empty program, for this machine at -Os. All kernels take some minutes to compile.
 # usage: sizes.sh ETBACKEND REPOSITORY BUILD_FOLDER
 set -euo pipefail
-etbackend=$1 repository=$2 build=$3
+etbackend=$1 repository=$(cd "$2" && pwd) build=$3
 mkdir -p "$build/lists"
+build=$(cd "$build" && pwd)
 : >"$build/lists/none.yaml"
 "$etbackend" select "$repository/tests/fixtures/programs/add.pte" -o "$build/lists/add.yaml"
 "$etbackend" compile "$repository/tests/fixtures/ds_cnn/ds_cnn.pt2" -o "$build/ds_cnn.pte"

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/format/printable_text.hpp"
+#include "tools/program_info/quantised_layers.hpp"
 #include "tools/quantity.hpp"
 
 namespace etb::tools {
@@ -72,6 +73,18 @@ Json report_operators(const ir::Module& module) {
   return list;
 }
 
+// Layers with weights. Text has them only for models with a quantised one.
+Json report_layers(const ir::Module& module) {
+  Json list = Json::array();
+  for (const QuantisedLayer& layer : quantised_layers(module))
+    list.push_back({{"name", layer.name},
+                    {"op", layer.op},
+                    {"weights", layer.weights},
+                    {"input", layer.input},
+                    {"quantised", layer.is_quantised}});
+  return list;
+}
+
 std::string shown(const Json& text) { return format::made_printable(text.get_ref<const std::string&>()); }
 
 std::string format_value(const Json& value) {
@@ -79,6 +92,26 @@ std::string format_value(const Json& value) {
   std::string sizes;
   for (const Json& size : value["sizes"]) sizes += (sizes.empty() ? "" : ",") + shown(size);
   return value["dtype"].get<std::string>() + " [" + sizes + "], " + shown(value["name"]);
+}
+
+std::string format_layers(const Json& layers) {
+  size_t count = 0, longest = 0;
+  for (const Json& layer : layers) {
+    count += layer["quantised"].get<bool>() ? 1 : 0;
+    longest = std::max(longest, shown(layer["name"]).size());
+  }
+  if (count == 0) return "";
+  std::string text =
+      "  quantised: " + std::to_string(count) + " of " + count_of(layers.size(), "layer") + " with weights\n";
+  for (const Json& layer : layers) {
+    std::string name = shown(layer["name"]);
+    name.resize(longest, ' ');
+    text += "    " + name + "  " + shown(layer["op"]) + ": weights " + layer["weights"].get<std::string>();
+    if (!layer["input"].get_ref<const std::string&>().empty())
+      text += "; input " + layer["input"].get<std::string>();
+    text += "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -94,7 +127,8 @@ Json report_archive(const ir::Module& module, const std::string& path, uint64_t 
           {"inputs", report_inputs(module)},
           {"outputs", report_outputs(module)},
           {"operators", report_operators(module)},
-          {"weights", {{"count", module.constants.size()}, {"nbytes", weight_nbytes}}}};
+          {"weights", {{"count", module.constants.size()}, {"nbytes", weight_nbytes}}},
+          {"layers", report_layers(module)}};
 }
 
 std::string format_archive_report(const Json& report) {
@@ -112,7 +146,7 @@ std::string format_archive_report(const Json& report) {
   const Json& weights = report["weights"];
   text += "  weights: " + count_of(weights["count"].get<uint64_t>(), "tensor") + ", " +
           nbytes_text(weights["nbytes"].get<uint64_t>()) + "\n";
-  return text;
+  return text + format_layers(report["layers"]);
 }
 
 }  // namespace etb::tools
