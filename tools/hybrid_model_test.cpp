@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model whose layers are float, static int8, dynamic int8 and int4 in groups (tests/fixtures/make_hybrid.py): `info` tells which is which,
+// Tests a model whose layers are float, static int8, dynamic int8 and int4 in groups (tests/fixtures/make_hybrid.py): `info` prints which is which,
 // and portable kernels, XNNPACK, and the DSP beside XNNPACK give PyTorch's numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
