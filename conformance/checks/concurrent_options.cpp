@@ -12,31 +12,32 @@
 namespace etb::conformance {
 namespace {
 
-// Contexts of one delegate, one for each thread as far as max_contexts allows.
+// Contexts of one delegate, one for each thread as far as max_contexts allows. The first is the session's own.
 class Contexts {
  public:
   Contexts(CheckContext& context, ReadyCase& ready)
-      : table_(*ready.subject.table().delegate),
-        made_(std::min(kThreads, ready.session.info().max_contexts)) {
+      : table_(*ready.subject.table().delegate), all_{ready.session.context()} {
     etb_error error = ETB_ERROR_INIT;
-    for (etb_context*& one : made_)
+    while (all_.size() < std::min(kThreads, ready.session.info().max_contexts)) {
+      etb_context* one = nullptr;
       if (table_.context_create(ready.session.delegate(), nullptr, 0, &one, &error) != ETB_OK)
-        context.fail(ready.name() + ": context_create: " + error.text);
+        return context.fail(ready.name() + ": context_create: " + error.text);
+      all_.push_back(one);
+    }
   }
   ~Contexts() {
     etb_error error = ETB_ERROR_INIT;
-    for (etb_context* one : made_)
-      if (one != nullptr) (void)table_.context_destroy(one, &error);
+    for (size_t i = 1; i < all_.size(); ++i) (void)table_.context_destroy(all_[i], &error);
   }
   Contexts(const Contexts&) = delete;
   Contexts& operator=(const Contexts&) = delete;
 
-  size_t count() const { return made_.size(); }
-  etb_context* operator[](size_t i) const { return made_[i]; }
+  size_t count() const { return all_.size(); }
+  etb_context* operator[](size_t i) const { return all_[i]; }
 
  private:
   const etb_delegate_table& table_;
-  std::vector<etb_context*> made_;
+  std::vector<etb_context*> all_;
 };
 
 // Events of one run, without times. A plugin with a fault may report on any thread.

@@ -217,9 +217,8 @@ constexpr Check kChecks[] = {
      "then unmapped.",
      "ABI-LOAD-05", twenty_times},
     {"unload.a-linked-plugin-starts-again",
-     "A library that stays mapped, like a plugin that is linked into a program, has a second life: payloads "
-     "and "
-     "results are those of the first.",
+     "A library that stays mapped, as a plugin that is linked into a program, has a second life with the "
+     "payloads and results of the first.",
      "ABI-LIFE-01", starts_again},
     {"unload.no-calls-after-deinit", "No host service is called after deinit or during unloading.",
      "ABI-SYM-02", no_calls_after_deinit},
