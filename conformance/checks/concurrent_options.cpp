@@ -20,8 +20,10 @@ class Contexts {
     etb_error error = ETB_ERROR_INIT;
     while (all_.size() < std::min(kThreads, ready.session.info().max_contexts)) {
       etb_context* one = nullptr;
-      if (table_.context_create(ready.session.delegate(), nullptr, 0, &one, &error) != ETB_OK)
-        return context.fail(ready.name() + ": context_create: " + error.text);
+      if (table_.context_create(ready.session.delegate(), nullptr, 0, &one, &error) != ETB_OK) {
+        context.fail(ready.name() + ": context_create: " + error.text);
+        return;
+      }
       all_.push_back(one);
     }
   }
