@@ -53,7 +53,7 @@ std::vector<float> floats(const std::string& path) {
 
 class HybridBackends : public testing::TestWithParam<std::vector<std::string>> {};
 
-// A code may be another one where a number is nearly a tie: a step is a hundredth of the largest output or less.
+// The tolerance is that of the other quantised models (compile_zoo_test).
 TEST_P(HybridBackends, GivesPyTorchsNumbers) {
   const fs::path folder = fs::temp_directory_path() / ("etb_hybrid_" + std::to_string(::getpid()));
   fs::create_directories(folder);

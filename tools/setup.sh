@@ -19,7 +19,12 @@ has_xnnpack=1
 case ${1:-} in
   '') ;;
   --contributor) sets="build contributor" ;;
-  --target) sets="build ${2:-}" has_xnnpack= ;;
+  --target)
+    case ${2:-} in
+      '' | cortex_m | hexagon | aarch64 | riscv64) sets="build ${2:-}" has_xnnpack= ;;
+      *) say "unknown set '$2', expected cortex_m, hexagon, aarch64 or riscv64"; exit 2 ;;
+    esac
+    ;;
   *) say "unknown argument $1"; exit 2 ;;
 esac
 

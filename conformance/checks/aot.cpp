@@ -276,11 +276,6 @@ bool is_sound(const etb_estimate& e) {
          std::isfinite(e.energy_nj) && e.energy_nj >= 0 && e.flags == 0;
 }
 
-bool is_equal(const etb_estimate& a, const etb_estimate& b) {
-  return a.latency_ns == b.latency_ns && a.moved_bytes == b.moved_bytes && a.peak_bytes == b.peak_bytes &&
-         a.energy_nj == b.energy_nj;
-}
-
 bool is_unknown(const etb_estimate& e) {
   return e.latency_ns == 0 && e.moved_bytes == 0 && e.peak_bytes == 0 && e.energy_nj == 0;
 }

@@ -202,6 +202,10 @@ bool has_same_outputs(const std::vector<TensorData>& a, const std::vector<Tensor
   return true;
 }
 
+bool has_same_result(const RunResult& a, const RunResult& b) {
+  return a.status == b.status && has_same_outputs(a.outputs, b.outputs);
+}
+
 std::vector<Check> all_checks() {
   std::vector<Check> out;
   for (const auto group : {abi_checks,

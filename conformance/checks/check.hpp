@@ -96,6 +96,8 @@ class CheckContext {
 
 // True if sizes and bytes of all outputs are equal.
 bool has_same_outputs(const std::vector<TensorData>& a, const std::vector<TensorData>& b);
+// True if the statuses are equal, too.
+bool has_same_result(const RunResult& a, const RunResult& b);
 
 struct Check {
   const char* id;        // "life.destroy-while-context-lives"

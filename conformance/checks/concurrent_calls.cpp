@@ -25,8 +25,7 @@ std::string create_and_run(Subject& subject, const Model& model) {
   const auto made = CaseSession::make(subject, model.built, model.payload);
   if (!made) return fmt::format("{}: a create beside others fails: {}", model.name, made.error().message);
   const RunResult result = (*made)->run(model.built.runs[0]);
-  if (result.status == model.expected.status && has_same_outputs(result.outputs, model.expected.outputs))
-    return {};
+  if (has_same_result(result, model.expected)) return {};
   return model.name + ": created beside others, a delegate has another result than created alone";
 }
 
@@ -73,6 +72,17 @@ void creates_at_once(CheckContext& context) {
   }
 }
 
+// Calls body(i) for each of `count` cases on each thread. Each thread begins at a place of its own.
+template <class Body>
+std::string each_at_once(size_t count, Body body) {
+  constexpr int kRounds = 4;
+  return at_once(kRounds, [&](uint32_t t) {
+    std::string text;
+    for (size_t i = 0; i < count && text.empty(); ++i) text = body((i + t * count / kThreads) % count);
+    return text;
+  });
+}
+
 // Answers of the ahead-of-time functions about a graph.
 struct AotResults {
   Answers answers;
@@ -86,7 +96,6 @@ struct AotResults {
 };
 
 void compiles_at_once(CheckContext& context) {
-  constexpr int kRounds = 4;
   const auto subject = context.open(bare());
   if (!subject || subject->table().aot == nullptr) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject, 24);
@@ -95,16 +104,12 @@ void compiles_at_once(CheckContext& context) {
   for (const ClaimedCase& item : items) expected.emplace_back(*subject, item.built.image);
   context.progress().restart();
   context.progress().at("calls of partition and compile at once");
-  // Each thread begins at a place of its own.
-  const std::string text = at_once(kRounds, [&](uint32_t t) -> std::string {
-    for (size_t i = 0; i < items.size(); ++i) {
-      const size_t at = (i + t * items.size() / kThreads) % items.size();
-      const AotResults found(*subject, items[at].built.image);
-      if (!(found.answers == expected[at].answers))
-        return items[at].item->name + ": partition beside other calls answers otherwise than alone";
-      if (found.status != expected[at].status || !(found.payload == expected[at].payload))
-        return items[at].item->name + ": compile beside other calls returns other bytes than alone";
-    }
+  const std::string text = each_at_once(items.size(), [&](size_t i) -> std::string {
+    const AotResults found(*subject, items[i].built.image);
+    if (!(found.answers == expected[i].answers))
+      return items[i].item->name + ": partition beside other calls answers otherwise than alone";
+    if (found.status != expected[i].status || !(found.payload == expected[i].payload))
+      return items[i].item->name + ": compile beside other calls returns other bytes than alone";
     return {};
   });
   if (!text.empty()) context.fail(text);
@@ -130,14 +135,12 @@ struct Questions {
   }
   bool operator==(const Questions& other) const {
     return estimated == other.estimated && checked == other.checked && judged == other.judged &&
-           estimate.latency_ns == other.estimate.latency_ns &&
-           estimate.moved_bytes == other.estimate.moved_bytes && error == other.error &&
-           verdict == other.verdict && devices == other.devices;
+           is_equal(estimate, other.estimate) && error == other.error && verdict == other.verdict &&
+           devices == other.devices;
   }
 };
 
 void questions_at_once(CheckContext& context) {
-  constexpr int kRounds = 4;
   const auto subject = context.open(bare());
   if (!subject || subject->table().aot == nullptr) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject, 16);
@@ -146,15 +149,11 @@ void questions_at_once(CheckContext& context) {
   for (const ClaimedCase& item : items) expected.emplace_back(*subject, item);
   context.progress().restart();
   context.progress().at("questions at once");
-  const std::string text = at_once(kRounds, [&](uint32_t t) -> std::string {
-    for (size_t i = 0; i < items.size(); ++i) {
-      const size_t at = (i + t * items.size() / kThreads) % items.size();
-      if (!(Questions(*subject, items[at]) == expected[at]))
-        return items[at].item->name +
-               ": estimate, dry_check, check_payload or enumerate answers otherwise beside other calls than "
-               "alone";
-    }
-    return {};
+  const std::string text = each_at_once(items.size(), [&](size_t i) -> std::string {
+    if (Questions(*subject, items[i]) == expected[i]) return {};
+    return items[i].item->name +
+           ": estimate, dry_check, check_payload or enumerate answers otherwise beside other calls than "
+           "alone";
   });
   if (!text.empty()) context.fail(text);
 }
@@ -178,8 +177,7 @@ void instances_at_once(CheckContext& context) {
     }
     const std::string text = at_once(context.repeats(kRuns, kThreads * 24.0), [&](uint32_t t) -> std::string {
       const RunResult result = sessions[t]->run(inputs[t]);
-      if (result.status == expected[t].status && has_same_outputs(result.outputs, expected[t].outputs))
-        return {};
+      if (has_same_result(result, expected[t])) return {};
       return item.item->name + ": beside runs of another instance a run has another result than alone";
     });
     if (!text.empty()) return context.fail(text);

@@ -98,7 +98,7 @@ void other_instance_ends(CheckContext& context) {
     }
     context.progress().at("a run after another instance ended");
     const uint32_t count_after = run_with_events(ready, after);
-    if (after.status != first.status || !has_same_outputs(after.outputs, first.outputs))
+    if (!has_same_result(after, first))
       context.fail(ready.name() + ": after another instance ended a run has another result");
     if (count != 0 && count_after == 0)
       context.fail(ready.name() + ": after another instance ended a run reports no events");

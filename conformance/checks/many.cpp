@@ -40,7 +40,7 @@ void many_delegates(CheckContext& context) {
   for (size_t i = 0; i < sessions.size(); ++i) {
     const size_t kind = i % items.size();
     const RunResult result = sessions[i]->run(items[kind].built.runs[0]);
-    if (result.status != expected[kind].status || !has_same_outputs(result.outputs, expected[kind].outputs))
+    if (!has_same_result(result, expected[kind]))
       return context.fail(fmt::format("{}: delegate {} of {} that exist has another result than the first",
                                       items[kind].item->name, i + 1, sessions.size()));
   }
@@ -97,7 +97,7 @@ void after_a_pause(CheckContext& context) {
   context.progress().at("a run after a pause");
   for (size_t i = 0; i < items.size(); ++i) {
     const RunResult result = sessions[i]->run(items[i].built.runs[0]);
-    if (result.status != expected[i].status || !has_same_outputs(result.outputs, expected[i].outputs))
+    if (!has_same_result(result, expected[i]))
       context.fail(fmt::format("{}: {} ms after the last run a run has another result", items[i].item->name,
                                kPause.count()));
   }

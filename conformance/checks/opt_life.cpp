@@ -397,7 +397,7 @@ class Neighbours {
   }
   void expect_first(CaseSession& session, const etb_option& option, const char* with, const char* which) {
     const RunResult result = run(session);
-    if (result.status != first_.status || !has_same_outputs(result.outputs, first_.outputs))
+    if (!has_same_result(result, first_))
       context_.fail(fmt::format("{}: after {} of one {}, {} delegate without options has another result",
                                 item_.item->name, to_text(option), with, which));
   }

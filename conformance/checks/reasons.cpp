@@ -15,7 +15,7 @@ namespace {
 
 // The only node of a graph, as far as the reasons speak of it.
 struct NodeFacts {
-  std::string dtypes, ranks;  // of the op with all tensors
+  std::string dtypes, ranks;  // the op's name, then one for each tensor
   bool is_dynamic = false, is_packed = true, is_float = true;
 };
 

@@ -91,7 +91,7 @@ void starts_again(CheckContext& context) {
     const auto session = context.make_session(*subject, item);
     if (!session) return;
     const RunResult second = session->run(item.built.runs[0]);
-    if (second.status != first[i].status || !has_same_outputs(second.outputs, first[i].outputs))
+    if (!has_same_result(second, first[i]))
       return context.fail(item.item->name + ": the second life has another result");
   }
 }

@@ -54,6 +54,12 @@ etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::stri
 etb_status estimate(Subject& subject, const graph::ImageBytes& image, etb_estimate& out,
                     const AotOptions& options = {});
 
+// True if all but the confidence is equal.
+inline bool is_equal(const etb_estimate& a, const etb_estimate& b) {
+  return a.latency_ns == b.latency_ns && a.moved_bytes == b.moved_bytes && a.peak_bytes == b.peak_bytes &&
+         a.energy_nj == b.energy_nj;
+}
+
 // An entry of the debug map.
 struct DebugEntry {
   int64_t id = -1;

@@ -161,6 +161,39 @@ TEST_F(DspStub, PayloadsOfVersion1HaveOneEvent) {
   EXPECT_EQ(events_[0].name, "dsp_stub.run");
 }
 
+// An average of codes of one scale rounds ties away from code 0, as CMSIS-NN does, and needs version 3. Payloads of version 2 have a
+// multiplier, which rounds ties to the even distance from the zero point.
+TEST_F(DspStub, AveragesOfOneScaleRoundTiesAwayFromZero) {
+  constexpr int kRows = 500, kZero = 3;
+  CodesModel model;
+  const uint32_t x = model.input({kRows, 4});
+  const uint32_t y = model.node("aten.mean.dim",
+                                {arg(model.dequantize(x, {kRows, 4}, 0.05, kZero), "self"),
+                                 graph::ints_arg({1}, "dim"), graph::bool_arg(false, "keepdim")},
+                                {kRows});
+  model.output(model.quantize(y, {kRows}, 0.05, kZero));
+  for (const uint32_t version : {3u, 2u}) {
+    SCOPED_TRACE(version);
+    options_ = {number("payload_version", version)};
+    std::vector<std::byte> payload;
+    ASSERT_EQ(compile(model.image(), payload), ETB_OK) << error_.text;
+    ASSERT_GT(payload.size(), 4u);
+    EXPECT_EQ(static_cast<uint32_t>(payload[4]), version);
+    const std::vector<int8_t> found = run(payload, 5);
+    ASSERT_EQ(found.size(), static_cast<size_t>(kRows));
+    std::mt19937 random(5);
+    int ties = 0;
+    for (const int8_t code : found) {
+      int sum = 0;
+      for (int i = 0; i < 4; ++i) sum += static_cast<int8_t>(random());
+      ties += sum % 4 == 2 || sum % 4 == -2 ? 1 : 0;
+      const double mean = sum / 4.0;
+      EXPECT_EQ(code, version == 3 ? std::round(mean) : std::nearbyint(mean - kZero) + kZero) << mean;
+    }
+    EXPECT_GT(ties, kRows / 8);
+  }
+}
+
 // A target is a smaller device of the family. It can come from a file.
 TEST_F(DspStub, AnotherKindOfTargetIsRejected) {
   const ImageBytes image = small_net(1, 8, 8).image();

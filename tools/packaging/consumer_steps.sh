@@ -112,6 +112,6 @@ case $package in
 esac
 step "apt-get purge" apt-get purge -qq -y "${packages[@]}"
 left=$(while read -r path; do if [ -e "$path" ] && [ ! -d "$path" ]; then echo "$path"; fi; done <installed.txt)
-left+=$(find / -xdev -name '*etbackend*' -not -path '/consumer/*' -not -path '/root/*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/dev/*' -not -path '/var/log/*')
+left+=$(find / -xdev -name '*etbackend*' -not -path '/consumer/*' -not -path "$HOME/*" -not -path '/proc/*' -not -path '/sys/*' -not -path '/dev/*' -not -path '/var/log/*')
 [ -z "$left" ] || fail "left after removal: $left"
 echo "           nothing is left"

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace etb::tools {
@@ -57,9 +56,11 @@ class GraphReader {
       out.weights = describe(*weights, false);
       if (node.source != ir::kNone) out.name = module_.sources[node.source].module_path;
       if (out.name.empty() && !node.outputs.empty()) out.name = graph_.values[node.outputs[0]].name;
-      if (const auto input = value_of(node, op.input)) out.input = describe(*input, true);
-      out.is_quantised =
-          is_quantised(*weights) || (!out.input.empty() && is_quantised(*value_of(node, op.input)));
+      out.is_quantised = is_quantised(*weights);
+      if (const auto input = value_of(node, op.input)) {
+        out.input = describe(*input, true);
+        out.is_quantised = out.is_quantised || is_quantised(*input);
+      }
       return out;
     }
     return std::nullopt;
