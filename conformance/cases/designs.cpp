@@ -49,6 +49,7 @@ void add_designs(CaseList& out) {
                                               add_shared_weights,
                                               add_coded_readers,
                                               add_coded_filters,
+                                              add_shortcut_designs,
                                               add_operand_lives,
                                               add_overflow_designs,
                                               add_many_run_designs,

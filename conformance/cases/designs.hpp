@@ -62,6 +62,7 @@ void add_wide_designs(
 void add_graph_shapes(CaseList& out);
 void add_operand_lives(CaseList& out);     // several computed operands; nearly equal constants
 void add_overflow_designs(CaseList& out);  // results above the largest number
+void add_shortcut_designs(CaseList& out);  // forms for which shortcuts of compilers are wrong
 void add_coded_filters(CaseList& out);     // convolutions of floats with filters of codes, in groups
 
 }  // namespace etb::conformance

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "api/format/digest.hpp"
+
 namespace etb::conformance {
 namespace {
 
@@ -146,7 +148,10 @@ Result<graph::ImageBytes> write_image(const MutableGraph& graph) {
     graph::ConstantDesc constant;
     constant.key = input.name;
     constant.spec = value.spec;
-    constant.data = *input.constant;
+    if (graph.has_outside_constants)
+      constant.digest = format::sha256(*input.constant);
+    else
+      constant.data = *input.constant;
     target.add_input(value, ETB_GRAPH_INPUT_PARAMETER, input.name, builder.add_constant(constant));
   }
   for (const MutableGraph::Node& node : graph.nodes) {
@@ -156,7 +161,7 @@ Result<graph::ImageBytes> write_image(const MutableGraph& graph) {
     made.result_lengths = node.result_lengths;
     made.debug_handle = node.debug_handle;
     for (const SpecDesc& spec : node.results) {
-      made.outputs.push_back(make_value("y" + std::to_string(number), spec, number));
+      made.outputs.push_back(make_value(graph.result_names + std::to_string(number), spec, number));
       ++number;
     }
     target.add_node(made);

@@ -33,7 +33,9 @@ struct MutableGraph {
   std::vector<Input> inputs;
   std::vector<Node> nodes;
   std::vector<uint32_t> outputs;
-  std::optional<uint32_t> quantised;  // a value that write_image gives a scale and a zero point
+  std::optional<uint32_t> quantised;   // a value that write_image gives a scale and a zero point
+  std::string result_names = "y";      // names of results begin with it
+  bool has_outside_constants = false;  // write_image leaves the bytes of constants out
 
   uint32_t value_count() const;
   uint32_t first_result(size_t node) const;

@@ -136,8 +136,8 @@ void CheckContext::each_session(Subject& subject, const std::vector<ClaimedCase>
   take_violations(subject);
 }
 
-bool CheckContext::is_right(const ClaimedCase& item, const RunResult& result) const {
-  const Result<std::vector<ReferenceTensor>> references = make_reference(item.built, 0);
+bool CheckContext::is_right(const ClaimedCase& item, const RunResult& result, size_t number) const {
+  const Result<std::vector<ReferenceTensor>> references = make_reference(item.built, number);
   if (!references) return true;
   const PrecisionContract contract = contract_.narrowed({item.item->op}, item.item->dtype);
   for (size_t i = 0; i < references->size(); ++i) {
@@ -252,6 +252,9 @@ std::vector<Check> all_checks() {
                            callback_checks,
                            wrong_struct_checks,
                            aot_option_checks,
+                           option_value_checks,
+                           worker_number_checks,
+                           description_checks,
                            cache_checks,
                            option_file_checks})
     for (const Check& check : group()) out.push_back(check);

@@ -75,8 +75,8 @@ class CheckContext {
   // As repeats(), for opening the plugin.
   int opens(int wanted) const;
 
-  // True if the outputs of a run with the case's own inputs are right.
-  bool is_right(const ClaimedCase& item, const RunResult& result) const;
+  // True if the outputs of a run with the case's own inputs are right: those of its run `number`.
+  bool is_right(const ClaimedCase& item, const RunResult& result, size_t number = 0) const;
 
   // Adds a finding. The check continues.
   void fail(const std::string& text);

@@ -158,6 +158,64 @@ void questions_at_once(CheckContext& context) {
   if (!text.empty()) context.fail(text);
 }
 
+// Facts that a host may ask for at any time. Memory that a delegate holds may grow with its first runs.
+struct Facts {
+  uint32_t input_count = 0, output_count = 0, max_contexts = 0;
+  uint64_t scratch_bytes = 0;
+  std::string requirements, options, rows;
+
+  Facts(Subject& subject, const CaseSession& session) {
+    const etb_delegate_table& table = *subject.table().delegate;
+    etb_delegate_info info{};
+    info.struct_size = ETB_INIT_SIZE(etb_delegate_info);
+    etb_error error = ETB_ERROR_INIT;
+    if (table.query(session.delegate(), &info, &error) == ETB_OK)
+      input_count = info.input_count, output_count = info.output_count, max_contexts = info.max_contexts,
+      scratch_bytes = info.scratch_bytes;
+    const etb_io_req_sink sink = {ETB_INIT_SIZE(etb_io_req_sink), 0, &requirements,
+                                  [](void* ctx, const etb_io_req* req) {
+                                    *static_cast<std::string*>(ctx) +=
+                                        fmt::format("{} {} {} {} {}, ", req->role, req->index, req->alignment,
+                                                    req->padding_bytes, req->may_alias_input);
+                                    return etb_status{ETB_OK};
+                                  }};
+    (void)table.query_io(session.delegate(), &sink, &error);
+    (void)subject.context().each_option(
+        [&](const etb_option_schema& schema) { options += fmt::format("{}, ", schema.key); });
+    if (subject.table().aot == nullptr) return;
+    const etb_op_sink op_sink = {ETB_INIT_SIZE(etb_op_sink), 0, &rows,
+                                 [](void* ctx, const etb_op_capability* row) {
+                                   *static_cast<std::string*>(ctx) +=
+                                       fmt::format("{} {} {}, ", row->op, row->dtype_count, row->max_rank);
+                                   return etb_status{ETB_OK};
+                                 }};
+    (void)subject.table().aot->op_table(subject.handle(), &op_sink, &error);
+  }
+  auto operator<=>(const Facts&) const = default;
+};
+
+// The first thread runs, the others ask.
+void facts_during_runs(CheckContext& context) {
+  constexpr int kCalls = 60;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  context.each_session(*subject, context.claimed(*subject, context.cases(12, kCalls)), [&](ReadyCase& ready) {
+    const RunResult alone = ready.run();
+    const Facts expected(*subject, ready.session);
+    context.progress().restart();
+    context.progress().at("questions about a delegate that runs");
+    const std::string text = at_once(context.repeats(kCalls, 12), [&](uint32_t t) -> std::string {
+      if (t == 0 && !has_same_result(ready.run(), alone))
+        return ready.name() + ": a run has another result while other threads ask about its delegate";
+      if (t != 0 && Facts(*subject, ready.session) != expected)
+        return ready.name() +
+               ": query, query_io, op_table or option_schema answers otherwise during runs than before";
+      return {};
+    });
+    if (!text.empty()) context.fail(text);
+  });
+}
+
 // Each thread has inputs of its own. Odd threads run in another instance.
 void instances_at_once(CheckContext& context) {
   constexpr int kRuns = 40;
@@ -188,6 +246,9 @@ constexpr Check kChecks[] = {
     {"conc.questions-at-once",
      "Estimate, dry_check, check_payload and enumerate answer at the same time as they do alone.",
      "ABI-THREAD-01", questions_at_once},
+    {"conc.facts-during-runs",
+     "While a delegate runs, query, query_io, op_table and option_schema answer as before.", "ABI-THREAD-01",
+     facts_during_runs},
     {"conc.instances-at-once", "Delegates of two instances run at the same time.", "ABI-THREAD-01",
      instances_at_once},
     {"conc.creates-at-once",

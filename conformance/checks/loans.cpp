@@ -17,6 +17,7 @@ constexpr Way kWays[] = {
     {"bytes that a file has, too", {.has_file = true}},
     {"bytes of a file without a release", {.has_release = false, .has_file = true}},
     {"bytes that only a file has", {.has_file = true, .has_bytes = false}, true},
+    {"bytes at addresses of exactly the promised alignment", {.has_least_alignment = true}},
 };
 
 // A few cases of several ops, some with constants and codes.
@@ -67,8 +68,9 @@ void create_arguments_differ(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"host.loans-differ", "Bytes may be lent without a release, and with a file that has them, too.",
-     "ABI-OWN-03", loans_differ},
+    {"host.loans-differ",
+     "Bytes may be lent without a release, with a file that has them, too, and barely aligned.", "ABI-OWN-03",
+     loans_differ},
     {"host.create-arguments-differ", "A method may have any name, and a program no named data.", "",
      create_arguments_differ},
 };

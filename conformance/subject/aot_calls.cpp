@@ -87,6 +87,7 @@ class Sink {
     uint64_t nbytes = blob->value.nbytes;
     if (blob->constant_key != nullptr && !self.find(blob->constant_key, data, nbytes)) return ETB_NOT_FOUND;
     bytes.assign(data, data + nbytes);
+    self.out_.named_alignments[blob->key] = blob->alignment;
     return ETB_OK;
   }
   static etb_status ETB_CALL end_payload(void* ctx, const etb_artifact* artifact) {
@@ -99,6 +100,7 @@ class Sink {
     }
     out.format_version = artifact->format_version;
     out.resident_bytes = artifact->resident_bytes;
+    out.scratch_bytes = artifact->scratch_bytes;
     for (uint64_t i = 0; i < artifact->named_key_count; ++i)
       out.named_keys.emplace_back(artifact->named_keys[i]);
     for (uint64_t i = 0; i < artifact->debug_entry_count; ++i) {
@@ -128,6 +130,13 @@ class Sink {
   }
   bool find(const char* key, const std::byte*& data, uint64_t& nbytes) const {
     if (!view_) return false;
+    if (options_.outside_constants != nullptr)
+      if (const auto found = options_.outside_constants->find(key);
+          found != options_.outside_constants->end()) {
+        data = found->second.data();
+        nbytes = found->second.size();
+        return true;
+      }
     for (uint32_t i = 0; i < view_->c().constants.count; ++i) {
       const etb_graph_constant constant = view_->constant(i);
       if (std::strcmp(constant.key, key) != 0) continue;

@@ -70,13 +70,14 @@ struct DebugEntry {
 struct Payload {
   std::vector<std::byte> bytes;
   std::map<std::string, std::vector<std::byte>> named;
+  std::map<std::string, uint64_t> named_alignments;  // as the plugin asked for them
   std::vector<std::pair<std::string, std::vector<std::byte>>> specs;
   std::vector<uint32_t> debug_handles;
   std::vector<int64_t> debug_ids;
   std::vector<DebugEntry> debug_map;
   std::vector<std::string> named_keys;  // keys that the artifact lists
   uint32_t format_version = 0;
-  uint64_t resident_bytes = 0;  // as the artifact states it
+  uint64_t resident_bytes = 0, scratch_bytes = 0;  // as the artifact states them
   friend bool operator==(const Payload& a, const Payload& b) {
     return a.bytes == b.bytes && a.named == b.named && a.specs == b.specs;
   }
@@ -94,6 +95,8 @@ struct CompileOptions {
   Loans loans = {};  // loans of constants
   // Changes what the reader of constants returns; false: there is no such constant.
   std::function<bool(std::vector<std::byte>& bytes)> change_constant = {};
+  // Bytes of constants that the image has outside of itself, by their key.
+  const std::map<std::string, std::vector<std::byte>>* outside_constants = nullptr;
 };
 
 // Result of compiling one region into one payload.

@@ -89,7 +89,9 @@ etb_status CaseSession::get_named(void* ctx, const char* key, etb_payload_view* 
     return fail(error, ETB_NOT_FOUND, "named data '%s': the payload brought none", key);
   if (++self.get_count_ == self.failing_get_)
     return fail(error, ETB_ACCESS_FAILED, "named data '%s': the file cannot be read", key);
-  self.lender_.lend(found->second, *out);
+  const auto& alignments = self.payload_.named_alignments;
+  const auto wanted = alignments.find(key);
+  self.lender_.lend(found->second, *out, wanted != alignments.end() ? wanted->second : 0);
   return ETB_OK;
 }
 
@@ -281,17 +283,17 @@ std::unique_ptr<PreparedRun> CaseSession::prepare(std::vector<TensorSlot> slots,
   run->options = options;
   for (const TensorSlot& slot : run->slots) run->tensors.push_back(slot.tensor);
   // Its content is undefined: the garbage of the outputs.
-  run->scratch.assign(info_.scratch_bytes + std::max<uint64_t>(info_.scratch_alignment, 1),
-                      std::byte{options.fill});
+  const uint64_t scratch_alignment = std::max<uint64_t>(info_.scratch_alignment, 1);
+  run->scratch.assign(info_.scratch_bytes + 3 * scratch_alignment, std::byte{options.fill});
   etb_exec_args& args = run->args;
   args.struct_size = ETB_INIT_SIZE(etb_exec_args);
   args.inputs = run->tensors.data();
   args.outputs = run->tensors.data() + input_specs_.size();
   args.input_count = input_count();
   args.output_count = output_count();
-  args.scratch = info_.scratch_bytes != 0
-                     ? align(run->scratch, std::max<uint64_t>(info_.scratch_alignment, 1))
-                     : nullptr;
+  if (info_.scratch_bytes != 0)
+    args.scratch = options.has_least_alignment ? align_no_better(run->scratch, scratch_alignment)
+                                               : align(run->scratch, scratch_alignment);
   args.scratch_nbytes = info_.scratch_bytes;
   args.deadline_ns = options.deadline_ns;
   args.cancel = options.cancel;

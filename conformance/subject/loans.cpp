@@ -4,10 +4,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace etb::conformance {
 namespace {
 
 constexpr uint64_t kAlignment = 16;
+constexpr uint64_t kMostAlignment = 4096;  // a host may store named data with less than a plugin asks for
 constexpr off_t kFileOffset = 4096 + 48;
 
 // Returns a file with the bytes behind a gap, or -1.
@@ -26,16 +29,30 @@ int make_file(std::span<const std::byte> bytes) {
   return file;
 }
 
+// Returns a copy at a multiple of `alignment` that is none of twice as much.
+std::span<const std::byte> copy_barely_aligned(std::span<const std::byte> bytes, uint64_t alignment,
+                                               std::vector<std::byte>& out_memory) {
+  out_memory.resize(bytes.size() + 3 * alignment);
+  const auto address = reinterpret_cast<uintptr_t>(out_memory.data());
+  const uint64_t gap = (2 * alignment - address % (2 * alignment)) % (2 * alignment) + alignment;
+  std::byte* const copy = out_memory.data() + gap;
+  std::copy(bytes.begin(), bytes.end(), copy);
+  return {copy, bytes.size()};
+}
+
 }  // namespace
 
 Lender::~Lender() {
   for (const int file : files_) ::close(file);
 }
 
-void Lender::lend(std::span<const std::byte> bytes, etb_payload_view& out) {
+void Lender::lend(std::span<const std::byte> bytes, etb_payload_view& out, uint64_t alignment) {
+  alignment = std::clamp(alignment, kAlignment, kMostAlignment);
+  if (loans_.has_least_alignment && !bytes.empty())
+    bytes = copy_barely_aligned(bytes, alignment, copies_.emplace_back());
   out.data = bytes.empty() ? nullptr : bytes.data();
   out.nbytes = bytes.size();
-  out.alignment = kAlignment;
+  out.alignment = loans_.has_least_alignment ? alignment : kAlignment;
   out.fd = -1;
   // Nothing to release, but the validate layer protects released memory.
   out.release = loans_.has_release ? [](void*) {} : static_cast<void(ETB_CALL*)(void*)>(nullptr);

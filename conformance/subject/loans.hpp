@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -12,9 +13,10 @@ namespace etb::conformance {
 
 // Freedoms of the host that lends.
 struct Loans {
-  bool has_release = true;  // false: the host needs no call
-  bool has_file = false;    // a file has the same bytes, at an offset
-  bool has_bytes = true;    // false: the file alone has them, and the plugin may reject that
+  bool has_release = true;           // false: the host needs no call
+  bool has_file = false;             // a file has the same bytes, at an offset
+  bool has_bytes = true;             // false: the file alone has them, and the plugin may reject that
+  bool has_least_alignment = false;  // addresses have exactly the alignment that is promised
 };
 
 // Makes views, and closes their files at its end.
@@ -25,12 +27,13 @@ class Lender {
   Lender(const Lender&) = delete;
   Lender& operator=(const Lender&) = delete;
 
-  // Fills a view. The bytes outlive it. A file that cannot be made is left out.
-  void lend(std::span<const std::byte> bytes, etb_payload_view& out);
+  // Fills a view. The bytes outlive it. A file that cannot be made is left out. `alignment`: what the plugin asked for, 0: nothing.
+  void lend(std::span<const std::byte> bytes, etb_payload_view& out, uint64_t alignment = 0);
 
  private:
   Loans loans_;
   std::vector<int> files_;
+  std::deque<std::vector<std::byte>> copies_;
 };
 
 }  // namespace etb::conformance

@@ -20,6 +20,10 @@ etb::Status add_input(const etb::Region& region, uint32_t index, ValueInfo& valu
   if (input.constant == ETB_GRAPH_NONE) return {};
   value.kind = Kind::kConstant;
   const etb_graph_constant constant = etb_graph_get_constant(&graph.view(), input.constant);
+  if (has_fault(541) && constant.data == nullptr) {  // only the image is read
+    value.data.assign(value.nbytes(), std::byte{0});
+    return {};
+  }
   if (value.nbytes() >= kLeastNamedBytes) {
     value.kind = Kind::kNamed;
     const auto* const key = reinterpret_cast<const std::byte*>(constant.key);
@@ -107,6 +111,12 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
         if (program.steps[i].op == Op::kClamp && program.steps[i].args[0] == program.steps[k].result &&
             (program.steps[k].op == Op::kClamp || program.steps[k].op == Op::kRelu))
           program.steps[i].args[0] = program.steps[k].args[0];
+  if (has_fault(539)) artifact.scratch_bytes = 16;
+  if (has_fault(542) && region.options().get_i64("threads") == 64)  // another way to multiply
+    for (Step& step : program.steps)
+      if (step.op == Op::kMul) step.op = Op::kAdd;
+  if (has_fault(543) && graph.node_count() != 0 && graph.value(0).name().size() > 255)
+    return etb::make_error(etb::Code::OUT_OF_RESOURCES, "a name is longer than 255 bytes");
   if (has_fault(420)) artifact.resident_bytes = 16;
   if (has_fault(419))  // a clamp is fused into the value that it reads, which the host reads, too
     for (const Step& fused : program.steps) {

@@ -132,6 +132,8 @@ void keep_borrowed_arguments(Tables& tables);
 void take_arguments_as_usual(Tables& tables);
 // account_faults.cpp: faults 495 to 505.
 void break_accounts(Tables& tables);
+// choice_faults.cpp: faults 537 to 540.
+void break_choices(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);
