@@ -326,6 +326,7 @@ void other_versions(CheckContext& context) {
     return context.skip("the manifest names no payload_versions, or too many to test");
   context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const std::vector<std::byte>& good = ready.item.payload.bytes;
+    const Resigner resigner(context, ready.subject);
     size_t incompatible_count = 0, taken_count = 0, older_count = 0;
     for (const size_t at : version_bytes(good, *versions)) {
       const uint32_t base = static_cast<uint32_t>(good[at]) >= '0' ? '0' : 0;
@@ -334,11 +335,24 @@ void other_versions(CheckContext& context) {
         payload.bytes[at] = static_cast<std::byte>(base + version);
         context.progress().at(fmt::format("byte {} is {:#x}", at, base + version).c_str());
         context.progress().restart();
+        if (resigner.exists())
+          if (auto mended = resigner.resign(payload.bytes)) payload.bytes = std::move(*mended);
         const Result<std::unique_ptr<CaseSession>> made =
             CaseSession::make(ready.subject, ready.item.built, std::move(payload));
         return made ? Code::OK : made.error().code;
       };
       const Code newer = answer(versions->second + 1);
+      if (resigner.exists() && newer != Code::OK && newer != Code::INCOMPATIBLE) {
+        std::vector<std::byte> bytes = good;
+        bytes[at] = static_cast<std::byte>(base + versions->second + 1);
+        etb_verdict verdict;
+        if (ask_verdict(ready.subject, bytes, bytes.size(), verdict) == ETB_OK &&
+            verdict.kind == ETB_VERDICT_UNSUPPORTED && verdict.reasons == ETB_REASON_FORMAT)
+          return context.fail(
+              fmt::format("check_payload refuses a payload for its format, and create with {}, expected "
+                          "ETB_INCOMPATIBLE",
+                          static_cast<etb_status>(newer)));
+      }
       const auto is_accepted = [&](uint32_t version) {
         std::vector<std::byte> bytes = good;
         bytes[at] = static_cast<std::byte>(base + version);

@@ -335,29 +335,45 @@ struct Bound {
   uint64_t etb_delegate_info::*fact;
 };
 
-// The artifact's bound is for planning; what the delegate says that it holds is not above it.
+// The artifact's bound is for planning; what the delegate says that it holds is not above it. Returns false if the artifact
+// states no bound.
+bool compare_bounds(CheckContext& context, Subject& subject, const std::string& name, const BuiltCase& built,
+                    const Payload& payload) {
+  const Bound bounds[] = {{"resident_bytes", payload.resident_bytes, &etb_delegate_info::resident_bytes},
+                          {"scratch_bytes", payload.scratch_bytes, &etb_delegate_info::scratch_bytes}};
+  if (bounds[0].most == 0 && bounds[1].most == 0) return false;
+  const auto session = CaseSession::make(subject, built, payload);
+  if (!session) return context.fail(name + ": create fails: " + session.error().message), true;
+  (void)(*session)->run(built.runs[0]);
+  etb_delegate_info info{};
+  info.struct_size = sizeof(info);
+  etb_error error = ETB_ERROR_INIT;
+  if (subject.table().delegate->query((*session)->delegate(), &info, &error) != ETB_OK) return true;
+  for (const Bound& bound : bounds)
+    if (bound.most != 0 && info.*bound.fact > bound.most)
+      context.fail(fmt::format("{}: the artifact bounds {} by {}, the delegate has {}", name, bound.name,
+                               bound.most, info.*bound.fact));
+  return true;
+}
+
 void artifacts_bound_delegates(CheckContext& context) {
+  constexpr int64_t kRows[] = {24, 96, 300};
   const auto subject = context.open(bare());
   if (!subject) return;
   bool has_any = false;
   for (const char* pattern : {"model.*", "op.*_w*", "quant.*_w*"})
-    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 16)) {
-      const Bound bounds[] = {
-          {"resident_bytes", item.payload.resident_bytes, &etb_delegate_info::resident_bytes},
-          {"scratch_bytes", item.payload.scratch_bytes, &etb_delegate_info::scratch_bytes}};
-      if (bounds[0].most == 0 && bounds[1].most == 0) continue;  // unknown
-      has_any = true;
-      const auto session = context.make_session(*subject, item);
-      if (!session) return;
-      (void)session->run(item.built.runs[0]);
-      etb_delegate_info info{};
-      info.struct_size = sizeof(info);
-      etb_error error = ETB_ERROR_INIT;
-      if (subject->table().delegate->query(session->delegate(), &info, &error) != ETB_OK) continue;
-      for (const Bound& bound : bounds)
-        if (bound.most != 0 && info.*bound.fact > bound.most)
-          return context.fail(fmt::format("{}: the artifact bounds {} by {}, the delegate has {}",
-                                          item.item->name, bound.name, bound.most, info.*bound.fact));
+    for (const ClaimedCase& item : context.find_claimed_like(*subject, pattern, 16))
+      has_any = compare_bounds(context, *subject, item.item->name, item.built, item.payload) || has_any;
+  for (const ConstantUse use : kConstantUses)
+    for (const int64_t rows : kRows) {
+      const Result<BuiltCase> built = with_constant(use, rows, "bounded constant");
+      if (!built || subject->table().aot == nullptr || !partition(*subject, built->image).is_whole_claim())
+        continue;
+      const Compiled compiled = compile(*subject, built->image);
+      if (compiled.status == ETB_OK)
+        has_any = compare_bounds(context, *subject, fmt::format("a constant of {} rows", rows), *built,
+                                 compiled.payload) ||
+                  has_any;
     }
   if (!has_any) context.skip("no artifact states resident_bytes or scratch_bytes");
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/large_constant.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -67,7 +68,53 @@ void create_arguments_differ(CheckContext& context) {
   }
 }
 
+// Two models with equal sizes and other constants, one after the other. What the first delegate released is the memory of the
+// second one's bytes.
+void memory_is_lent_again(CheckContext& context) {
+  constexpr int64_t kRows[] = {4, 32, 256};
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  size_t count = 0;
+  for (const ConstantUse use : kConstantUses)
+    for (const int64_t rows : kRows) {
+      ReusedMemory memory;
+      std::vector<BuiltCase> cases;
+      std::vector<std::unique_ptr<CaseSession>> sessions;
+      std::vector<RunResult> expected;
+      for (const char* name : {"first weights", "second weights"}) {
+        Result<BuiltCase> built = with_constant(use, rows, name);
+        if (!built || !partition(*subject, built->image).is_whole_claim()) break;
+        const Compiled compiled = compile(*subject, built->image);
+        if (compiled.status != ETB_OK) break;
+        context.progress().restart();
+        context.progress().at("create in memory that was lent before");
+        cases.push_back(std::move(*built));
+        const auto alone = CaseSession::make(*subject, cases.back(), compiled.payload);
+        if (!alone) return context.fail("create fails: " + alone.error().message);
+        expected.push_back((*alone)->run(cases.back().runs[0]));
+      }
+      if (cases.size() != 2) continue;
+      ++count;
+      for (const BuiltCase& built : cases) {
+        auto made = CaseSession::make(*subject, built, compile(*subject, built.image).payload,
+                                      SessionOptions{.loans = {.reused = &memory}});
+        if (!made) return context.fail("create fails: " + made.error().message);
+        sessions.push_back(std::move(*made));
+        for (size_t i = 0; i < sessions.size(); ++i)
+          if (!has_same_result(sessions[i]->run(cases[i].runs[0]), expected[i]))
+            return context.fail(
+                fmt::format("with constants of {} rows, model {} of 2 has another result where the second "
+                            "one's bytes are "
+                            "in memory that the first one released",
+                            rows, i + 1));
+      }
+    }
+  if (count == 0) context.skip("the plugin claims no case with a constant");
+}
+
 constexpr Check kChecks[] = {
+    {"host.memory-is-lent-again", "Memory that a plugin released may have the bytes of another model.",
+     "ABI-OWN-03", memory_is_lent_again},
     {"host.loans-differ",
      "Bytes may be lent without a release, with a file that has them, too, and barely aligned.", "ABI-OWN-03",
      loans_differ},

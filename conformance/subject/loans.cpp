@@ -42,11 +42,35 @@ std::span<const std::byte> copy_barely_aligned(std::span<const std::byte> bytes,
 
 }  // namespace
 
+void ReusedMemory::lend(std::span<const std::byte> bytes, etb_payload_view& out) {
+  const uint64_t nbytes = bytes.size() + 2 * kAlignment;
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& block) {
+    return !block.is_lent && block.memory.size() == nbytes;
+  });
+  Block& block = found != blocks_.end() ? *found : blocks_.emplace_back();
+  block.memory.resize(nbytes);
+  block.is_lent = true;
+  const auto address = reinterpret_cast<uintptr_t>(block.memory.data());
+  std::byte* const copy = block.memory.data() + (kAlignment - address % kAlignment) % kAlignment;
+  std::copy(bytes.begin(), bytes.end(), copy);
+  out.data = bytes.empty() ? nullptr : copy;
+  out.nbytes = bytes.size();
+  out.alignment = kAlignment;
+  out.fd = -1;
+  out.release_ctx = &block;
+  out.release = [](void* ctx) {
+    Block& released = *static_cast<Block*>(ctx);
+    std::fill(released.memory.begin(), released.memory.end(), std::byte{0x5b});
+    released.is_lent = false;
+  };
+}
+
 Lender::~Lender() {
   for (const int file : files_) ::close(file);
 }
 
 void Lender::lend(std::span<const std::byte> bytes, etb_payload_view& out, uint64_t alignment) {
+  if (loans_.reused != nullptr) return loans_.reused->lend(bytes, out);
   alignment = std::clamp(alignment, kAlignment, kMostAlignment);
   if (loans_.has_least_alignment && !bytes.empty())
     bytes = copy_barely_aligned(bytes, alignment, copies_.emplace_back());

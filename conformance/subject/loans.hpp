@@ -11,12 +11,27 @@
 
 namespace etb::conformance {
 
+// Memory that a host lends again when a plugin has released it.
+class ReusedMemory {
+ public:
+  // Copies the bytes to the first block of their size that is not lent, and lends it.
+  void lend(std::span<const std::byte> bytes, etb_payload_view& out);
+
+ private:
+  struct Block {
+    std::vector<std::byte> memory;
+    bool is_lent = false;
+  };
+  std::deque<Block> blocks_;
+};
+
 // Freedoms of the host that lends.
 struct Loans {
   bool has_release = true;           // false: the host needs no call
   bool has_file = false;             // a file has the same bytes, at an offset
   bool has_bytes = true;             // false: the file alone has them, and the plugin may reject that
   bool has_least_alignment = false;  // addresses have exactly the alignment that is promised
+  ReusedMemory* reused = nullptr;    // lends from it; it outlives the loans
 };
 
 // Makes views, and closes their files at its end.

@@ -189,9 +189,9 @@ OptionValue read_default(ObjectReader& in, const std::string& type) {
 void read_options(ObjectReader& in, Manifest& out) {
   static constexpr TextRule kScopeRule{[](std::string_view text) {
                                          return text == "plugin" || text == "device" || text == "delegate" ||
-                                                text == "run";
+                                                text == "context" || text == "run";
                                        },
-                                       "'plugin', 'device', 'delegate' or 'run'"};
+                                       "'plugin', 'device', 'delegate', 'context' or 'run'"};
   std::set<std::string> seen;
   in.objects("options", Need::kOptional, kMaxItems, [&](ObjectReader& item, size_t) {
     OptionEntry& option = out.options.emplace_back();
@@ -205,7 +205,7 @@ void read_options(ObjectReader& in, Manifest& out) {
     if (option.minimum && option.maximum && *option.minimum > *option.maximum)
       item.report("max", "smaller than min");
     option.choices = item.texts("choices", Need::kOptional, kLineRule, kMaxItems);
-    option.scopes = item.texts("scopes", Need::kOptional, kScopeRule, 4);
+    option.scopes = item.texts("scopes", Need::kOptional, kScopeRule, 5);
     option.mutable_when = item.one_of("mutable", Need::kOptional, {"fixed", "between", "any-time"});
     option.doc = item.text("doc", Need::kOptional, kTextRule);
   });

@@ -92,7 +92,7 @@ struct OptionEntry {
   std::optional<double> minimum;
   std::optional<double> maximum;
   std::vector<std::string> choices;
-  std::vector<std::string> scopes;  // plugin, device, delegate, run
+  std::vector<std::string> scopes;  // plugin, device, delegate, context, run
   std::string mutable_when;         // fixed, between, any-time
   std::string doc;
 };

@@ -41,7 +41,7 @@ json full_manifest() {
     "ops": {"path": "ops.json"},
     "custom_ops": ["npu::swish(Tensor x, float beta=1.0) -> Tensor"],
     "rules": {"path": "npu.rules"},
-    "options": [{"key": "threads", "type": "i64", "default": 4, "min": 1, "max": 64, "scopes": ["delegate"],
+    "options": [{"key": "threads", "type": "i64", "default": 4, "min": 1, "max": 64, "scopes": ["delegate", "context"],
                  "mutable": "between", "doc": "Worker threads."}],
     "flags": {"unloadable": true, "own_threads": true, "sandbox": "required"},
     "priority": -5, "certificate": "npu.cert.json", "signature": "npu.sig"

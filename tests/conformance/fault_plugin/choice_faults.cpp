@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 537 to 540 of the tables: what a host may choose, from the number of its workers to the time of a question. Faults
+// Faults 537 to 540, 544 and 545 of the tables: what a host may choose, from the number of its workers to the time of a question. Faults
 // 541 to 543, about what a compiler may choose, are in compile.cpp.
 #include <atomic>
 #include <cstring>
+#include <vector>
 
+#include "etb/cpp/fail.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
 namespace faulty {
@@ -78,6 +80,40 @@ void break_facts(etb_delegate_table& table) {
   };
 }
 
+// Bytes at the address of the last payload are taken for that payload.
+void break_addresses(etb_delegate_table& table) {
+  static const void* last_address = nullptr;
+  static std::vector<std::byte> last_bytes;
+  if (!has_fault(544)) return;
+  table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out, etb_error* error) {
+    const etb_payload_view& payload = *args->payload;
+    const auto* const bytes = static_cast<const std::byte*>(payload.data);
+    if (bytes == nullptr || bytes != last_address || payload.nbytes != last_bytes.size()) {
+      last_address = bytes;
+      last_bytes.assign(bytes, bytes + (bytes != nullptr ? payload.nbytes : 0));
+      return kept.delegate.create(plugin, args, out, error);
+    }
+    etb_payload_view old = payload;
+    old.data = last_bytes.data();
+    old.release = nullptr;
+    old.fd = -1;
+    etb_delegate_args with = *args;
+    with.payload = &old;
+    const etb_status status = kept.delegate.create(plugin, &with, out, error);
+    if (payload.release != nullptr) payload.release(payload.release_ctx);
+    return status;
+  };
+}
+
+// A payload of a later version is called damaged.
+void break_version(etb_delegate_table& table) {
+  if (!has_fault(545)) return;
+  table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out, etb_error* error) {
+    const etb_status status = kept.delegate.create(plugin, args, out, error);
+    return status == ETB_INCOMPATIBLE ? etb::fail(error, ETB_INVALID_DATA, "the payload is damaged") : status;
+  };
+}
+
 }  // namespace
 
 void break_choices(Tables& tables) {
@@ -86,6 +122,8 @@ void break_choices(Tables& tables) {
   break_alignment(tables.delegate);
   break_scratch(tables.delegate);
   break_facts(tables.delegate);
+  break_addresses(tables.delegate);
+  break_version(tables.delegate);
 }
 
 }  // namespace faulty

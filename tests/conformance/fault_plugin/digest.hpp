@@ -12,7 +12,9 @@
 namespace faulty {
 
 // The benign variant 6, faults behind a digest, and the library whose functions break.
-inline bool has_digest() { return kVariant == 8 || kFault == 201 || kFault == 209 || kFault == kBreakable; }
+inline bool has_digest() {
+  return kVariant == 8 || kFault == 201 || kFault == 209 || kFault == 545 || kFault == kBreakable;
+}
 
 inline uint64_t digest_of(std::span<const std::byte> bytes) {
   uint64_t hash = 0xcbf29ce484222325u;

@@ -132,7 +132,7 @@ void keep_borrowed_arguments(Tables& tables);
 void take_arguments_as_usual(Tables& tables);
 // account_faults.cpp: faults 495 to 505.
 void break_accounts(Tables& tables);
-// choice_faults.cpp: faults 537 to 540.
+// choice_faults.cpp: faults 537 to 540, 544 and 545.
 void break_choices(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).

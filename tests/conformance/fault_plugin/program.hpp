@@ -187,7 +187,7 @@ class Reader {
       void* volatile const room = std::malloc(data_nbytes);
       std::free(room);
     }
-    constexpr uint32_t kMostKeyBytes = 128;
+    constexpr uint32_t kMostKeyBytes = 4096;
     const bool is_named = value.kind == Kind::kNamed;
     if (is_named ? data_nbytes > kMostKeyBytes : data_nbytes != (value.kind == Kind::kConstant ? nbytes : 0))
       return bad("constant");
