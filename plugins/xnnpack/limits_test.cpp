@@ -93,5 +93,24 @@ TEST_F(XnnpackLimits, BatchNormOverTheRowsOfAConvolutionIsNotFolded) {
   expect_near(found, expected);
 }
 
+// PyTorch multiplies positions by the factors, so 2 elements times 2.4 are 1 1 1 2, not 1 1 2 2.
+TEST_F(XnnpackLimits, NearestUpsamplingByAFractionIsRejected) {
+  for (const double factor : {2.0, 2.4}) {
+    Model model;
+    const uint32_t x = model.input({1, 1, 1, 2});
+    model.output(model.node(
+        "aten.upsample_nearest2d.vec",
+        {arg(x, "input"), graph::none_arg("output_size"), graph::floats_arg({1.0, factor}, "scale_factors")},
+        {1, 1, 1, 4}));
+    if (factor != 2) {
+      EXPECT_THAT(claims(model.image()).at(0), HasSubstr("attribute: scale_factors: 2.4"));
+      continue;
+    }
+    TestTensor found{{1, 1, 1, 4}, std::vector<float>(4)};
+    run(model, {{{1, 1, 1, 2}, {1, 2}}}, found);
+    EXPECT_THAT(found.data, ElementsAre(1, 1, 2, 2));
+  }
+}
+
 }  // namespace
 }  // namespace etb::xnnpack

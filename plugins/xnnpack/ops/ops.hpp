@@ -61,6 +61,11 @@ uint32_t add_slice(XnnGraphBuilder& builder, uint32_t id, uint32_t axis, uint32_
 // Returns the elements in storage order with the sizes `to`; an alias where no transpose is needed.
 [[nodiscard]] Result<LoweredValue> view_of(LoweringContext& context, uint32_t value, const Extents& to);
 
+// Rejects scales of a resize of [N, C, H, W] that do not multiply the sizes `in` exactly to `to`. PyTorch computes
+// positions from scale_factors if present, XNNPACK from the ratio of sizes. Both must agree.
+[[nodiscard]] Status check_scales(const std::vector<double>& scales, const std::vector<int64_t>& in,
+                                  const std::vector<int64_t>& to);
+
 // A factor of a product: [..., rows, columns], stored as [..., columns, rows] if is_transposed.
 struct Matrix {
   uint32_t id = kXnnNoValue;
