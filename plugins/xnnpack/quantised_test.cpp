@@ -18,6 +18,16 @@ class QuantisedModel : public Model {
   uint32_t through_int8(uint32_t from, const std::vector<int64_t>& sizes, double scale, int64_t zero_point) {
     return dequantize(quantize(from, sizes, scale, zero_point), sizes, scale, zero_point);
   }
+  // Dequantises a constant of int8 with one scale for each index along `axis`.
+  uint32_t dequantize_by_channel(uint32_t codes, const std::vector<int64_t>& sizes, uint32_t scales,
+                                 uint32_t zero_points, int64_t axis) {
+    return graph().add_node(
+        {.op = "quantized_decomposed.dequantize_per_channel.default",
+         .args = {arg(codes, "input"), arg(scales, "scales"), arg(zero_points, "zero_points"),
+                  graph::int_arg(axis, "axis"), graph::int_arg(-128, "quant_min"),
+                  graph::int_arg(127, "quant_max"), dtype()},
+         .outputs = {graph::tensor("c" + std::to_string(codes), spec(sizes))}});
+  }
   // Adds the three nodes of a dynamically quantised tensor.
   uint32_t at_run_time(uint32_t from, const std::vector<int64_t>& sizes) {
     const uint32_t chosen = choose_qparams(from);
@@ -167,6 +177,36 @@ TEST_F(XnnpackQuantised, WhatIsQuantisedAtRunTimeForNobodyIsRejected) {
   const auto answers = claims(model.image());
   for (uint32_t node = 0; node < 3; ++node) EXPECT_THAT(answers.at(node), HasSubstr("quant: ")) << node;
   EXPECT_EQ(answers.at(3), "");
+}
+
+// XNNPACK's integer layers have a scale an output. A square weight with a scale an input has as many.
+TEST_F(XnnpackQuantised, AWeightWithAScaleAnInputIsMultipliedAsFloats) {
+  constexpr size_t kSize = 4;
+  const std::vector<float> scales = {0.01f, 0.02f, 0.03f, 0.04f};
+  for (const int64_t axis : {0, 1}) {
+    QuantisedModel model;
+    std::vector<int8_t> codes(kSize * kSize);
+    for (int8_t& code : codes) code = static_cast<int8_t>(generator_());
+    const uint32_t x = model.input({2, kSize}), w = model.constant_int8({kSize, kSize}, codes),
+                   s = model.constant({kSize}, scales), z = model.constant({kSize}, {0, 0, 0, 0});
+    const uint32_t weight = model.dequantize_by_channel(w, {kSize, kSize}, s, z, axis);
+    const uint32_t y = model.node(
+        "aten.linear.default",
+        {arg(model.through_int8(x, {2, kSize}, 1.0 / 128, 0), "input"), arg(weight, "weight")}, {2, kSize});
+    model.output(model.through_int8(y, {2, kSize}, 0.1, 0));
+    const TestTensor input = random_tensor({2, kSize});
+    TestTensor expected{{2, kSize}, std::vector<float>(2 * kSize)};
+    for (size_t i = 0; i < 2; ++i)
+      for (size_t o = 0; o < kSize; ++o)
+        for (size_t k = 0; k < kSize; ++k)
+          expected.data[i * kSize + o] += input.data[i * kSize + k] *
+                                          static_cast<float>(codes[o * kSize + k]) *
+                                          scales[axis == 0 ? o : k];
+    TestTensor found = expected;
+    run(model, {input}, found);
+    // Half a step of the result, and half a step of each input times a weight of up to 5.12.
+    expect_near(found, expected, 0.05f + kSize * 0.5f / 128 * 5.12f);
+  }
 }
 
 }  // namespace
