@@ -112,5 +112,60 @@ TEST_F(XnnpackLimits, NearestUpsamplingByAFractionIsRejected) {
   }
 }
 
+// Adds abs over [s0, ...], a view to other dynamic dimensions of the same upper bounds, and a softmax over the last
+// dimension of the view. `formulas`: by dimension of the input and of the view, the index of a symbol, -1 if it is
+// static.
+Model view_of_symbols(const std::vector<int64_t>& bounds, const std::array<std::vector<int>, 2> formulas) {
+  Model model;
+  Builder& builder = model.builder();
+  std::vector<uint32_t> symbols;
+  for (const char* name : {"s0", "s1"})
+    symbols.push_back(builder.add_symbol_expr(builder.add_symbol({.name = name, .min = 1, .max = 8})));
+  std::array<uint32_t, 2> specs{};
+  for (size_t i = 0; i < 2; ++i) {
+    graph::SpecDesc spec{ETB_DTYPE_FLOAT32, bounds};
+    for (uint32_t d = 0; d < bounds.size(); ++d) {
+      const int symbol = formulas[i][d];
+      if (symbol >= 0) spec.dynamic_dims.push_back({d, 1, symbols[static_cast<size_t>(symbol)]});
+    }
+    specs[i] = builder.add_spec(spec);
+  }
+  GraphBuilder& graph = builder.graph(0);
+  const uint32_t x = graph.add_input(graph::tensor("x", specs[0]));
+  const uint32_t y = graph.add_node(
+      {.op = "aten.abs.default", .args = {arg(x, "self")}, .outputs = {graph::tensor("y", specs[0])}});
+  const uint32_t v = graph.add_node({.op = "aten.view_copy.default",
+                                     .args = {arg(y, "self"), graph::ints_arg({8, -1}, "size")},
+                                     .outputs = {graph::tensor("v", specs[1])}});
+  graph.add_output(graph.add_node(
+      {.op = "aten._softmax.default",
+       .args = {arg(v, "self"), graph::int_arg(-1, "dim"), graph::bool_arg(false, "half_to_float")},
+       .outputs = {graph::tensor("z", specs[1])}}));
+  return model;
+}
+
+TEST_F(XnnpackLimits, AViewThatMovesTheDynamicDimensionIsNoIdentity) {
+  const Model model = view_of_symbols({8, 8}, {{{0, -1}, {-1, 0}}});
+  for (const int64_t size : {8, 3, 5}) {
+    const TestTensor input = random_tensor({size, 8});
+    TestTensor expected{{8, size}, {}};
+    for (size_t first = 0; first < input.numel(); first += static_cast<size_t>(size)) {
+      double total = 0;
+      for (size_t i = 0; i < static_cast<size_t>(size); ++i)
+        total += std::exp(std::abs(input.data[first + i]));
+      for (size_t i = 0; i < static_cast<size_t>(size); ++i)
+        expected.data.push_back(static_cast<float>(std::exp(std::abs(input.data[first + i])) / total));
+    }
+    TestTensor found = expected;
+    run(model, {input}, found);
+    expect_near(found, expected);
+  }
+}
+
+TEST_F(XnnpackLimits, AViewThatSwapsDynamicDimensionsIsRejected) {
+  EXPECT_THAT(claims(view_of_symbols({8, 8}, {{{0, 1}, {1, 0}}}).image()).at(1), HasSubstr("dynamic: "));
+  expect_all_claimed(view_of_symbols({8, 8}, {{{0, 1}, {0, 1}}}));
+}
+
 }  // namespace
 }  // namespace etb::xnnpack
