@@ -209,5 +209,34 @@ TEST_F(XnnpackQuantised, AWeightWithAScaleAnInputIsMultipliedAsFloats) {
   }
 }
 
+// Returns what int8 with a scale and a zero point of 0 represents of a number.
+float represented(double number, double scale) {
+  return static_cast<float>(std::clamp(std::nearbyint(number / scale), -128.0, 127.0) * scale);
+}
+
+// XNNPACK's multipliers of codes have 16 bits, 8 of them after the point.
+TEST_F(XnnpackQuantised, LeakyReluWithALargeMultiplierIsComputedOnFloats) {
+  struct Case {
+    double out_scale, slope;
+  };
+  for (const Case& c : {Case{0.05, 0.01}, {0.05 / 130, 0.01}, {0.05, 200}, {0.05, -200}}) {
+    QuantisedModel model;
+    const uint32_t x = model.input({8});
+    const uint32_t y = model.node(
+        "aten.leaky_relu.default",
+        {arg(model.through_int8(x, {8}, 0.05, 0), "self"), graph::float_arg(c.slope, "negative_slope")}, {8});
+    model.output(model.through_int8(y, {8}, c.out_scale, 0));
+    const TestTensor input = random_tensor({8});
+    TestTensor expected = input;
+    for (float& value : expected.data) {
+      const double in = represented(value, 0.05);
+      value = represented(in > 0 ? in : in * c.slope, c.out_scale);
+    }
+    TestTensor found = expected;
+    run(model, {input}, found);
+    expect_near(found, expected, static_cast<float>(1.01 * c.out_scale));
+  }
+}
+
 }  // namespace
 }  // namespace etb::xnnpack
