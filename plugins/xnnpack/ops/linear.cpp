@@ -102,12 +102,15 @@ Status product(LoweringContext& context, uint32_t left, Matrix weight, const Bia
     if (is_vector) {
       ETB_ASSIGN(input, builder.add_reshape(input, {{1, inner}, 0}));
       const uint32_t row = builder.add_like(input, {{1, outputs}, 0});
+      context.adopt_result_params(row);
+      ETB_TRY(check_multipliers(context, input, weight.id, row));
       ETB_TRY(add_product(context, input, weight, bias, row));
       ETB_ASSIGN(const uint32_t flat, builder.add_reshape(row, {{outputs}, 0}));
       context.define(context.result(), {flat, {0}});
       return {};
     }
     ETB_ASSIGN(const uint32_t out, context.add_result());
+    ETB_TRY(check_multipliers(context, input, weight.id, out));
     return add_product(context, input, weight, bias, out);
   }
   if (builder.constant(input) || context.graph().extents(left).dynamic_dims != 0)
