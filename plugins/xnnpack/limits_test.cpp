@@ -167,5 +167,16 @@ TEST_F(XnnpackLimits, AViewThatSwapsDynamicDimensionsIsRejected) {
   expect_all_claimed(view_of_symbols({8, 8}, {{{0, 1}, {0, 1}}}));
 }
 
+// XNNPACK's roots are products with an estimate: wrong from 2^126 on, NaN for infinity.
+TEST_F(XnnpackLimits, RootsAsPowersAreRejected) {
+  for (const double exponent : {0.5, -0.5}) {
+    Model model;
+    const uint32_t x = model.input({8});
+    model.output(
+        model.node("aten.pow.Tensor_Scalar", {arg(x, "self"), graph::float_arg(exponent, "exponent")}, {8}));
+    EXPECT_THAT(claims(model.image()).at(0), HasSubstr("attribute: exponent: "));
+  }
+}
+
 }  // namespace
 }  // namespace etb::xnnpack
