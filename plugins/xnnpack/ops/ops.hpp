@@ -45,6 +45,9 @@ uint32_t add_unary(XnnGraphBuilder& builder, XnnOperator op, uint32_t input);
 // Adds a conversion of float16 to float32. Returns any other value itself.
 uint32_t add_widened(XnnGraphBuilder& builder, uint32_t input);
 uint32_t add_binary(XnnGraphBuilder& builder, XnnOperator op, uint32_t left, uint32_t right, Extents extents);
+// Adds a product with a number of at least 1, in steps that the value's type represents: the number itself may be
+// infinite in float16.
+uint32_t add_multiple(XnnGraphBuilder& builder, uint32_t input, double factor);
 // Adds means over dimensions 1 and 2 of a value of rank 4; both stay as 1.
 uint32_t add_mean(XnnGraphBuilder& builder, uint32_t input);
 // Adds a slice of `count` elements from `from` on, along storage dimension `axis`.
