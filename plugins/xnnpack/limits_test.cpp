@@ -178,5 +178,15 @@ TEST_F(XnnpackLimits, RootsAsPowersAreRejected) {
   }
 }
 
+TEST_F(XnnpackLimits, UnknownCompileSpecsAreRejectedByKey) {
+  Model model;
+  const uint32_t x = model.input({2});
+  model.output(model.node("aten.abs.default", {arg(x, "self")}, {2}));
+  Compiled made;
+  specs_ = {{ETB_INIT_SIZE(etb_compile_spec), 0, "chip", {"v2", 2}}};
+  EXPECT_EQ(compile(model.image(), made), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(error_.text, HasSubstr("compile spec 'chip'"));
+}
+
 }  // namespace
 }  // namespace etb::xnnpack
