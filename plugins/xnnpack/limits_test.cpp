@@ -178,6 +178,19 @@ TEST_F(XnnpackLimits, RootsAsPowersAreRejected) {
   }
 }
 
+TEST_F(XnnpackLimits, ExpansionKeepsTheSignOfZero) {
+  Model model;
+  const uint32_t x = model.input({2, 1});
+  model.output(
+      model.node("aten.expand_copy.default", {arg(x, "self"), graph::ints_arg({2, 3}, "size")}, {2, 3}));
+  TestTensor found{{2, 3}, std::vector<float>(6)};
+  run(model, {{{2, 1}, {-0.0f, 0.0f}}}, found);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(found.data[i], 0);
+    EXPECT_EQ(std::signbit(found.data[i]), i < 3) << "element " << i;
+  }
+}
+
 TEST_F(XnnpackLimits, UnknownCompileSpecsAreRejectedByKey) {
   Model model;
   const uint32_t x = model.input({2});

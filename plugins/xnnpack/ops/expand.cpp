@@ -34,8 +34,9 @@ Status lower_expand(LoweringContext& context, ops::expand_copy_default<NodeArgum
   }
   if (numel_of(sizes) > kMaxNumel)
     return reject("attribute", "size: ", numel_of(sizes), " elements, expected at most ", kMaxNumel);
+  // -0: a sum with 0 would make 0 of -0.
   const uint32_t zeros = context.builder().add_floats(
-      sizes, std::vector<float>(static_cast<size_t>(numel_of(sizes)), 0), narrow);
+      sizes, std::vector<float>(static_cast<size_t>(numel_of(sizes)), -0.0f), narrow);
   ETB_ASSIGN(const uint32_t out, context.add_result());
   context.builder().add_node(XnnOperator::kAdd, {narrow, zeros}, {out});
   return {};
