@@ -51,8 +51,17 @@ void Constants::copy(std::vector<Move> moves) {
     copied_nbytes_ += nbytes + XNN_EXTRA_BYTES;
     std::byte* const made = copies_.back().get();
     if (nbytes > 0) std::memcpy(made, moves[begin].bytes.data(), nbytes);
-    for (size_t i = begin; i < end; ++i) *moves[i].place = made + (order_of(moves[i]).second - first);
+    for (size_t i = begin; i < end; ++i) {
+      const std::byte* const copy = made + (order_of(moves[i]).second - first);
+      *moves[i].place = copy;
+      if (moves[i].index != 0) copy_of_[{moves[i].index, moves[i].bytes.size()}] = copy;
+    }
   }
+}
+
+const void* Constants::find_copy(uint32_t index, uint64_t nbytes) const {
+  const auto found = copy_of_.find({index, nbytes});
+  return found == copy_of_.end() ? nullptr : found->second;
 }
 
 const void* Constants::keep(std::span<const std::byte> bytes) {

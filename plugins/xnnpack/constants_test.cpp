@@ -163,5 +163,56 @@ TEST(XnnpackConstants, BadScalesInConstantsAreRefusedWithTheirValue) {
   EXPECT_EQ(refusal(std::as_bytes(std::span(ones)), XnnQuantisation::kPerChannel), "");
 }
 
+using XnnpackConstantsOfDelegates = XnnpackCompile;
+
+// XNNPACK does not pack an operand of a sum, so it reads a copy.
+TEST_F(XnnpackConstantsOfDelegates, CopiesAreCountedAndSharedByContexts) {
+  constexpr int64_t kSize = 1 << 16;
+  Model model;
+  const uint32_t x = model.input({kSize}), c = model.constant({kSize}, random(kSize));
+  model.output(model.node("aten.add.Tensor", {arg(x, "self"), arg(c, "other")}, {kSize}));
+  Compiled made;
+  ASSERT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
+  struct Counted {
+    Blobs& blobs;
+    int gets = 0;
+  } counted{made.blobs};
+  const etb_named_data named = {
+      ETB_INIT_SIZE(etb_named_data), 0, &counted,
+      [](void* ctx, const char* key, etb_payload_view* out, etb_error* error) -> etb_status {
+        auto& self = *static_cast<Counted*>(ctx);
+        ++self.gets;
+        const etb_named_data all = named_data_of(self.blobs);
+        return all.get(all.ctx, key, out, error);
+      }};
+  const PayloadArguments given(made.payload, &named);
+  etb_delegate* delegate = nullptr;
+  ASSERT_EQ(table_->delegate->create(plugin_, &given.args, &delegate, &error_), ETB_OK) << error_.text;
+  std::vector<etb_context*> contexts(3);
+  for (etb_context*& context : contexts) {
+    ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK)
+        << error_.text;
+    TestTensor input = random_tensor({kSize}), found = input;
+    const etb_tensor in = to_c(input);
+    etb_tensor out = to_c(found);
+    out.role = ETB_ROLE_OUTPUT;
+    etb_exec_args call{};
+    call.struct_size = ETB_INIT_SIZE(etb_exec_args);
+    call.inputs = &in;
+    call.outputs = &out;
+    call.input_count = call.output_count = 1;
+    EXPECT_EQ(table_->delegate->execute(context, &call, &error_), ETB_OK) << error_.text;
+    etb_delegate_info info{};
+    info.struct_size = ETB_INIT_SIZE(etb_delegate_info);
+    ASSERT_EQ(table_->delegate->query(delegate, &info, &error_), ETB_OK) << error_.text;
+    EXPECT_GE(info.resident_bytes, kSize * sizeof(float));
+    EXPECT_LT(info.resident_bytes, 2 * kSize * sizeof(float));
+  }
+  EXPECT_EQ(counted.gets, 1);
+  for (etb_context* context : contexts)
+    EXPECT_EQ(table_->delegate->context_destroy(context, &error_), ETB_OK);
+  EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+}
+
 }  // namespace
 }  // namespace etb::xnnpack

@@ -128,6 +128,7 @@ Result<std::unique_ptr<XnnRuntime>> XnnpackDelegate::SharedState::make_runtime(
   const RuntimeArgs args = {payload,
                             bytes.bytes(),
                             named_data,
+                            constants,
                             weights,
                             is_small ? nullptr : plugin.parallel(),
                             is_small ? nullptr : plugin.own_threads()};
@@ -150,7 +151,8 @@ DelegateInfo XnnpackDelegate::info() const {
   DelegateInfo info;
   info.input_count = state_->input_count;
   info.output_count = state_->output_count;
-  info.resident_bytes = state_->weights.nbytes();
+  const std::lock_guard lock(state_->mutex);
+  info.resident_bytes = state_->weights.nbytes() + state_->constants.copied_nbytes();
   info.context_bytes = state_->context_bytes;
   return info;
 }

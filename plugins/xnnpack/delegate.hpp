@@ -49,13 +49,14 @@ class XnnpackDelegate {
     const XnnpackPlugin& plugin;
     Payload bytes;  // holds the constants of old payloads
     NamedData named_data;
+    Constants constants;  // of all runtimes
     PackedWeights weights;
     Sharing sharing = Sharing::kConcurrent;
     uint32_t input_count = 0, output_count = 0;
     uint64_t context_bytes = 0;  // bound of the workspace
     std::vector<bool> is_output_reread;
     bool is_small = false;              // too small to wake a thread
-    std::mutex mutex;                   // locked while a runtime is created; guards `first`
+    std::mutex mutex;                   // locked while a runtime is created; guards `first`, `constants`
     std::unique_ptr<XnnRuntime> first;  // created by make to report errors early; used by the first context
   };
 

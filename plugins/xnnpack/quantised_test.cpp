@@ -18,6 +18,16 @@ class QuantisedModel : public Model {
   uint32_t through_int8(uint32_t from, const std::vector<int64_t>& sizes, double scale, int64_t zero_point) {
     return dequantize(quantize(from, sizes, scale, zero_point), sizes, scale, zero_point);
   }
+  // Dequantises a constant of int8 with one scale for each index along `axis`.
+  uint32_t dequantize_by_channel(uint32_t codes, const std::vector<int64_t>& sizes, uint32_t scales,
+                                 uint32_t zero_points, int64_t axis) {
+    return graph().add_node(
+        {.op = "quantized_decomposed.dequantize_per_channel.default",
+         .args = {arg(codes, "input"), arg(scales, "scales"), arg(zero_points, "zero_points"),
+                  graph::int_arg(axis, "axis"), graph::int_arg(-128, "quant_min"),
+                  graph::int_arg(127, "quant_max"), dtype()},
+         .outputs = {graph::tensor("c" + std::to_string(codes), spec(sizes))}});
+  }
   // Adds the three nodes of a dynamically quantised tensor.
   uint32_t at_run_time(uint32_t from, const std::vector<int64_t>& sizes) {
     const uint32_t chosen = choose_qparams(from);
@@ -167,6 +177,136 @@ TEST_F(XnnpackQuantised, WhatIsQuantisedAtRunTimeForNobodyIsRejected) {
   const auto answers = claims(model.image());
   for (uint32_t node = 0; node < 3; ++node) EXPECT_THAT(answers.at(node), HasSubstr("quant: ")) << node;
   EXPECT_EQ(answers.at(3), "");
+}
+
+// XNNPACK's integer layers have a scale an output. A square weight with a scale an input has as many.
+TEST_F(XnnpackQuantised, AWeightWithAScaleAnInputIsMultipliedAsFloats) {
+  constexpr size_t kSize = 4;
+  const std::vector<float> scales = {0.01f, 0.02f, 0.03f, 0.04f};
+  for (const int64_t axis : {0, 1}) {
+    QuantisedModel model;
+    std::vector<int8_t> codes(kSize * kSize);
+    for (int8_t& code : codes) code = static_cast<int8_t>(generator_());
+    const uint32_t x = model.input({2, kSize}), w = model.constant_int8({kSize, kSize}, codes),
+                   s = model.constant({kSize}, scales), z = model.constant({kSize}, {0, 0, 0, 0});
+    const uint32_t weight = model.dequantize_by_channel(w, {kSize, kSize}, s, z, axis);
+    const uint32_t y = model.node(
+        "aten.linear.default",
+        {arg(model.through_int8(x, {2, kSize}, 1.0 / 128, 0), "input"), arg(weight, "weight")}, {2, kSize});
+    model.output(model.through_int8(y, {2, kSize}, 0.1, 0));
+    const TestTensor input = random_tensor({2, kSize});
+    TestTensor expected{{2, kSize}, std::vector<float>(2 * kSize)};
+    for (size_t i = 0; i < 2; ++i)
+      for (size_t o = 0; o < kSize; ++o)
+        for (size_t k = 0; k < kSize; ++k)
+          expected.data[i * kSize + o] += input.data[i * kSize + k] *
+                                          static_cast<float>(codes[o * kSize + k]) *
+                                          scales[axis == 0 ? o : k];
+    TestTensor found = expected;
+    run(model, {input}, found);
+    // Half a step of the result, and half a step of each input times a weight of up to 5.12.
+    expect_near(found, expected, 0.05f + kSize * 0.5f / 128 * 5.12f);
+  }
+}
+
+// The scale of the result is larger than those of the operands.
+TEST_F(XnnpackQuantised, ResultsOfRankOneAndZeroHaveTheirOwnScale) {
+  QuantisedModel row, number;
+  const uint32_t x = row.input({4}), codes = row.constant_int8({2, 4}, {100, 100, 100, 100, -50, 50, 0, 0});
+  const uint32_t weight = row.dequantize(codes, {2, 4}, 0.01, 0);
+  const uint32_t y =
+      row.node("aten.linear.default",
+               {arg(row.through_int8(x, {4}, 1.0 / 128, 0), "input"), arg(weight, "weight")}, {2});
+  row.output(row.through_int8(y, {2}, 1.0 / 32, 0));
+  TestTensor found{{2}, {0, 0}};
+  run(row, {{{4}, {0.5f, 0.75f, 0.5f, 0.25f}}}, found);
+  expect_near(found, {{2}, {2, 0.125f}}, 1.0f / 64);
+
+  const uint32_t a = number.input({}), b = number.input({});
+  const uint32_t sum = number.node("aten.add.Tensor",
+                                   {arg(number.through_int8(a, {}, 1.0 / 128, 0), "self"),
+                                    arg(number.through_int8(b, {}, 1.0 / 128, 0), "other")},
+                                   {});
+  number.output(number.through_int8(sum, {}, 1.0 / 32, 0));
+  TestTensor total{{}, {0}};
+  run(number, {{{}, {0.75f}}, {{}, {0.5f}}}, total);
+  expect_near(total, {{}, {1.25f}}, 1.0f / 64);
+}
+
+// Returns what int8 with a scale and a zero point of 0 represents of a number.
+float represented(double number, double scale) {
+  return static_cast<float>(std::clamp(std::nearbyint(number / scale), -128.0, 127.0) * scale);
+}
+
+// XNNPACK's multipliers of codes have 16 bits, 8 of them after the point.
+TEST_F(XnnpackQuantised, LeakyReluWithALargeMultiplierIsComputedOnFloats) {
+  struct Case {
+    double out_scale, slope;
+  };
+  for (const Case& c : {Case{0.05, 0.01}, {0.05 / 130, 0.01}, {0.05, 200}, {0.05, -200}}) {
+    QuantisedModel model;
+    const uint32_t x = model.input({8});
+    const uint32_t y = model.node(
+        "aten.leaky_relu.default",
+        {arg(model.through_int8(x, {8}, 0.05, 0), "self"), graph::float_arg(c.slope, "negative_slope")}, {8});
+    model.output(model.through_int8(y, {8}, c.out_scale, 0));
+    const TestTensor input = random_tensor({8});
+    TestTensor expected = input;
+    for (float& value : expected.data) {
+      const double in = represented(value, 0.05);
+      value = represented(in > 0 ? in : in * c.slope, c.out_scale);
+    }
+    TestTensor found = expected;
+    run(model, {input}, found);
+    expect_near(found, expected, static_cast<float>(1.01 * c.out_scale));
+  }
+}
+
+// XNNPACK rejects layers whose products are multiplied by 256 or more.
+TEST_F(XnnpackQuantised, ALayerWithALargeMultiplierIsComputedOnFloats) {
+  constexpr double kIn = 0.2, kWeight = 0.1, kOut = 1e-5;
+  for (const int64_t groups : {0, 1, 2}) {  // 0: a linear layer
+    for (const bool has_scale_by_channel : {false, true}) {
+      QuantisedModel model;
+      const std::vector<int64_t> in =
+          groups == 0 ? std::vector<int64_t>{3, 2} : std::vector<int64_t>{1, 2, 1, 3};
+      const int64_t width = groups == 2 ? 1 : 2;  // inputs of an output
+      const std::vector<int64_t> sizes =
+          groups == 0 ? std::vector<int64_t>{2, width} : std::vector<int64_t>{2, width, 1, 1};
+      const std::vector<int8_t> codes = {3, -7, 11, 5};
+      const uint32_t x = model.input(in),
+                     w = model.constant_int8(sizes, {codes.begin(), codes.begin() + 2 * width}),
+                     s = model.constant({2}, {kOut, kWeight}), z = model.constant({2}, {0, 0});
+      const uint32_t weight = has_scale_by_channel ? model.dequantize_by_channel(w, sizes, s, z, 0)
+                                                   : model.dequantize(w, sizes, kWeight, 0);
+      const uint32_t rows = model.through_int8(x, in, kIn, 0);
+      const uint32_t y =
+          groups == 0
+              ? model.node("aten.linear.default", {arg(rows, "input"), arg(weight, "weight")}, in)
+              : model.node("aten.convolution.default",
+                           {arg(rows, "input"), arg(weight, "weight"), graph::none_arg("bias"),
+                            graph::ints_arg({1, 1}, "stride"), graph::ints_arg({0, 0}, "padding"),
+                            graph::ints_arg({1, 1}, "dilation"), graph::bool_arg(false, "transposed"),
+                            graph::ints_arg({0, 0}, "output_padding"), graph::int_arg(groups, "groups")},
+                           in);
+      model.output(model.through_int8(y, in, kOut, 0));
+      TestTensor input = random_tensor(in), expected = input;
+      input.data[0] = 0;
+      const size_t pixel = groups == 0 ? 2 : 1, channel = groups == 0 ? 1 : 3;  // distances in elements
+      for (size_t i = 0; i < 3; ++i)
+        for (size_t o = 0; o < 2; ++o) {
+          double sum = 0;
+          for (size_t k = 0; k < static_cast<size_t>(width); ++k)
+            sum += represented(input.data[i * pixel + (groups == 2 ? o : k) * channel], kIn) *
+                   codes[o * static_cast<size_t>(width) + k] *
+                   (has_scale_by_channel && o == 0 ? kOut : kWeight);
+          expected.data[i * pixel + o * channel] = represented(sum, kOut);
+        }
+      TestTensor found = expected;
+      run(model, {input}, found);
+      expect_near(found, expected, static_cast<float>(1.01 * kOut));
+    }
+  }
 }
 
 }  // namespace

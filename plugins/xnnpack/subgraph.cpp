@@ -217,10 +217,12 @@ Status SubgraphBuilder::find_constants() {
 Status SubgraphBuilder::find_data(const XnnValue& value, std::vector<Constants::Move>& moves) {
   if (value.constant_index == 0) return {};
   const uint64_t nbytes = *xnn_nbytes(value.datatype, value.sizes);
+  data_of_[value.id] = constants_.find_copy(value.constant_index, nbytes);
+  if (data_of_[value.id] != nullptr) return {};
   ETB_ASSIGN(const auto bytes, constants_.find(payload_, value.constant_index, nbytes, named_data_));
   data_of_[value.id] = bytes.data();
   if (padded_[value.id] || is_read_past_end(value.datatype, bytes))
-    moves.push_back({bytes, &data_of_[value.id]});
+    moves.push_back({bytes, &data_of_[value.id], value.constant_index});
   return {};
 }
 
@@ -232,10 +234,13 @@ Status SubgraphBuilder::find_scales(const XnnValue& value, std::vector<Constants
   const void*& place = scales_of_[value.id];
   if (value.scale_constant_index != 0) {
     const size_t each_nbytes = is_bfloat16 ? sizeof(uint16_t) : sizeof(float);
-    ETB_ASSIGN(const auto bytes, constants_.find(payload_, value.scale_constant_index,
-                                                 uint64_t{value.scale_count} * each_nbytes, named_data_));
+    const uint64_t nbytes = uint64_t{value.scale_count} * each_nbytes;
+    place = constants_.find_copy(value.scale_constant_index, nbytes);
+    if (place != nullptr) return {};
+    ETB_ASSIGN(const auto bytes, constants_.find(payload_, value.scale_constant_index, nbytes, named_data_));
     place = bytes.data();
-    if (reinterpret_cast<uintptr_t>(place) % each_nbytes != 0) moves.push_back({bytes, &place});
+    if (reinterpret_cast<uintptr_t>(place) % each_nbytes != 0)
+      moves.push_back({bytes, &place, value.scale_constant_index});
   } else if (is_bfloat16 && value.scales_bf16.empty()) {
     std::vector<uint16_t> rounded;
     for (const float scale : value.scales) rounded.push_back(to_bfloat16(scale));

@@ -192,6 +192,7 @@ Result<std::unique_ptr<XnnRuntime>> XnnRuntime::make(const RuntimeArgs& args,
   // ahead.
   if (!made && weights.is_missing_released()) made = try_make(args, std::move(workspace), flags, false);
   weights.forget_names();
+  args.constants.release_all();
   return made;
 }
 
@@ -208,7 +209,7 @@ Result<std::unique_ptr<XnnRuntime>> XnnRuntime::try_make(const RuntimeArgs& args
     for (const ExternalValue& external : made->external_values_.inputs)
       made->bounds_.push_back(external.shape);
   PackedWeights& weights = args.weights;
-  Constants& constants = made->constants_;
+  Constants& constants = args.constants;
   weights.forget_names();
   if (releases)
     weights.release_when_packed([&constants](const void* address) { constants.release(address); });
@@ -225,7 +226,6 @@ Result<std::unique_ptr<XnnRuntime>> XnnRuntime::try_make(const RuntimeArgs& args
                      "runtime"));
     made->runtime_.reset(handle);
   }
-  constants.release_all();
   if ((flags & XNN_FLAG_BASIC_PROFILING) == 0) return made;
   ETB_ASSIGN(made->events_, OperatorEvents::make(handle, args.payload));
   return made;

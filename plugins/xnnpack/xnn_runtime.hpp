@@ -40,6 +40,7 @@ struct RuntimeArgs {
   const XnnPayload& payload;                 // used by make() only
   std::span<const std::byte> payload_bytes;  // source of `payload`
   const NamedData& named_data;
+  Constants& constants;  // shared by the runtimes of a delegate
   PackedWeights& weights;
   const etb_parallel_service* parallel;  // the host's threads, NULL if none
   pthreadpool_t own_threads;             // if XNNPACK cannot use the host's; NULL if none
@@ -77,7 +78,6 @@ class XnnRuntime {
   std::shared_ptr<Workspace> workspace_;
   PackedWeights& weights_;
   std::span<const std::byte> payload_bytes_;
-  Constants constants_;
   std::unique_ptr<ThreadPoolAdapter>
       thread_pool_;        // NULL: runs on the calling thread, or on the plugin's own threads
   RuntimeHandle runtime_;  // destroyed before the members it reads

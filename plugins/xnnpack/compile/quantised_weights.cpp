@@ -90,4 +90,18 @@ Result<uint32_t> add_bias(LoweringContext& context, const ConstantPtr& bias, uin
   return id;
 }
 
+Status check_multipliers(LoweringContext& context, uint32_t input, uint32_t filter, uint32_t output) {
+  constexpr double kLargest = 255;  // below XNNPACK's 256, as it rounds these quotients in its own order
+  if (!context.is_quantised()) return {};
+  const XnnGraphBuilder& builder = context.builder();
+  const XnnValue& weights = builder.value(filter);
+  const double ratio = double{builder.value(input).scale} / builder.value(output).scale;
+  const bool is_per_channel = weights.quantisation == XnnQuantisation::kPerChannel;
+  for (const float scale : is_per_channel ? weights.scales : std::vector<float>{weights.scale}) {
+    if (!(ratio * scale <= kLargest))
+      return reject("quant", "products times ", ratio * scale, ", expected at most ", kLargest);
+  }
+  return {};
+}
+
 }  // namespace etb::xnnpack

@@ -15,5 +15,8 @@ namespace etb::xnnpack {
 // Adds the bias. On integers, its step is input scale times weight scale.
 [[nodiscard]] Result<uint32_t> add_bias(LoweringContext& context, const ConstantPtr& bias, uint32_t input,
                                         uint32_t filter);
+// Rejects a layer on integers whose products are multiplied by more than XNNPACK accepts to become codes of `output`.
+[[nodiscard]] Status check_multipliers(LoweringContext& context, uint32_t input, uint32_t filter,
+                                       uint32_t output);
 
 }  // namespace etb::xnnpack

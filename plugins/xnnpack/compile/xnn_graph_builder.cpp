@@ -209,20 +209,17 @@ uint32_t XnnGraphBuilder::add_runtime_quantised(uint32_t id, uint32_t nonbatch_d
 // adds the debug handles of the skipped nodes to `sources`. They are dropped if nothing else reads them.
 uint32_t XnnGraphBuilder::skip_reshapes(uint32_t id, const Extents& to,
                                         std::vector<uint32_t>& sources) const {
-  const auto has_extents = [&](uint32_t other) {
-    return values_[other].sizes == to.sizes && dynamic_dims_[other] == to.dynamic_dims;
-  };
   while (producers_[id] != kXnnNoValue && nodes_[producers_[id]].op == XnnOperator::kStaticReshape) {
     const uint32_t reshape = producers_[id];
     sources.insert(sources.end(), sources_[reshape].begin(), sources_[reshape].end());
     id = nodes_[reshape].inputs[0];
-    if (has_extents(id)) break;
+    if (this->extents(id) == to) break;
   }
   return id;
 }
 
 Result<uint32_t> XnnGraphBuilder::add_reshape(uint32_t id, Extents extents) {
-  if (extents.sizes == values_[id].sizes) return id;
+  if (extents == this->extents(id)) return id;
   if (constants_[id]) {
     const uint32_t out = add_constant(reshaped(constants_[id], {extents.sizes.begin(), extents.sizes.end()}),
                                       values_[id].datatype);
@@ -235,7 +232,7 @@ Result<uint32_t> XnnGraphBuilder::add_reshape(uint32_t id, Extents extents) {
   std::vector<uint32_t> sources;
   const uint32_t from = skip_reshapes(id, extents, sources);
   uint32_t out = from;
-  if (extents.sizes != values_[from].sizes || extents.dynamic_dims != dynamic_dims_[from]) {
+  if (extents != this->extents(from)) {
     std::vector<uint32_t> sizes = extents.sizes;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // 0: inferred from the other sizes

@@ -34,6 +34,7 @@ struct Extents {
     sizes.insert(sizes.begin(), count, 1);
     dynamic_dims <<= count;
   }
+  bool operator==(const Extents&) const = default;
 };
 
 // Returns the extents of a tensor's value in the payload.

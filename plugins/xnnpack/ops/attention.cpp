@@ -90,11 +90,7 @@ Result<uint32_t> add_open_rows(XnnGraphBuilder& builder, uint32_t mask) {
   const uint32_t open = add_binary(builder, XnnOperator::kAdd, scaled, number({1}, kMasked), extents);
   clamped(builder, open, 0, 1);
   ETB_ASSIGN(const uint32_t share, add_row_means(builder, open));
-  const float twice_columns = 2 * static_cast<float>(extents.sizes.back());
-  return clamped(
-      builder,
-      add_binary(builder, XnnOperator::kMultiply, share, number({1}, twice_columns), builder.extents(share)),
-      0, 1);
+  return clamped(builder, add_multiple(builder, share, 2.0 * extents.sizes.back()), 0, 1);
 }
 
 // Returns by row of a constant mask: 0 if it is fully masked, else 1.

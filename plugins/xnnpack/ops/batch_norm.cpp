@@ -82,9 +82,13 @@ ConstantPtr scaled_bias(const ConstantPtr& bias, const Affine& affine, int64_t c
   });
 }
 
-// Folds into the weights of the input's producer. Returns false if it cannot.
-bool fold_into(XnnGraphBuilder& builder, XnnNode* node, const Affine& affine, int64_t channels) {
+// Folds into the weights of the input's producer. Returns false if it cannot. `axis`: the channels in the input's
+// payload dimensions.
+bool fold_into(XnnGraphBuilder& builder, XnnNode* node, const Affine& affine, int64_t channels,
+               uint32_t axis) {
   if (node == nullptr || node->is_clamped || !has_filter(node->op)) return false;
+  // A layer's outputs are the last dimension. Another one may be as large.
+  if (axis + 1 != builder.value(node->outputs[0]).sizes.size()) return false;
   const ConstantPtr filter = builder.constant(node->inputs[1]);
   const XnnDatatype datatype = builder.value(node->inputs[1]).datatype;
   if (!filter || (datatype != XnnDatatype::kFloat32 && datatype != XnnDatatype::kFloat16)) return false;
@@ -109,7 +113,7 @@ Status lower_batch_norm(LoweringContext& context, BatchNormArguments args) {
   const int64_t channels = context.graph().sizes(input)[1];
   ETB_ASSIGN(const Affine affine, read_batch_norm(context, args, channels));
   ETB_ASSIGN(const LoweredValue in, context.lowered(input));
-  if (fold_into(context.builder(), context.find_only_producer(input), affine, channels)) {
+  if (fold_into(context.builder(), context.find_only_producer(input), affine, channels, in.perm[1])) {
     context.define(context.result(), in);
     return {};
   }

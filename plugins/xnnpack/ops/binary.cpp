@@ -110,6 +110,8 @@ Status lower_sides(LoweringContext& context, XnnOperator op, const Side& left, c
     return reject("constant", "both operands are constants, expected one known at run time");
   if (context.graph().rank(context.result()) == 0) {
     const uint32_t one = add_binary(context.builder(), op, a, b, {{1}, 0});
+    context.adopt_result_params(one);
+    ETB_TRY(check_scales(context, op, a, b, one));
     ETB_ASSIGN(const uint32_t none, context.builder().add_reshape(one, {}));
     context.define(context.result(), {none, {}});
     return {};

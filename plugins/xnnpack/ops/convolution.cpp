@@ -207,6 +207,7 @@ Status lower_convolution(LoweringContext& context, ConvolutionArguments args) {
   ETB_ASSIGN(edges.input, channels_last(context, source.value_or(input)));
   ETB_TRY(add_weights(context, args, filter, source.has_value(), edges));
   ETB_ASSIGN(edges.output, add_output(context));
+  ETB_TRY(check_multipliers(context, edges.input, edges.filter, edges.output));
   const XnnOperator op = c.is_transposed       ? XnnOperator::kConvTranspose2d
                          : filter.is_depthwise ? XnnOperator::kDepthwiseConv2d
                                                : XnnOperator::kConv2d;

@@ -11,18 +11,18 @@ Status lower_expand(LoweringContext& context, ops::expand_copy_default<NodeArgum
   constexpr int64_t kMaxNumel = 1 << 18;  // elements of the zeros that the payload stores
   ETB_ASSIGN(const uint32_t self, args.self().id());
   const Extents to = context.graph().extents(context.result());
-  if (context.graph().sizes(self) == context.graph().sizes(context.result()))
-    return define_alias(context, self);
   Extents wide = context.graph().extents(self);
+  if (wide == to) return define_alias(context, self);
   if (to.sizes.size() < wide.sizes.size()) return reject("rank", "result of a lower rank");
   const size_t missing = to.sizes.size() - wide.sizes.size();
   wide.widen(missing);
   ETB_ASSIGN(const LoweredValue in, view_of(context, self, wide));
-  if (in.perm.size() == to.sizes.size() && wide.sizes == to.sizes) {
+  if (in.perm.size() == to.sizes.size() && wide == to) {
     context.define(context.result(), in);
     return {};
   }
-  if (to.dynamic_dims != 0) return reject("dynamic", "dynamic sizes, expected static ones");
+  if (to.dynamic_dims != 0 || wide.dynamic_dims != 0)
+    return reject("dynamic", "dynamic sizes, expected static ones");
   const std::vector<int64_t> sizes = context.graph().sizes(context.result());
   ETB_ASSIGN(const uint32_t narrow, context.natural(self));
   if (const ConstantPtr& constant = context.builder().constant(narrow)) {
@@ -34,8 +34,9 @@ Status lower_expand(LoweringContext& context, ops::expand_copy_default<NodeArgum
   }
   if (numel_of(sizes) > kMaxNumel)
     return reject("attribute", "size: ", numel_of(sizes), " elements, expected at most ", kMaxNumel);
+  // -0: a sum with 0 would make 0 of -0.
   const uint32_t zeros = context.builder().add_floats(
-      sizes, std::vector<float>(static_cast<size_t>(numel_of(sizes)), 0), narrow);
+      sizes, std::vector<float>(static_cast<size_t>(numel_of(sizes)), -0.0f), narrow);
   ETB_ASSIGN(const uint32_t out, context.add_result());
   context.builder().add_node(XnnOperator::kAdd, {narrow, zeros}, {out});
   return {};

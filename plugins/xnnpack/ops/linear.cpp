@@ -54,6 +54,11 @@ uint32_t add_integer_filter(LoweringContext& context, uint32_t weight) {
   return filter;
 }
 
+// True for a weight stored as [outputs, inputs] that has a scale for each input.
+bool has_other_scales(const XnnValue& weight) {
+  return weight.quantisation == XnnQuantisation::kPerChannel && weight.channel_dim != 0;
+}
+
 // Lowers a layer whose input is quantised at run time by row: int8 products, float results.
 Status dynamic_product(LoweringContext& context, uint32_t source, uint32_t right, bool is_weight_transposed,
                        const Bias& bias_argument) {
@@ -62,8 +67,7 @@ Status dynamic_product(LoweringContext& context, uint32_t source, uint32_t right
   if (!weight || !builder.constant(weight->id)) return reject("quant", "weight: no int8 constant");
   const bool has_outputs_first = is_weight_transposed == is_identity(weight->perm);
   const XnnValue from = builder.value(weight->id);
-  if (!has_outputs_first || from.sizes.size() != 2 ||
-      (from.quantisation == XnnQuantisation::kPerChannel && from.channel_dim != 0))
+  if (!has_outputs_first || from.sizes.size() != 2 || has_other_scales(from))
     return reject("quant", "weight, expected [outputs, inputs] with a scale an output");
   if (from.quantisation == XnnQuantisation::kPerTensor && from.zero_point != 0)
     return reject("quant", "weight with zero point ", from.zero_point, ", expected 0");
@@ -88,7 +92,9 @@ Status product(LoweringContext& context, uint32_t left, Matrix weight, const Bia
                  outputs = weight_sizes[weight.is_transposed ? 0 : 1];
   if (builder.constant(weight.id)) {
     if (context.is_quantised()) {
-      if (!weight.is_transposed) return reject("quant", "weight, expected [outputs, inputs]");
+      const LoweredValue* integers = context.values().find_integers(right);
+      if (!weight.is_transposed || (integers != nullptr && has_other_scales(builder.value(integers->id))))
+        return reject("quant", "weight, expected [outputs, inputs] with a scale an output");
       ETB_ASSIGN(weight.id, add_filter(context, builder.constant(weight.id), right, 0, XnnDatatype::kQint8));
     }
     ETB_ASSIGN(const uint32_t bias, bias_of(context, bias_argument, outputs, input, weight.id));
@@ -96,12 +102,15 @@ Status product(LoweringContext& context, uint32_t left, Matrix weight, const Bia
     if (is_vector) {
       ETB_ASSIGN(input, builder.add_reshape(input, {{1, inner}, 0}));
       const uint32_t row = builder.add_like(input, {{1, outputs}, 0});
+      context.adopt_result_params(row);
+      ETB_TRY(check_multipliers(context, input, weight.id, row));
       ETB_TRY(add_product(context, input, weight, bias, row));
       ETB_ASSIGN(const uint32_t flat, builder.add_reshape(row, {{outputs}, 0}));
       context.define(context.result(), {flat, {0}});
       return {};
     }
     ETB_ASSIGN(const uint32_t out, context.add_result());
+    ETB_TRY(check_multipliers(context, input, weight.id, out));
     return add_product(context, input, weight, bias, out);
   }
   if (builder.constant(input) || context.graph().extents(left).dynamic_dims != 0)

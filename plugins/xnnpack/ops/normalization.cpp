@@ -9,9 +9,11 @@ namespace etb::xnnpack {
 
 namespace {
 
-// Returns (x - mean) / sqrt(variance + eps) over dimension 1 of [rows, elements, 1, 1].
+// Returns (x - mean) / sqrt(variance + eps) over dimension 1 of [rows, elements, 1, 1], in float32: float16 has neither
+// small eps nor squares above 65504.
 uint32_t normalize(LoweringContext& context, uint32_t rows, double eps) {
   XnnGraphBuilder& builder = context.builder();
+  rows = add_widened(builder, rows);
   const Extents extents = builder.extents(rows);
   const uint32_t mean = add_mean(builder, rows);
   const uint32_t centered = add_binary(builder, XnnOperator::kSubtract, rows, mean, extents);
@@ -37,6 +39,12 @@ Status scale_and_shift(LoweringContext& context, const NodeArguments::Tensor& we
     const uint32_t factor =
         builder.add_constant(reshaped(converted(constant, dtype), sizes), builder.value(id).datatype);
     id = add_binary(builder, op, id, factor, builder.extents(id));
+  }
+  ETB_ASSIGN(const XnnDatatype datatype, context.result_datatype());
+  if (builder.value(id).datatype != datatype) {
+    ETB_ASSIGN(const uint32_t out, context.add_result());
+    builder.add_node(XnnOperator::kConvert, {id}, {out});
+    return {};
   }
   context.define(context.result(), {id, identity(context.graph().rank(context.result()))});
   return {};

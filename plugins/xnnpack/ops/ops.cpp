@@ -23,6 +23,17 @@ uint32_t add_binary(XnnGraphBuilder& builder, XnnOperator op, uint32_t left, uin
   return out;
 }
 
+uint32_t add_multiple(XnnGraphBuilder& builder, uint32_t input, double factor) {
+  constexpr double kStep = 32768;  // the largest power of two in float16
+  const auto multiply = [&](double number) {
+    const uint32_t constant = builder.add_floats({1}, {static_cast<float>(number)}, input);
+    input = add_binary(builder, XnnOperator::kMultiply, input, constant, builder.extents(input));
+  };
+  for (; builder.dtype(input) == ETB_DTYPE_FLOAT16 && factor > kStep; factor /= kStep) multiply(kStep);
+  multiply(factor);
+  return input;
+}
+
 uint32_t add_mean(XnnGraphBuilder& builder, uint32_t input) {
   Extents extents = builder.extents(input);
   extents.sizes[1] = extents.sizes[2] = 1;

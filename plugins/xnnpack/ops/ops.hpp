@@ -45,6 +45,9 @@ uint32_t add_unary(XnnGraphBuilder& builder, XnnOperator op, uint32_t input);
 // Adds a conversion of float16 to float32. Returns any other value itself.
 uint32_t add_widened(XnnGraphBuilder& builder, uint32_t input);
 uint32_t add_binary(XnnGraphBuilder& builder, XnnOperator op, uint32_t left, uint32_t right, Extents extents);
+// Adds a product with a number of at least 1, in steps that the value's type represents: the number itself may be
+// infinite in float16.
+uint32_t add_multiple(XnnGraphBuilder& builder, uint32_t input, double factor);
 // Adds means over dimensions 1 and 2 of a value of rank 4; both stay as 1.
 uint32_t add_mean(XnnGraphBuilder& builder, uint32_t input);
 // Adds a slice of `count` elements from `from` on, along storage dimension `axis`.
@@ -60,6 +63,11 @@ uint32_t add_slice(XnnGraphBuilder& builder, uint32_t id, uint32_t axis, uint32_
 [[nodiscard]] Status define_alias(LoweringContext& context, uint32_t input);
 // Returns the elements in storage order with the sizes `to`; an alias where no transpose is needed.
 [[nodiscard]] Result<LoweredValue> view_of(LoweringContext& context, uint32_t value, const Extents& to);
+
+// Rejects scales of a resize of [N, C, H, W] that do not multiply the sizes `in` exactly to `to`. PyTorch computes
+// positions from scale_factors if present, XNNPACK from the ratio of sizes. Both must agree.
+[[nodiscard]] Status check_scales(const std::vector<double>& scales, const std::vector<int64_t>& in,
+                                  const std::vector<int64_t>& to);
 
 // A factor of a product: [..., rows, columns], stored as [..., columns, rows] if is_transposed.
 struct Matrix {

@@ -10,11 +10,10 @@ namespace {
 Status lower_pow(LoweringContext& context, ops::pow_Tensor_Scalar<NodeArguments> args) {
   ETB_ASSIGN(const double exponent, args.exponent().number_or(0));
   if (exponent == 2) return lower_unary(context, XnnOperator::kSquare, args.self());
-  if (exponent == 0.5) return lower_unary(context, XnnOperator::kSquareRoot, args.self());
-  if (exponent == -0.5) return lower_unary(context, XnnOperator::kReciprocalSquareRoot, args.self());
   if (exponent == -1) return lower_reciprocal(context, SelfArgument(args));
+  // Not 0.5 and -0.5: XNNPACK's roots are NaN for infinity, and wrong from 2^126 on.
   if (exponent != 3 && exponent != 4)
-    return reject("attribute", "exponent: ", exponent, ", expected 2, 3, 4, 0.5, -0.5 or -1");
+    return reject("attribute", "exponent: ", exponent, ", expected 2, 3, 4 or -1");
   ETB_ASSIGN(const uint32_t self, args.self().id());
   ETB_ASSIGN(const LoweredValue input, context.lowered(self));
   const uint32_t squared = add_unary(context.builder(), XnnOperator::kSquare, input.id);
@@ -28,7 +27,7 @@ Status lower_pow(LoweringContext& context, ops::pow_Tensor_Scalar<NodeArguments>
 }
 
 constexpr Op kRows[] = {
-    op_row<ops::pow_Tensor_Scalar, lower_pow>({.constraint = "The exponent is 2, 3, 4, 0.5, -0.5 or -1."}),
+    op_row<ops::pow_Tensor_Scalar, lower_pow>({.constraint = "The exponent is 2, 3, 4 or -1."}),
 };
 
 }  // namespace

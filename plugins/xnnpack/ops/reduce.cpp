@@ -139,9 +139,7 @@ Result<uint32_t> add_count(LoweringContext& context, uint32_t self, const std::v
   if (!std::has_single_bit(count))
     return reject("attribute", "dim: sums of ", count,
                   " numbers would be rounded twice, expected a power of two");
-  return add_binary(context.builder(), XnnOperator::kMultiply, mean,
-                    context.builder().add_floats({1}, {static_cast<float>(count)}, mean),
-                    context.builder().extents(mean));
+  return add_multiple(context.builder(), mean, static_cast<double>(count));
 }
 
 Status lower_reduction(LoweringContext& context, Reduction reduction, const ReductionArguments& args) {

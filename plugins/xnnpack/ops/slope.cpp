@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations with one parameter.
+#include <cmath>
+
 #include "ops/elu.hpp"
 #include "ops/leaky_relu.hpp"
 #include "plugins/xnnpack/ops/ops.hpp"
@@ -20,11 +22,24 @@ Status lower_elu(LoweringContext& context, ops::elu_default<NodeArguments> args)
   return {};
 }
 
+// Rejects multipliers of codes beyond XNNPACK's, which have 16 bits, 8 of them after the point.
+Status check_multipliers(LoweringContext& context, uint32_t input, uint32_t output, double slope) {
+  constexpr double kLargest = 127;
+  if (!context.is_quantised()) return {};
+  const double ratio = double{context.builder().value(input).scale} / context.builder().value(output).scale;
+  for (const double multiplier : {ratio, ratio * slope}) {
+    if (!(std::abs(multiplier) <= kLargest))
+      return reject("quant", "codes times ", multiplier, ", expected at most ", kLargest);
+  }
+  return {};
+}
+
 Status lower_leaky_relu(LoweringContext& context, ops::leaky_relu_default<NodeArguments> args) {
   ETB_ASSIGN(const double slope, args.negative_slope().number_or(0.01));
   ETB_ASSIGN(const uint32_t self, args.self().id());
   ETB_ASSIGN(const LoweredValue input, context.lowered(self));
   ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
+  ETB_TRY(check_multipliers(context, input.id, out, slope));
   context.builder().add_node(XnnOperator::kLeakyRelu, {input.id}, {out}).value = static_cast<float>(slope);
   return {};
 }

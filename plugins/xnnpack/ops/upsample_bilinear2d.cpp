@@ -5,10 +5,6 @@
 
 namespace etb::xnnpack {
 
-namespace {
-
-// XNNPACK computes coordinates from the ratio of sizes, PyTorch from scale_factors if present. Both must
-// agree.
 Status check_scales(const std::vector<double>& scales, const std::vector<int64_t>& in,
                     const std::vector<int64_t>& to) {
   for (size_t i = 0; i < scales.size() && i < 2; ++i) {
@@ -17,6 +13,8 @@ Status check_scales(const std::vector<double>& scales, const std::vector<int64_t
   }
   return {};
 }
+
+namespace {
 
 Status lower_upsample_bilinear2d(LoweringContext& context, ops::upsample_bilinear2d_vec<NodeArguments> args) {
   constexpr uint32_t kFlagAlignCorners = 8;

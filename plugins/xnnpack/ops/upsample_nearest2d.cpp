@@ -17,6 +17,7 @@ Status lower_upsample_nearest2d(LoweringContext& context, ops::upsample_nearest2
   const int64_t vertical = to[2] / in[2], horizontal = to[3] / in[3];
   if (vertical * in[2] != to[2] || horizontal * in[3] != to[3] || std::max(vertical, horizontal) > 5)
     return reject("attribute", "scales, expected whole ones up to 5");
+  ETB_TRY(check_scales(args.scale_factors().floats(), in, to));
   ETB_ASSIGN(uint32_t id, context.arranged(input, kChannelsLast));
   const auto n = static_cast<uint32_t>(in[0]), c = static_cast<uint32_t>(in[1]),
              h = static_cast<uint32_t>(in[2]), w = static_cast<uint32_t>(in[3]),
@@ -40,10 +41,11 @@ Status lower_upsample_nearest2d(LoweringContext& context, ops::upsample_nearest2
 }
 
 constexpr Op kRows[] = {
-    op_row<ops::upsample_nearest2d_vec, lower_upsample_nearest2d>({.quantised = QuantKind::kMoves,
-                                                                   .min_rank = 4,
-                                                                   .max_rank = 4,
-                                                                   .constraint = "Whole scales up to 5."}),
+    op_row<ops::upsample_nearest2d_vec, lower_upsample_nearest2d>(
+        {.quantised = QuantKind::kMoves,
+         .min_rank = 4,
+         .max_rank = 4,
+         .constraint = "Whole scales up to 5 that multiply sizes exactly."}),
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ struct Group {
   std::vector<uint32_t> from, to;
 };
 
-// Returns the smallest groups of equal products, or none if dynamic dimensions make them ambiguous.
+// Returns the smallest groups of equal products, or none if dynamic dimensions make them ambiguous: bounds may be equal
+// where sizes are not. A dynamic dimension is a group with one other, so all groups are right at each size.
 std::optional<std::vector<Group>> group(const Extents& from, const Extents& to) {
   const std::vector<uint32_t> a = real_dims(from), b = real_dims(to);
   std::vector<Group> groups;
@@ -52,7 +53,9 @@ std::optional<std::vector<Group>> group(const Extents& from, const Extents& to) 
         return std::nullopt;
       }
     }
-    if (has_dynamic && (next.from.size() != 1 || next.to.size() != 1)) return std::nullopt;
+    const bool is_pair = next.from.size() == 1 && next.to.size() == 1;
+    if (has_dynamic && !(is_pair && from.is_dynamic(next.from[0]) && to.is_dynamic(next.to[0])))
+      return std::nullopt;
   }
   if (i != a.size() || j != b.size()) return std::nullopt;
   return groups;
@@ -97,7 +100,7 @@ std::optional<std::pair<Extents, Permutation>> see_through(const Extents& from, 
 Result<LoweredValue> view_of(LoweringContext& context, uint32_t value, const Extents& to) {
   ETB_ASSIGN(const LoweredValue in, context.lowered(value));
   const Extents from = context.graph().extents(value);
-  if (from.sizes == to.sizes) return in;
+  if (from == to) return in;
   if (auto seen = see_through(from, in.perm, to)) {
     ETB_ASSIGN(const uint32_t id, context.builder().add_reshape(in.id, std::move(seen->first)));
     return LoweredValue{id, std::move(seen->second)};
@@ -117,10 +120,31 @@ Status lower_view(LoweringContext& context, SelfArgument args) {
   return {};
 }
 
+// Returns the formulas of the dynamic dimensions, in order.
+std::vector<uint32_t> formulas_of(const etb_graph_spec& spec) {
+  std::vector<uint32_t> formulas;
+  for (uint32_t d = 0; d < spec.rank; ++d)
+    if ((spec.dynamic_dims >> d & 1) != 0) formulas.push_back(spec.exprs[d]);
+  return formulas;
+}
+
+// Upper bounds do not show which of several dynamic dimensions of the input is which of the result.
+Status lower_view_copy(LoweringContext& context, ops::view_copy_default<NodeArguments> args) {
+  ETB_ASSIGN(const uint32_t self, args.self().id());
+  const std::vector<uint32_t> from = formulas_of(context.graph().spec(self)),
+                              to = formulas_of(context.graph().spec(context.result()));
+  const bool is_unknown = std::count(from.begin(), from.end(), ETB_GRAPH_NONE) != 0;
+  if (from.size() > 1 && to.size() > 1 && (is_unknown || from != to))
+    return reject("dynamic", "size: ", to.size(),
+                  " dynamic dimensions, expected those of self in their order");
+  return lower_view(context, SelfArgument(args));
+}
+
 constexpr Op kRows[] = {
-    op_row<ops::view_copy_default, lower_view>({.quantised = QuantKind::kMoves,
-                                                .constraint = "At most one dynamic dimension in the result.",
-                                                .traits = kFolds}),
+    op_row<ops::view_copy_default, lower_view_copy>(
+        {.quantised = QuantKind::kMoves,
+         .constraint = "At most one dynamic dimension in the result.",
+         .traits = kFolds}),
     op_row<ops::squeeze_copy_dim, lower_view>({.quantised = QuantKind::kMoves,
                                                .constraint = "At most one dynamic dimension in the result.",
                                                .traits = kFolds}),

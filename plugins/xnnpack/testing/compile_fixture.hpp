@@ -196,6 +196,8 @@ class XnnpackCompile : public testing::Test {
     args.backend_id = "XnnpackBackend";
     args.graphs = &raw;
     args.graph_count = 1;
+    args.specs = specs_.data();
+    args.spec_count = specs_.size();
     args.sink = &sink;
     const etb_status status = table_->aot->compile(plugin_, &args, &error_);
     if (status == ETB_OK) resolve(image, out);
@@ -289,6 +291,7 @@ class XnnpackCompile : public testing::Test {
   etb_host host_{ETB_INIT_SIZE(etb_host), 0,      ETB_ABI_VERSION, 0, "test", "0", "", nullptr,
                  find_parallel,           nullptr};
   const etb_event_sink* events_ = nullptr;  // used by run
+  std::vector<etb_compile_spec> specs_;     // used by compile
   const etb_plugin_table* table_ = nullptr;
   etb_plugin* plugin_ = nullptr;
   etb_error error_ = ETB_ERROR_INIT;
