@@ -3,6 +3,8 @@
 // 541 to 543, about what a compiler may choose, are in compile.cpp.
 #include <atomic>
 #include <cstring>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "etb/cpp/fail.hpp"
@@ -80,25 +82,22 @@ void break_facts(etb_delegate_table& table) {
   };
 }
 
-// Bytes at the address of the last payload are taken for that payload.
+// Copies payloads by their address: bytes at a known address are taken for those that were there.
 void break_addresses(etb_delegate_table& table) {
-  static const void* last_address = nullptr;
-  static std::vector<std::byte> last_bytes;
+  static std::map<std::pair<const void*, uint64_t>, std::vector<std::byte>> copies;
   if (!has_fault(544)) return;
   table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out, etb_error* error) {
     const etb_payload_view& payload = *args->payload;
+    if (payload.data == nullptr) return kept.delegate.create(plugin, args, out, error);
+    std::vector<std::byte>& copy = copies[{payload.data, payload.nbytes}];
     const auto* const bytes = static_cast<const std::byte*>(payload.data);
-    if (bytes == nullptr || bytes != last_address || payload.nbytes != last_bytes.size()) {
-      last_address = bytes;
-      last_bytes.assign(bytes, bytes + (bytes != nullptr ? payload.nbytes : 0));
-      return kept.delegate.create(plugin, args, out, error);
-    }
-    etb_payload_view old = payload;
-    old.data = last_bytes.data();
-    old.release = nullptr;
-    old.fd = -1;
+    if (copy.empty()) copy.assign(bytes, bytes + payload.nbytes);
+    etb_payload_view own = payload;
+    own.data = copy.data();
+    own.fd = -1;
+    own.release = nullptr;
     etb_delegate_args with = *args;
-    with.payload = &old;
+    with.payload = &own;
     const etb_status status = kept.delegate.create(plugin, &with, out, error);
     if (payload.release != nullptr) payload.release(payload.release_ctx);
     return status;
