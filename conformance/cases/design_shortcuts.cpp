@@ -170,6 +170,35 @@ void add_expansions(CaseList& out) {
                 {{dtype, to, {}}}});
 }
 
+// A computed value that is read again after a view of it was changed in its place.
+OpForm reader_behind_view(const char* view, const char* change) {
+  OpForm form;
+  form.op = view;
+  const Shape whole{kReal, {4, 6}, {}};
+  const bool is_flat = std::string_view(view) == "aten.view_copy.default";
+  const Shape seen{kReal, is_flat ? Sizes{24} : Sizes{4, 1, 6}, {}};
+  form.word =
+      std::string("read_behind_") + (std::string_view(change) == "aten.relu.default" ? "relu" : "neg");
+  form.operands = {{whole, Values::kStatistical, {-2, 2}}, {whole, Values::kStatistical, {-2, 2}}};
+  FormNodes nodes(form.nodes, 2);
+  const uint32_t sum = nodes.add("aten.add.Tensor", {value_arg(0, "self"), value_arg(1, "other")}, whole);
+  const uint32_t v =
+      nodes.add(view, {value_arg(sum, "self"), is_flat ? ints_arg({24}, "size") : int_arg(1, "dim")}, seen);
+  const uint32_t changed = nodes.add(change, {value_arg(v, "self")}, seen);
+  const uint32_t result = nodes.add("aten.abs.default", {value_arg(changed, "self")}, seen);
+  const uint32_t product =
+      nodes.add("aten.mul.Tensor", {value_arg(sum, "self"), value_arg(0, "other")}, whole);
+  form.outputs = {result - sum, product - sum};
+  form.error_model = rounded_model(4, 8, fixed_magnitude(8));
+  return form;
+}
+
+void add_readers_behind_views(CaseList& out) {
+  for (const char* view : {"aten.view_copy.default", "aten.unsqueeze_copy.default"})
+    for (const char* change : {"aten.relu.default", "aten.neg.default"})
+      add_form(out, kReal, reader_behind_view(view, change));
+}
+
 // ---- more elements than float16 counts
 
 OpForm long_mean(const char* op, int64_t count, double value) {
@@ -313,6 +342,7 @@ void add_shortcut_designs(CaseList& out) {
   add_factors(out);
   add_views(out);
   add_expansions(out);
+  add_readers_behind_views(out);
   add_long_means(out);
   for (const double eps : {1e-5, 1e-12}) add_form(out, kHalf, norm_of_zeros(eps));
   add_large_multipliers(out);

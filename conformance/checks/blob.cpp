@@ -9,6 +9,7 @@
 
 #include "conformance/cases/values.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/option_trial.hpp"
 #include "conformance/outcome/outcome.hpp"
 #include "conformance/subject/payload_verdict.hpp"
 #include "conformance/subject/process_facts.hpp"
@@ -313,6 +314,28 @@ std::vector<size_t> version_bytes(std::span<const std::byte> payload,
   return out;
 }
 
+// Compares the format_version of artifacts with the version in their payloads, also with other values of options. Returns a
+// text if they differ.
+std::string wrong_version(CheckContext& context, ReadyCase& ready, size_t place) {
+  const auto compare = [&](const Payload& payload, const std::string& where) -> std::string {
+    if (place >= payload.bytes.size()) return {};
+    const auto byte = static_cast<uint32_t>(payload.bytes[place]);
+    const uint32_t version = byte >= '0' && byte <= '9' ? byte - '0' : byte;
+    if (version == payload.format_version) return {};
+    return fmt::format("{}: {}, an artifact has format_version {} and its payload {}", ready.name(), where,
+                       payload.format_version, version);
+  };
+  std::string text = compare(ready.item.payload, "compiled as usual");
+  for (const OptionFacts& facts : options_of(ready.subject, context))
+    for (const etb_option& option : ordinary_values(facts)) {
+      if (!text.empty() || !facts.has(ETB_OBJECT_PLUGIN)) continue;
+      const Compiled compiled =
+          compile(ready.subject, ready.item.built.image, {.aot = {.options = {option}}});
+      if (compiled.status == ETB_OK) text = compare(compiled.payload, "compiled with " + to_text(option));
+    }
+  return text;
+}
+
 // The manifest lists the format versions that the plugin reads; only the plugin knows the version's offset.
 // So each candidate byte becomes a newer and an older version. One of them must yield another version's
 // payload, unless no change is accepted at all (a checksum).
@@ -328,6 +351,9 @@ void other_versions(CheckContext& context) {
     const std::vector<std::byte>& good = ready.item.payload.bytes;
     const Resigner resigner(context, ready.subject);
     size_t incompatible_count = 0, taken_count = 0, older_count = 0;
+    size_t equal_incompatible_count = 0,
+           equal_taken_count = 0;  // of bytes that are the artifact's format_version
+    std::vector<size_t> version_places;
     for (const size_t at : version_bytes(good, *versions)) {
       const uint32_t base = static_cast<uint32_t>(good[at]) >= '0' ? '0' : 0;
       const auto answer = [&](uint32_t version) {
@@ -365,11 +391,23 @@ void other_versions(CheckContext& context) {
           return context.fail(fmt::format(
               "check_payload accepts a payload of version {}, which create refuses as ETB_INCOMPATIBLE",
               version));
+      const bool is_equal = static_cast<uint32_t>(good[at]) - base == ready.item.payload.format_version;
       taken_count += newer == Code::OK ? 1 : 0;
+      equal_taken_count += is_equal && newer == Code::OK ? 1 : 0;
+      equal_incompatible_count += is_equal && newer == Code::INCOMPATIBLE ? 1 : 0;
       if (newer != Code::INCOMPATIBLE) continue;
       ++incompatible_count;
+      version_places.push_back(at);
       if (versions->first == 0 || answer(versions->first - 1) != Code::OK) ++older_count;
     }
+    if (equal_incompatible_count == 0 && equal_taken_count != 0)
+      return context.fail(fmt::format(
+          "an artifact has format_version {}, and no byte of its payload with this number makes it one "
+          "of version {} that is refused as ETB_INCOMPATIBLE",
+          ready.item.payload.format_version, versions->second + 1));
+    if (version_places.size() == 1)
+      if (const std::string text = wrong_version(context, ready, version_places[0]); !text.empty())
+        return context.fail(text);
     if (incompatible_count == 0 && taken_count != 0)
       context.fail(
           fmt::format("payload_versions end at {}, and no byte that may be the version makes the payload one "

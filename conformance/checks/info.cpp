@@ -28,6 +28,12 @@ std::string defect_of_spec(const etb_tensor_spec& spec, const etb_graph_spec& gr
   for (uint32_t d = 0; d < spec.rank; ++d) {
     if (spec.sizes[d] != graph.sizes[d])
       return fmt::format("size {} of the spec is {}, of the graph {}", d, spec.sizes[d], graph.sizes[d]);
+    // A region may run smaller sizes than the graph has, but not fewer.
+    if (graph.min_sizes[d] < graph.sizes[d] && spec.min_sizes == nullptr)
+      return fmt::format("size {} is dynamic, and the spec has no least sizes", d);
+    if (spec.min_sizes != nullptr && spec.min_sizes[d] > graph.min_sizes[d])
+      return fmt::format("the least size {} of the spec is {}, of the graph {}", d, spec.min_sizes[d],
+                         graph.min_sizes[d]);
     if (spec.min_sizes != nullptr && (spec.min_sizes[d] < 0 || spec.min_sizes[d] > spec.sizes[d]))
       return fmt::format("the least size {} of the spec is {}", d, spec.min_sizes[d]);
     if ((spec.dim_order != nullptr ? spec.dim_order[d] : d) != graph.dim_order[d])
@@ -82,7 +88,12 @@ std::vector<IoFacts> requirements(CheckContext& context, ReadyCase& ready) {
 
 // One item for each input in order, then one for each output in order.
 void requirements_are_complete(CheckContext& context) {
-  context.each_session(bare(), 40, [&](ReadyCase& ready) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  std::vector<ClaimedCase> cases = context.claimed(*subject, 40);
+  for (ClaimedCase& item : context.find_claimed_of_ops(*subject, "dyn.*", 12))
+    cases.push_back(std::move(item));
+  context.each_session(*subject, cases, [&](ReadyCase& ready) {
     const std::vector<IoFacts> items = requirements(context, ready);
     const uint32_t inputs = ready.session.input_count(), outputs = ready.session.output_count();
     if (items.size() != inputs + outputs)

@@ -68,8 +68,7 @@ void create_arguments_differ(CheckContext& context) {
   }
 }
 
-// Two models with equal sizes and other constants, one after the other. What the first delegate released is the memory of the
-// second one's bytes.
+// Creates two models with equal sizes and other constants. Memory that the first delegate released has the second one's bytes.
 void memory_is_lent_again(CheckContext& context) {
   constexpr int64_t kRows[] = {4, 32, 256};
   const auto subject = context.open(bare());

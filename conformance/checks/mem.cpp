@@ -33,6 +33,54 @@ void outputs_are_written(CheckContext& context) {
   });
 }
 
+// Puts a number into the last element of an input of integers. Returns false if there is none.
+bool set_last_index(std::vector<TensorData>& inputs, int64_t index) {
+  for (TensorData& input : inputs) {
+    const bool is_wide = input.shape.dtype == ETB_DTYPE_INT64;
+    if ((!is_wide && input.shape.dtype != ETB_DTYPE_INT32) || input.bytes.empty()) continue;
+    const auto narrow = static_cast<int32_t>(index);
+    const size_t nbytes = element_nbytes(input.shape.dtype);
+    std::memcpy(input.bytes.data() + input.bytes.size() - nbytes,
+                is_wide ? static_cast<const void*>(&index) : static_cast<const void*>(&narrow), nbytes);
+    return true;
+  }
+  return false;
+}
+
+// An index of no element is an error, or leaves results that depend on the inputs alone.
+void indices_outside(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  std::vector<ClaimedCase> items;
+  for (const char* pattern :
+       {"op.embedding*", "op.gather*", "op.index_select*", "op.index_tensor*", "op.index_put*", "op.scatter*",
+        "call.embedding*", "call.gather*", "call.index_select*", "call.index_tensor*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 2))
+      items.push_back(std::move(item));
+  if (items.empty()) return context.skip("the plugin claims no case with indices");
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
+    int64_t largest = 1;
+    for (const TensorData& input : ready.inputs()) largest = std::max(largest, input.shape.numel());
+    for (const int64_t index : {largest, -largest - 1}) {
+      std::vector<TensorData> inputs = ready.inputs();
+      if (!set_last_index(inputs, index)) return;
+      context.progress().at(fmt::format("a run with the index {}", index).c_str());
+      const RunResult first = ready.session.run(inputs, {.fill = 0x00}),
+                      second = ready.session.run(inputs, {.fill = 0x7f});
+      const bool has_failed = first.status != ETB_OK && first.status == second.status;
+      if (!has_failed && !has_same_result(first, second))
+        return context.fail(fmt::format(
+            "{}: with the index {}, a run returns {}, and its result depends on the previous contents of the "
+            "output",
+            ready.name(), index, first.status));
+      const RunResult after = ready.run();
+      if (after.status != ETB_OK || !context.is_right(ready.item, after))
+        return context.fail(fmt::format("{}: after a run with the index {} a good one fails or is wrong",
+                                        ready.name(), index));
+    }
+  });
+}
+
 // The alignment that query_io requested must be enough.
 void least_alignment(CheckContext& context) {
   context.each_session(bare(), 16, [&](ReadyCase& ready) {
@@ -278,6 +326,9 @@ constexpr Check kChecks[] = {
      payload_after_release},
     {"mem.outputs-are-written", "Every byte of every output is written.", "ABI-TENSOR-02",
      outputs_are_written},
+    {"mem.indices-outside",
+     "A run with an index of no element fails, or writes a result of its inputs alone.", "ABI-TENSOR-02",
+     indices_outside},
     {"mem.least-alignment", "Memory with exactly the alignment of query_io is sufficient.", "ABI-EXEC-04",
      least_alignment},
     {"mem.output-shares-an-input", "An output may share the memory of an input where query_io allows it.",

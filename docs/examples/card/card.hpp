@@ -56,7 +56,8 @@ class Card : public std::enable_shared_from_this<Card> {
     return Memory(shared_from_this(), nbytes);
   }
 
-  // Makes the program of an op, which takes a real card's compiler a while.
+  static constexpr uint64_t kMostProgramBytes = 64;
+  // Makes the program of an op, at most kMostProgramBytes, which takes a real card's compiler a while.
   static std::string assemble(Op op) {
     return std::string("card program, driver ") + kDriver + (op == Op::kAdd ? ", add" : ", relu");
   }

@@ -106,7 +106,7 @@ class CardPlugin {
       const auto constant = etb_graph_get_constant(&graph.view(), graph.input(operands[i].id()).constant);
       ETB_ASSIGN(const etb::Payload bytes, region.read_constant(constant.key));
       payload.write_bytes(bytes.bytes());
-      artifact.resident_bytes = nbytes;
+      artifact.resident_bytes = nbytes + Card::kMostProgramBytes;
     }
     artifact.payload = payload.take();
     artifact.debug_map.push_back({.name = "card.run", .handles = {node.debug_handle()}});
