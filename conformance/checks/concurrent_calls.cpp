@@ -216,6 +216,54 @@ void facts_during_runs(CheckContext& context) {
   });
 }
 
+// Makes a delegate and a context for each thread, whose first runs begin together. Returns a text if one is wrong.
+std::string run_fresh_contexts(Subject& subject, const ClaimedCase& item, const RunResult& expected) {
+  const etb_delegate_table& table = *subject.table().delegate;
+  const auto made = CaseSession::make(subject, item.built, item.payload);
+  if (!made) return item.item->name + ": create fails: " + made.error().message;
+  const uint32_t count = std::min(kThreads, (*made)->info().max_contexts);
+  std::vector<etb_context*> contexts(count);
+  etb_error error = ETB_ERROR_INIT;
+  for (etb_context*& one : contexts)
+    if (table.context_create((*made)->delegate(), nullptr, 0, &one, &error) != ETB_OK)
+      return item.item->name + ": context_create fails: " + error.text;
+  constexpr int kRuns = 4;
+  std::string text = at_once(kRuns, [&](uint32_t t) -> std::string {
+    if (t >= count) return {};
+    const RunResult result = (*made)->run_on(contexts[t], item.built.runs[0]);
+    if (has_same_result(result, expected)) return {};
+    return item.item->name + ": the first runs of several contexts at once have another result than alone";
+  });
+  for (etb_context* one : contexts) (void)table.context_destroy(one, &error);
+  return text;
+}
+
+void first_runs_at_once(CheckContext& context) {
+  constexpr int kRounds = 400;
+  constexpr std::chrono::milliseconds kTime{400};  // of each graph, after a few rounds
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  // Graphs of several layers take longest to prepare.
+  std::vector<ClaimedCase> items = context.claimed(*subject, context.cases(6, kRounds));
+  for (const char* pattern : {"model.multilayer.*", "model.many_constants.*", "model.two_convolutions.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 2))
+      items.push_back(std::move(item));
+  for (const ClaimedCase& item : items) {
+    const auto alone = context.make_session(*subject, item);
+    if (!alone) return;
+    const RunResult expected = alone->run(item.built.runs[0]);
+    const auto end = std::chrono::steady_clock::now() + kTime;
+    constexpr int kLeastRounds = 4;
+    for (int round = 0; round < kLeastRounds || (round < kRounds && std::chrono::steady_clock::now() < end);
+         ++round) {
+      context.progress().restart();
+      context.progress().at("first runs of several contexts at once");
+      if (const std::string text = run_fresh_contexts(*subject, item, expected); !text.empty())
+        return context.fail(text);
+    }
+  }
+}
+
 // Each thread has inputs of its own. Odd threads run in another instance.
 void instances_at_once(CheckContext& context) {
   constexpr int kRuns = 40;
@@ -246,6 +294,9 @@ constexpr Check kChecks[] = {
     {"conc.questions-at-once",
      "Estimate, dry_check, check_payload and enumerate answer at the same time as they do alone.",
      "ABI-THREAD-01", questions_at_once},
+    {"conc.first-runs-at-once",
+     "The first runs of several contexts of a new delegate begin at the same time.", "ABI-EXEC-03",
+     first_runs_at_once},
     {"conc.facts-during-runs",
      "While a delegate runs, query, query_io, op_table and option_schema answer as before.", "ABI-THREAD-01",
      facts_during_runs},

@@ -132,7 +132,9 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
         step.args[1] = 7;
   if (has_fault(360) && program.outputs.size() == 3) std::swap(program.outputs[0], program.outputs[1]);
   artifact.payload = write_program(program);
-  artifact.format_version = has_fault(235) ? kFormat + 1 : kFormat;
+  const bool is_other_version =
+      has_fault(235) || (has_fault(546) && region.options().get_i64("threads") == 64);
+  artifact.format_version = is_other_version ? kFormat + 1 : kFormat;
   artifact.debug_map.push_back({.name = "fault.run", .handles = handles_of(graph)});
   if (has_fault(365) && region.target().name().starts_with("second"))
     artifact.payload.resize(artifact.payload.size() / 2);
