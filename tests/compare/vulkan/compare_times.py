@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares processor time of our Vulkan plugin with the official run time: same files, same driver, processes in alternation.
+
+    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--ncnn] [--page docs/vulkan.md]
+
+PEER is the program of the folder peer here, LIBRARY the official run time as a shared library. Each network is exported once, and becomes a program of the official exporter and one of
+`etbackend compile -b vulkan`. Figures are user time of whole processes, the least of the rounds, because other work of the machine only adds to it: "cold" is a process that loads and runs once
+with MESA_SHADER_CACHE_DISABLE=true and without our own cache, "warm" the same after another one that filled a new cache folder, and a run is what more runs in such a process add, divided by their number.
+Outputs are compared with PyTorch's in float64 before anything is measured; the table has the largest error divided by the largest number. --ncnn adds ncnn with the wheels ncnn and pnnx, and ends with
+an error unless it works on a Vulkan device. --page rewrites the table of a page. Needs torch and executorch.
+"""
+import argparse
+import copy
+import fnmatch
+import logging
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import torch
+from torch import nn
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "runtime"))
+
+import compare_vulkan  # noqa: E402
+import models  # noqa: E402
+
+BEGIN, END = "<!-- times -->\n", "<!-- end of times -->"
+
+
+class Product(nn.Module):
+    def forward(self, a, b):
+        return a @ b
+
+
+class VisionTransformer(nn.Module):
+    """ViT-Tiny: patches of 16 of an image of 224, 192 numbers, 12 layers of 3 heads."""
+
+    def __init__(self, width=192, heads=3, layers=12):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 16, 16)
+        self.first, self.places = nn.Parameter(torch.randn(1, 1, width)), nn.Parameter(torch.randn(1, 197, width))
+        self.blocks = nn.Sequential(*[models.Block(width, heads, causal=False) for _ in range(layers)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
+
+    def forward(self, image):
+        x = self.patches(image).flatten(2).transpose(1, 2)
+        x = torch.cat([self.first, x], 1) + self.places
+        return self.head(self.norm(self.blocks(x))[:, 0])
+
+
+def networks():
+    """Names, modules and inputs. Weights are random from a fixed seed."""
+    torch.manual_seed(0)
+    image = torch.randn(1, 3, 224, 224)
+    yield "MobileNetV2 224 x 224", models.MobileNetV2().eval(), (image,)
+    yield "ResNet-18 224 x 224", models.ResNet18().eval(), (image,)
+    yield "ViT-Tiny 224 x 224", VisionTransformer().eval(), (image,)
+    yield "GPT, 6 layers of 384, 64 tokens", models.Gpt().eval(), (torch.randint(0, 8192, (1, 64)),)
+    yield "product of 1024 x 1024", Product(), (torch.randn(1024, 1024), torch.randn(1024, 1024))
+
+
+class Program:
+    """A file with the command that runs it a number of times."""
+
+    def __init__(self, side, call):
+        self.side, self.call = side, call
+        self.least = {}
+
+    def spend(self, what, count, out, environment):
+        """Keeps the least user time of a process with so many runs."""
+        with open(os.devnull, "wb") as nothing:
+            child = subprocess.Popen(self.call(count, out), env={**os.environ, **environment}, stdout=nothing, stderr=subprocess.PIPE)
+            text = child.stderr.read().decode(errors="replace")
+            _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            raise RuntimeError(f"{self.side}: exit code {child.returncode}: {text[-400:]}")
+        self.least[what] = min(usage.ru_utime, self.least.get(what, usage.ru_utime))
+
+
+def make_programs(args, exported, inputs, folder):
+    """Programs of both compilers, each for the sides that run it, and the output that PyTorch has in float64."""
+    archive, theirs, own = folder / "network.pt2", folder / "official.pte", folder / "own.pte"
+    torch.export.save(exported, archive)
+    theirs.write_bytes(compare_vulkan.lower(exported, 600)[0])
+    path = ["--plugin-path", args.plugin_path] if args.plugin_path else []
+    subprocess.run([args.etbackend, "compile", *path, "-b", "vulkan", archive, "-o", own], check=True, capture_output=True)
+    files = []
+    for i, value in enumerate(inputs):
+        files.append(folder / f"{i}.npy")
+        np.save(files[-1], value.numpy())
+
+    def ours(program):
+        flags = [flag for file in files for flag in ("--input", str(file))]
+        pin = ["--backend-pin", "VulkanBackend=vulkan"] if program == theirs else []
+        return lambda count, out: [args.etbackend, "run", program, *path, *pin, *flags, "--repeat", str(count), "--output-dir", out]
+
+    yield Program("official file, here", ours(theirs))
+    yield Program("our file, here", ours(own))
+    yield Program("official file, official run time", lambda count, out: [args.peer, args.library, theirs, out, str(count), *files])
+
+
+def measure(programs, rounds, expected):
+    """Adds least times and errors to the programs."""
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as out:
+        cold = {"MESA_SHADER_CACHE_DISABLE": "true", "ETBACKEND_PLUGIN_CACHE": "off"}
+        for program in programs:
+            warm = {"XDG_CACHE_HOME": f"{cache}/{program.side.replace(' ', '_')}"}
+            program.spend("fill", 1, out, warm)
+            found = np.load(f"{out}/0.npy")
+            program.error = compare_vulkan.error_of(found, expected)
+            program.count = 3 if program.least["fill"] > 2 else 11
+        for _ in range(rounds):
+            for program in programs:
+                warm = {"XDG_CACHE_HOME": f"{cache}/{program.side.replace(' ', '_')}"}
+                program.spend("cold", 1, out, cold)
+                program.spend("warm", 1, out, warm)
+                program.spend("runs", program.count, out, warm)
+    for program in programs:
+        program.run = (program.least["runs"] - program.least["warm"]) / (program.count - 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("etbackend")
+    parser.add_argument("peer")
+    parser.add_argument("library")
+    parser.add_argument("--plugin-path")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--page", type=pathlib.Path)
+    args = parser.parse_args()
+    logging.disable(logging.WARNING)
+    warnings.simplefilter("ignore")
+    torch.set_grad_enabled(False)
+    lines = ["| network | program | seconds a run | official / here | cold | warm | largest error |", "|---|---|---|---|---|---|---|"]
+    for name, module, inputs in networks():
+        if not fnmatch.fnmatch(name, args.only):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            exported = torch.export.export(module, inputs)
+            expected = copy.deepcopy(module).double()(*[value.double() if value.is_floating_point() else value for value in inputs]).numpy()
+            programs = list(make_programs(args, exported, inputs, pathlib.Path(folder)))
+            measure(programs, args.rounds, expected)
+        for program in programs:
+            ratio = f"{programs[2].run / program.run:.1f}" if program is not programs[2] else ""
+            lines.append(f"| {name} | {program.side} | {program.run:.3f} | {ratio} | {program.least['cold']:.2f} | {program.least['warm']:.2f} | {program.error:.1e} |")
+            print(lines[-1], flush=True)
+    if args.page:
+        text = args.page.read_text()
+        before, rest = text.split(BEGIN)
+        args.page.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.split(END, 1)[1])
+
+
+if __name__ == "__main__":
+    main()
