@@ -2,11 +2,12 @@
 """Lowers models with the official Vulkan partitioner and runs the programs on our plugins for GPUs, and on the official run time.
 
     python tests/compare/vulkan/compare_vulkan.py ETBACKEND DIR [--official PEER LIBRARY] [--plugin vulkan|opencl] [--plugin-path FOLDER]
-        [--keep FOLDER] [--page docs/vulkan.md] [--only PATTERN]
+        [--keep FOLDER] [--rows FILE] [--page docs/vulkan.md] [--only PATTERN]
 
 Each NAME.pt2 of the folder (tests/fixtures/zoo, with NAME.in.N.npy or .txt) becomes a program; --keep stores them and reads those that are there. Columns: regions (delegates) and the nodes in
 them, nodes that the official partitioner leaves outside, and the largest error of the results against PyTorch in float64, divided by their largest number; "exact" if integers
 and flags are equal and the error is 0. Or why it does not run: the exporter fails, operators that this plugin lacks, or what the host lacks. Each run is a process of its own, so that an abort ends only that one.
+--rows stores the results of finished models in a file and does not repeat those that are there.
 --official adds the same for the official run time: PEER is the program of the folder peer here, LIBRARY the official run time as a shared library. --page rewrites the table of a page, and
 with --official the sentences about it. Needs torch and executorch.
 """
@@ -14,6 +15,7 @@ import argparse
 import ast
 import copy
 import fnmatch
+import json
 import logging
 import pathlib
 import re
@@ -134,8 +136,13 @@ class Runner:
         for start, cut in self.patterns:
             line = next((line for line in lines if re.search(start, line)), None)
             if line:
-                return re.sub(cut, "", line).replace("|", "/")[:220]
-        return lines[0].replace("|", "/")[:220]
+                return self.shortened(re.sub(cut, "", line))
+        return self.shortened(lines[0])
+
+    @staticmethod
+    def shortened(line):
+        """Without the folders of a build, for a cell of a table."""
+        return re.sub(r"\S*/(?=backends/vulkan/)", "", line).replace("|", "/")[:220]
 
 
 def ours(args):
@@ -240,6 +247,7 @@ def main():
     parser.add_argument("--plugin", default="vulkan")
     parser.add_argument("--plugin-path")
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--rows", type=pathlib.Path)
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--only", default="*")
     parser.add_argument("--seconds", type=int, default=300, help="limit of the official exporter for a model")
@@ -250,13 +258,16 @@ def main():
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
     runners = [ours(args)] + ([official(args)] if args.official else [])
-    rows = []
+    rows, finished = [], json.loads(args.rows.read_text()) if args.rows and args.rows.exists() else {}
     with tempfile.TemporaryDirectory() as work:
         for path in sorted(args.folder.glob("*.pt2")):
             if not fnmatch.fnmatch(path.stem, args.only):
                 continue
-            counts, results = measure(args, path, args.keep or pathlib.Path(work), runners)
-            rows.append((path.stem, counts, results))
+            if path.stem not in finished:
+                finished[path.stem] = measure(args, path, args.keep or pathlib.Path(work), runners)
+                if args.rows:
+                    args.rows.write_text(json.dumps(finished))
+            rows.append((path.stem, *finished[path.stem]))
             print(table_of(rows[-1:], runners).splitlines()[-1], flush=True)
     text = (summary(rows) + "\n" if args.official else "") + table_of(rows, runners)
     print(summary(rows) if args.official else f"{sum(not isinstance(results[0], str) for *_, results in rows)} of {len(rows)} run")
