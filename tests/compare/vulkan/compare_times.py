@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares processor time of our Vulkan plugin with the official run time: same files, same driver, processes in alternation.
 
-    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--page docs/vulkan.md]
+    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--keep FOLDER] [--ncnn] [--page docs/vulkan.md]
 
 PEER is the program of the folder peer here, LIBRARY the official run time as a shared library. Each network is exported once, and becomes a program of the official exporter and one of
 `etbackend compile -b vulkan`. Figures are user time of whole processes, the least of the rounds, because other work of the machine only adds to it: "cold" is a process that loads and runs once
 with MESA_SHADER_CACHE_DISABLE=true and without our own cache, "warm" the same after another one that filled a new cache folder, and a run is what more runs in such a process add, divided by their number.
-Outputs are compared with PyTorch's in float64 before anything is measured; the table has the largest error divided by the largest number. --ncnn adds ncnn with the wheels ncnn and pnnx, and ends with
-an error unless it works on a Vulkan device. --page rewrites the table of a page. Needs torch and executorch.
+Outputs are compared with PyTorch's in float64 before anything is measured; the table has the largest error divided by the largest number. --ncnn adds ncnn for networks of one image, in float32 (ncnn_side.py checks that it uses the device; needs the wheels ncnn and pnnx).
+--page rewrites the table of a page. Needs torch and executorch.
 """
 import argparse
-import copy
 import fnmatch
 import logging
 import os
@@ -66,14 +65,14 @@ class VisionTransformer(nn.Module):
 
 
 def networks():
-    """Names, modules and inputs. Weights are random from a fixed seed."""
+    """Names, functions that make the module, and inputs. Weights are random: only times matter here."""
     torch.manual_seed(0)
     image = torch.randn(1, 3, 224, 224)
-    yield "MobileNetV2 224 x 224", models.MobileNetV2().eval(), (image,)
-    yield "ResNet-18 224 x 224", models.ResNet18().eval(), (image,)
-    yield "ViT, 6 layers of 192, 224 x 224", VisionTransformer().eval(), (image,)
-    yield "GPT, 6 layers of 384, 64 tokens", models.Gpt(block=Block).eval(), (torch.randint(0, 8192, (1, 64)),)
-    yield "product of 1024 x 1024", Product(), (torch.randn(1024, 1024), torch.randn(1024, 1024))
+    yield "MobileNetV2 224 x 224", models.MobileNetV2, (image,)
+    yield "ResNet-18 224 x 224", models.ResNet18, (image,)
+    yield "ViT, 6 layers of 192, 224 x 224", VisionTransformer, (image,)
+    yield "GPT, 6 layers of 384, 64 tokens", lambda: models.Gpt(block=Block), (torch.randint(0, 8192, (1, 64)),)
+    yield "product of 1024 x 1024", Product, (torch.randn(1024, 1024), torch.randn(1024, 1024))
 
 
 class Program:
@@ -95,17 +94,24 @@ class Program:
         self.least[what] = min(usage.ru_utime, self.least.get(what, usage.ru_utime))
 
 
-def make_programs(args, exported, inputs, folder):
-    """Programs of both compilers, each for the sides that run it, and the output that PyTorch has in float64."""
-    archive, theirs, own = folder / "network.pt2", folder / "official.pte", folder / "own.pte"
-    torch.export.save(exported, archive)
-    theirs.write_bytes(compare_vulkan.lower(exported, 600)[0])
+def export(make, inputs, folder):
+    """Writes the archive, the official program and the inputs, unless the folder has them. Returns the paths of the inputs."""
+    files = [folder / f"{i}.npy" for i in range(len(inputs))]
+    if not (folder / "official.pte").exists():
+        torch.manual_seed(0)
+        exported = torch.export.export(make().eval(), inputs)
+        torch.export.save(exported, folder / "network.pt2")
+        for file, value in zip(files, inputs):
+            np.save(file, value.numpy())
+        (folder / "official.pte").write_bytes(compare_vulkan.lower(exported, 600)[0])
+    return files
+
+
+def make_programs(args, make, folder, files):
+    """A program for each side."""
+    theirs, own = folder / "official.pte", folder / "own.pte"
     path = ["--plugin-path", args.plugin_path] if args.plugin_path else []
-    subprocess.run([args.etbackend, "compile", *path, "-b", "vulkan", archive, "-o", own], check=True, capture_output=True)
-    files = []
-    for i, value in enumerate(inputs):
-        files.append(folder / f"{i}.npy")
-        np.save(files[-1], value.numpy())
+    subprocess.run([args.etbackend, "compile", *path, "-b", "vulkan", folder / "network.pt2", "-o", own], check=True, capture_output=True)
 
     def ours(program):
         flags = [flag for file in files for flag in ("--input", str(file))]
@@ -115,6 +121,13 @@ def make_programs(args, exported, inputs, folder):
     yield Program("official file, here", ours(theirs))
     yield Program("our file, here", ours(own))
     yield Program("official file, official run time", lambda count, out: [args.peer, args.library, theirs, out, str(count), *files])
+    if args.ncnn and len(files) == 1 and np.load(files[0]).ndim == 4:
+        import pnnx
+
+        if not (folder / "ncnn.ncnn.param").exists():
+            torch.manual_seed(0)
+            pnnx.export(make().eval(), str(folder / "ncnn.pt"), (torch.from_numpy(np.load(files[0])),), fp16=False)
+        yield Program("ncnn", lambda count, out: [sys.executable, HERE / "ncnn_side.py", folder / "ncnn", str(count), out, files[0]])
 
 
 def measure(programs, rounds, expected):
@@ -145,22 +158,25 @@ def main():
     parser.add_argument("--plugin-path")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="*")
+    parser.add_argument("--ncnn", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder of the official programs; those that are there are not made again")
     parser.add_argument("--page", type=pathlib.Path)
     args = parser.parse_args()
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     torch.set_grad_enabled(False)
-    lines = ["| network | program | seconds a run | official / here | cold | warm | largest error |", "|---|---|---|---|---|---|---|"]
-    for name, module, inputs in networks():
+    lines = ["| network | program | seconds a run | of the official run time's | cold | warm | largest error |", "|---|---|---|---|---|---|---|"]
+    for name, make, inputs in networks():
         if not fnmatch.fnmatch(name, args.only):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            exported = torch.export.export(module, inputs)
-            expected = copy.deepcopy(module).double()(*[value.double() if value.is_floating_point() else value for value in inputs]).numpy()
-            programs = list(make_programs(args, exported, inputs, pathlib.Path(folder)))
-            measure(programs, args.rounds, expected)
+            folder = (args.keep or pathlib.Path(folder)) / re.sub(r"\W+", "_", name)
+            folder.mkdir(parents=True, exist_ok=True)
+            files = export(make, inputs, folder)
+            programs = list(make_programs(args, make, folder, files))
+            measure(programs, args.rounds, compare_vulkan.in_float64(folder / "network.pt2", files)[0])
         for program in programs:
-            ratio = f"{programs[2].run / program.run:.1f}" if program is not programs[2] else ""
+            ratio = f"{program.run / programs[2].run:.2f}" if program is not programs[2] else ""
             lines.append(f"| {name} | {program.side} | {program.run:.3f} | {ratio} | {program.least['cold']:.2f} | {program.least['warm']:.2f} | {program.error:.1e} |")
             print(lines[-1], flush=True)
     if args.page:

@@ -88,6 +88,7 @@ def lower(path, seconds):
 
 def in_float64(path, inputs):
     """PyTorch's results in float64, or in the model's own types where it names one."""
+    import executorch.backends.vulkan.partitioner.vulkan_partitioner  # noqa: F401  registers operators of quantised archives
     import torch
 
     torch.set_grad_enabled(False)
@@ -206,7 +207,12 @@ def measure(args, path, keep, runners):
     if counts[0] == 0:
         return counts, ["no region"] + [""] * (len(runners) - 1)
     inputs = inputs_of(path.parent, path.stem)
-    expected = in_float64(path, inputs)
+    try:
+        expected = in_float64(path, inputs)
+    except Exception:  # the archive's arguments are no plain list; the results that PyTorch stored are in float32
+        expected = [np.load(each) for each in sorted(path.parent.glob(f"{path.stem}.out.*.npy"), key=lambda each: int(each.name.split(".out.")[1].split(".")[0]))]
+    if not expected:
+        return counts, ["no results to compare with"] + [""] * (len(runners) - 1)
     return counts, [result_of(runner, program, inputs, expected, args.run_seconds) for runner in runners]
 
 
