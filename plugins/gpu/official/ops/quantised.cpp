@@ -306,6 +306,8 @@ Status lower_choose_codes(CallContext& call) {
 // Two codes in a byte, the even one in its low half, each plus 8; a scale for each group of a row's codes, [groups, rows].
 Result<uint32_t> add_unpacked(CallContext& call, uint32_t codes_at, uint32_t scales_at, uint32_t group_at,
                               const Shape& weight) {
+  ETB_ASSIGN(const std::vector<float> codes, call.constant_floats(codes_at));
+  ETB_ASSIGN(const std::vector<float> scales, call.constant_floats(scales_at));
   if (call.declared(codes_at).type != ElementType::kUint8)
     return unsupported("argument ", codes_at, ": ", to_text(call.declared(codes_at).type),
                        ", expected uint8");
@@ -316,8 +318,6 @@ Result<uint32_t> add_unpacked(CallContext& call, uint32_t codes_at, uint32_t sca
     return bad("argument ", codes_at, ": expected ", rows, " rows of ", depth, " codes");
   if (group < 1 || groups.rank != 2 || groups.sizes[1] < rows || (depth - 1) / group >= groups.sizes[0])
     return bad("argument ", scales_at, ": expected scales of ", rows, " rows for groups of ", group);
-  ETB_ASSIGN(const std::vector<float> codes, call.constant_floats(codes_at));
-  ETB_ASSIGN(const std::vector<float> scales, call.constant_floats(scales_at));
   // Another name of a constant may declare other sizes, and another type.
   if (codes.size() != packed.numel() || scales.size() != groups.numel())
     return bad("arguments ", codes_at, " and ", scales_at, ": constants of other sizes");
