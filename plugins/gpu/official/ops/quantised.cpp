@@ -334,7 +334,7 @@ Result<uint32_t> add_unpacked(CallContext& call, uint32_t codes_at, uint32_t sca
   return call.add_floats(std::move(numbers), weight);
 }
 
-// The product of a row's codes and the weight, times the row's scale. Argument 4, the sums of the weight's codes, is not needed.
+// The product of the weight and of what the row's codes stand for, as PyTorch computes it. Argument 4, the sums of the weight's codes, is not needed.
 Status lower_linear_of_rows(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, call.floats(0));
   ETB_ASSIGN(uint32_t scale, call.floats(1));
@@ -347,7 +347,7 @@ Status lower_linear_of_rows(CallContext& call) {
   Shape weight;
   weight.rank = 2;
   weight.sizes = {out.sizes[out.rank - 1], in.sizes[in.rank - 1]};
-  ETB_ASSIGN(const uint32_t codes, add_unpacked(call, 3, 5, 6, weight));
+  ETB_ASSIGN(const uint32_t numbers, add_unpacked(call, 3, 5, 6, weight));
   scale = add_column(call, scale, in.rank - 1);
   zero_point = add_column(call, zero_point, in.rank - 1);
   // As PyTorch, by a product with the reciprocal.
@@ -357,13 +357,13 @@ Status lower_linear_of_rows(CallContext& call) {
       call.add_binary(BinaryFunction::kAdd, call.add_unary(UnaryFunction::kRound, scaled), zero_point);
   const uint32_t centred = call.add_binary(
       BinaryFunction::kSub, call.add_unary(UnaryFunction::kClamp, moved, -128, 127), zero_point);
-  uint32_t made = call.add(Operator::kMatmul, {centred, codes}, {1}, {1, 1, -kInfinity, kInfinity});
-  made = call.add_binary(BinaryFunction::kMul, made, scale);
+  std::vector<uint32_t> inputs = {call.add_binary(BinaryFunction::kMul, centred, scale), numbers};
   if (!call.is_null(7)) {
     ETB_ASSIGN(const uint32_t bias, call.floats(7));
-    made = call.add_binary(BinaryFunction::kAdd, made, bias);
+    inputs.push_back(bias);
   }
-  return call.define_floats(made);
+  return call.define_floats(
+      call.add(Operator::kMatmul, std::move(inputs), {1}, {1, 1, -kInfinity, kInfinity}));
 }
 
 constexpr OfficialOp kRows[] = {
