@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares processor time of our Vulkan plugin with the official run time: same files, same driver, processes in alternation.
 
-    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--keep FOLDER] [--ncnn] [--page docs/vulkan.md]
+    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--keep FOLDER] [--rows FILE] [--ncnn] [--page docs/vulkan.md]
 
 PEER is the program of the folder peer here, LIBRARY the official run time as a shared library. Each network is exported once, and becomes a program of the official exporter and one of
 `etbackend compile -b vulkan`. Figures are user time of whole processes, the least of the rounds, because other work of the machine only adds to it: "cold" is a process that loads and runs once
@@ -11,6 +11,7 @@ Outputs are compared with PyTorch's in float64 before anything is measured; the 
 """
 import argparse
 import fnmatch
+import json
 import logging
 import os
 import pathlib
@@ -81,6 +82,7 @@ class Program:
     def __init__(self, side, call):
         self.side, self.call = side, call
         self.least = {}
+        self.failure = None
 
     def spend(self, what, count, out, environment):
         """Keeps the least user time of a process with so many runs."""
@@ -136,18 +138,36 @@ def measure(programs, rounds, expected):
         cold = {"MESA_SHADER_CACHE_DISABLE": "true", "ETBACKEND_PLUGIN_CACHE": "off"}
         for program in programs:
             warm = {"XDG_CACHE_HOME": f"{cache}/{program.side.replace(' ', '_')}"}
-            program.spend("fill", 1, out, warm)
+            try:
+                program.spend("fill", 1, out, warm)
+            except RuntimeError as error:
+                program.failure = str(error)
+                continue
             found = np.load(f"{out}/0.npy")
             program.error = compare_vulkan.error_of(found, expected)
             program.count = 3 if program.least["fill"] > 2 else 11
+        runs = [program for program in programs if not program.failure]
         for _ in range(rounds):
-            for program in programs:
+            for program in runs:
                 warm = {"XDG_CACHE_HOME": f"{cache}/{program.side.replace(' ', '_')}"}
                 program.spend("cold", 1, out, cold)
                 program.spend("warm", 1, out, warm)
                 program.spend("runs", program.count, out, warm)
-    for program in programs:
+    for program in runs:
         program.run = (program.least["runs"] - program.least["warm"]) / (program.count - 1)
+
+
+def rows(name, programs):
+    peer = programs[2]
+    lines = []
+    for program in programs:
+        if program.failure:
+            lines.append(f"| {name} | {program.side} | does not run | | | | |")
+            print(program.failure, file=sys.stderr)
+            continue
+        ratio = "" if program is peer or peer.failure else f"{program.run / peer.run:.2f}"
+        lines.append(f"| {name} | {program.side} | {program.run:.3f} | {ratio} | {program.least['cold']:.2f} | {program.least['warm']:.2f} | {program.error:.1e} |")
+    return lines
 
 
 def main():
@@ -160,25 +180,29 @@ def main():
     parser.add_argument("--only", default="*")
     parser.add_argument("--ncnn", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, help="folder of the official programs; those that are there are not made again")
+    parser.add_argument("--rows", type=pathlib.Path, help="file that keeps the rows of finished networks")
     parser.add_argument("--page", type=pathlib.Path)
     args = parser.parse_args()
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     torch.set_grad_enabled(False)
     lines = ["| network | program | seconds a run | of the official run time's | cold | warm | largest error |", "|---|---|---|---|---|---|---|"]
+    finished = json.loads(args.rows.read_text()) if args.rows and args.rows.exists() else {}
     for name, make, inputs in networks():
         if not fnmatch.fnmatch(name, args.only):
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            folder = (args.keep or pathlib.Path(folder)) / re.sub(r"\W+", "_", name)
-            folder.mkdir(parents=True, exist_ok=True)
-            files = export(make, inputs, folder)
-            programs = list(make_programs(args, make, folder, files))
-            measure(programs, args.rounds, compare_vulkan.in_float64(folder / "network.pt2", files)[0])
-        for program in programs:
-            ratio = f"{program.run / programs[2].run:.2f}" if program is not programs[2] else ""
-            lines.append(f"| {name} | {program.side} | {program.run:.3f} | {ratio} | {program.least['cold']:.2f} | {program.least['warm']:.2f} | {program.error:.1e} |")
-            print(lines[-1], flush=True)
+        if name not in finished:
+            with tempfile.TemporaryDirectory() as folder:
+                folder = (args.keep or pathlib.Path(folder)) / re.sub(r"\W+", "_", name)
+                folder.mkdir(parents=True, exist_ok=True)
+                files = export(make, inputs, folder)
+                programs = list(make_programs(args, make, folder, files))
+                measure(programs, args.rounds, compare_vulkan.in_float64(folder / "network.pt2", files)[0])
+            finished[name] = rows(name, programs)
+            if args.rows:
+                args.rows.write_text(json.dumps(finished))
+        lines += finished[name]
+        print("\n".join(finished[name]), flush=True)
     if args.page:
         text = args.page.read_text()
         before, rest = text.split(BEGIN)

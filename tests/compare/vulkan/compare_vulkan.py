@@ -227,7 +227,7 @@ def summary(rows):
         return ", ".join(f"`{name}`" for name in found) or "none"
 
     lines = [
-        f"The exporter writes regions for {len(pairs)} models. {len(runs[0])} run here, {len(runs[1])} on the official run time, {len(both)} on both. Of these, {len(both) - len(larger)} have an error here that is no larger than the official one"
+        f"The exporter writes regions for {len(pairs)} models. {len(runs[0])} run here, {len(runs[1])} on the official run time, {len(both)} on both. The error here is no larger than the official one in {len(both) - len(larger)} of these"
         + (": all but " + ", ".join(f"`{name}` ({written(a)} here, {written(b)} there)" for name, a, b in larger) if larger else "") + ".",
         f"Only here: {names([name for name in runs[0] if name not in runs[1]])}. Only on the official run time: {names([name for name in runs[1] if name not in runs[0]])}.",
     ]

@@ -334,7 +334,7 @@ Result<uint32_t> add_unpacked(CallContext& call, uint32_t codes_at, uint32_t sca
   return call.add_floats(std::move(numbers), weight);
 }
 
-// The product of the weight and of what the row's codes stand for, as PyTorch computes it. Argument 4, the sums of the weight's codes, is not needed.
+// The product of the weight and of the numbers that the row's codes represent, as in PyTorch. Argument 4, the sums of the weight's codes, is not needed.
 Status lower_linear_of_rows(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, call.floats(0));
   ETB_ASSIGN(uint32_t scale, call.floats(1));
