@@ -403,8 +403,8 @@ Status CallContext::define_moved(uint32_t id, uint32_t operand, uint32_t index) 
   return {};
 }
 
-Status CallContext::define_exact(uint32_t id, double magnitude) {
-  ETB_ASSIGN(const uint32_t found, result_id(0));
+Status CallContext::define_exact(uint32_t id, double magnitude, uint32_t index) {
+  ETB_ASSIGN(const uint32_t found, result_id(index));
   state_.ids[found] = id;
   state_.magnitudes[id] = magnitude;
   return {};

@@ -117,7 +117,7 @@ class CallContext {
   // Makes a value of the graph the result; it has numbers of one operand.
   Status define_moved(uint32_t id, uint32_t operand, uint32_t index = 0);
   // Makes integers that floats represent the result. They may be beyond 2^24; arithmetic on them is then rejected.
-  Status define_exact(uint32_t id, double magnitude);
+  Status define_exact(uint32_t id, double magnitude, uint32_t index = 0);
   Status define_floats(uint32_t id, uint32_t index = 0);
   // Makes the result a size that is known at run time.
   Status define_size(RuntimeSize size);

@@ -22,7 +22,7 @@ namespace {
 namespace fb = vulkan_schema;
 using testing::HasSubstr;
 
-constexpr int8_t kBool = 0, kInt32 = 3, kFloat32 = 5;
+constexpr int8_t kBool = 0, kUint8 = 1, kInt8 = 2, kInt32 = 3, kFloat32 = 5;
 
 struct Bytes {
   flatbuffers::FlatBufferBuilder builder;
@@ -43,6 +43,13 @@ struct Bytes {
   }
   int32_t list(std::vector<int32_t> items) {
     return add(fb::Content::Values, fb::CreateValuesDirect(builder, &items).Union());
+  }
+  int32_t integers(std::vector<int64_t> items) {
+    return add(fb::Content::Integers, fb::CreateIntegersDirect(builder, &items).Union());
+  }
+  int32_t flag(bool value) { return add(fb::Content::Truth, fb::CreateTruth(builder, value).Union()); }
+  int32_t text(const char* value) {
+    return add(fb::Content::Text, fb::CreateTextDirect(builder, value).Union());
   }
   int32_t nothing() { return add(fb::Content::Nothing, fb::CreateNothing(builder).Union()); }
   void constant(const char* key, uint64_t nbytes) {
@@ -228,6 +235,59 @@ TEST(OfficialPayload, ConstantsAreAsLongAsTheirTensors) {
   Layer stored;
   stored.bytes.constants.push_back(fb::CreateConstant(stored.bytes.builder, 16, 1 << 20));
   EXPECT_THAT(reason_of(stored.finish()), HasSubstr("constant 1: 1048576 bytes at 16, the payload stores 0"));
+}
+
+// x [2, 4] as codes of its rows, times a weight [3, 4] of 4 bits.
+struct RowCodes {
+  Bytes bytes;
+  int32_t x = 0, codes = 0, scales = 0, group = 0, block = 0;
+  RowCodes() {
+    bytes.constant("codes", 6);
+    bytes.constant("scales", 12);
+    x = bytes.tensor({2, 4});
+    codes = bytes.tensor({3, 2}, kUint8, 0);
+    scales = bytes.tensor({1, 3}, kFloat32, 1);
+    group = bytes.integer(4);
+    block = bytes.integers({1, 4});
+    bytes.inputs = {0};
+  }
+  std::vector<std::byte> finish() {
+    const int32_t null = bytes.nothing(), scale = bytes.tensor({2}), zero_point = bytes.tensor({2}, kInt8);
+    const int32_t result = bytes.tensor({2, 3});
+    bytes.call("torchao.choose_qparams_affine.default",
+               {x, bytes.text("ASYMMETRIC"), block, null, bytes.integer(-128), bytes.integer(127), null, null,
+                null, bytes.flag(false), bytes.list({scale, zero_point})});
+    bytes.call("et_vk.linear_dq8ca_q4gsw.default",
+               {x, scale, zero_point, codes, null, scales, group, null, result});
+    bytes.outputs = {static_cast<uint32_t>(result)};
+    return bytes.finish();
+  }
+};
+
+TEST(OfficialPayload, WeightsOf4BitsFitTheirProduct) {
+  EXPECT_EQ(reason_of(RowCodes().finish()), "");
+  RowCodes rows;
+  rows.codes = rows.bytes.tensor({2, 3}, kUint8, 0);
+  EXPECT_THAT(reason_of(rows.finish()), HasSubstr("argument 3: expected 3 rows of 4 codes"));
+  RowCodes group;
+  group.group = group.bytes.integer(3);
+  EXPECT_THAT(reason_of(group.finish()), HasSubstr("argument 5: expected scales of 3 rows for groups of 3"));
+  RowCodes none;
+  none.group = none.bytes.integer(0);
+  EXPECT_THAT(reason_of(none.finish()), HasSubstr("groups of 0"));
+  // Another name of a smaller constant.
+  RowCodes named;
+  named.bytes.constant("one", 1);
+  const int32_t one = named.bytes.tensor({1}, kUint8, 2);
+  named.codes = named.bytes.tensor({3, 2}, kUint8);
+  named.bytes.call("et_vk.prepack.default", {one, named.codes});
+  EXPECT_THAT(reason_of(named.finish()), HasSubstr("constants of other sizes"));
+  RowCodes blocks;
+  blocks.block = blocks.bytes.integers({2, 4});
+  EXPECT_THAT(reason_of(blocks.finish()), HasSubstr("argument 2: blocks of several rows"));
+  RowCodes parts;
+  parts.block = parts.bytes.integers({1, 2});
+  EXPECT_THAT(reason_of(parts.finish()), HasSubstr("argument 2: parts of rows"));
 }
 
 // Products of integers may exceed what floats represent; a smaller limit for the inputs is tried first.

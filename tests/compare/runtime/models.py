@@ -65,26 +65,29 @@ class ResNet18(nn.Module):
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, causal=True):
         super().__init__()
-        self.heads = heads
+        self.heads, self.causal = heads, causal
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
+    def attend(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+
     def forward(self, x):
         batch, count, width = x.shape
         q, k, v = self.qkv(self.norm1(x)).view(batch, count, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(batch, count, width)
+        mixed = self.attend(q, k, v).transpose(1, 2).reshape(batch, count, width)
         x = x + self.out(mixed)
         return x + self.mlp(self.norm2(x))
 
 
 class Gpt(nn.Module):
-    def __init__(self, width=384, layers=6, heads=6, words=8192, count=64):
+    def __init__(self, width=384, layers=6, heads=6, words=8192, count=64, block=Block):
         super().__init__()
         self.words, self.places = nn.Embedding(words, width), nn.Parameter(torch.randn(1, count, width))
-        self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(layers)])
+        self.blocks = nn.Sequential(*[block(width, heads) for _ in range(layers)])
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
 
     def forward(self, x):

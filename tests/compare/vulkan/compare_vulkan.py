@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lowers models with the official Vulkan partitioner and runs the programs on our plugins for GPUs.
+"""Lowers models with the official Vulkan partitioner and runs the programs on our plugins for GPUs, and on the official run time.
 
-    python tests/compare/vulkan/compare_vulkan.py ETBACKEND DIR [--plugin vulkan|opencl] [--keep FOLDER] [--page docs/vulkan.md] [--only PATTERN]
+    python tests/compare/vulkan/compare_vulkan.py ETBACKEND DIR [--official PEER LIBRARY] [--plugin vulkan|opencl] [--plugin-path FOLDER]
+        [--keep FOLDER] [--rows FILE] [--page docs/vulkan.md] [--only PATTERN]
 
 Each NAME.pt2 of the folder (tests/fixtures/zoo, with NAME.in.N.npy or .txt) becomes a program; --keep stores them and reads those that are there. Columns: regions (delegates) and the nodes in
 them, nodes that the official partitioner leaves outside, and the largest error of the results against PyTorch in float64, divided by their largest number; "exact" if integers
-and flags are equal and the error is 0. Or why it does not run: the exporter fails, operators that this plugin lacks, or what the host lacks. --page rewrites the table of a page. Needs torch and executorch.
+and flags are equal and the error is 0. Or why it does not run: the exporter fails, operators that this plugin lacks, or what the host lacks. Each run is a process of its own, so that an abort ends only that one.
+--rows stores the results of finished models in a file and does not repeat those that are there.
+--official adds the same for the official run time: PEER is the program of the folder peer here, LIBRARY the official run time as a shared library. --page rewrites the table of a page, and
+with --official the sentences about it. Needs torch and executorch.
 """
 import argparse
 import ast
-import collections
 import copy
 import fnmatch
+import json
 import logging
 import pathlib
 import re
@@ -23,6 +27,12 @@ import warnings
 import numpy as np
 
 BEGIN, END = "<!-- official -->\n", "<!-- end of official -->"
+# Of the official run time's log and of the peer: a line that says why, and what to leave out of it. The first that fits.
+OFFICIAL_MESSAGES = [
+    (r"Missing operator|Could not find|Exception|what\(\)", r"^.*?(what\(\): *|\] )"),
+    (r"^E ", r"^.*?\] "),
+    (r"error 0x", ""),
+]
 
 
 def argument(path):
@@ -42,7 +52,7 @@ def stop(*_):
 
 
 def lower(path, seconds):
-    """The bytes of the program, and (regions, nodes in them, nodes outside)."""
+    """The bytes of the program of an archive or exported program, and (regions, nodes in them, nodes outside)."""
     import torch
     from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
     from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
@@ -53,7 +63,7 @@ def lower(path, seconds):
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
     try:
-        exported = torch.export.load(path)
+        exported = torch.export.load(path) if isinstance(path, pathlib.Path) else path
         edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner()], compile_config=EdgeCompileConfig(_check_ir_validity=False))
 
         def count(graph):
@@ -78,6 +88,7 @@ def lower(path, seconds):
 
 def in_float64(path, inputs):
     """PyTorch's results in float64, or in the model's own types where it names one."""
+    import executorch.backends.vulkan.partitioner.vulkan_partitioner  # noqa: F401  registers operators of quantised archives
     import torch
 
     torch.set_grad_enabled(False)
@@ -104,78 +115,172 @@ def error_of(found, expected):
     return float(np.where(same, 0, np.abs(a - b)).max() / (largest or 1)) if b.size else 0.0
 
 
-def run(etbackend, plugin, program, inputs, folder):
-    call = [etbackend, "run", str(program), "--output-dir", str(folder), "--backend-pin", f"VulkanBackend={plugin}"]
-    for path in inputs:
-        call += ["--input", argument(path)]
-    return subprocess.run(call, capture_output=True, text=True)
+class Runner:
+    """Runs programs in processes of their own."""
+
+    def __init__(self, call, patterns):
+        self.call, self.patterns = call, patterns
+
+    def run(self, program, inputs, folder, seconds):
+        """None, or why there are no results."""
+        try:
+            done = subprocess.run(self.call(program, inputs, folder), capture_output=True, text=True, errors="replace", timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return f"no result within {seconds} s"
+        if done.returncode < 0:
+            return f"{signal.Signals(-done.returncode).name}: {self.reason(done.stderr)}"
+        return self.reason(done.stderr) if done.returncode else None
+
+    def reason(self, text):
+        """The last parts of the message that says most."""
+        lines = text.strip().splitlines() or [""]
+        for start, cut in self.patterns:
+            line = next((line for line in lines if re.search(start, line)), None)
+            if line:
+                return self.shortened(re.sub(cut, "", line))
+        return self.shortened(lines[0])
+
+    @staticmethod
+    def shortened(line):
+        """Without the folders of a build, for a cell of a table."""
+        return re.sub(r"\S*/(?=backends/vulkan/)", "", line).replace("|", "/")[:220]
 
 
-def reason(text):
-    """The last parts of a message."""
-    line = next((line for line in text.splitlines() if line.startswith("etbackend")), text.strip().split("\n")[0])
-    line = re.sub(r"^etbackend run: (method 'forward'[^:]*: )?(delegate \d+ 'VulkanBackend': )?(delegate 'VulkanBackend': )?(payload of VulkanBackend: )?", "", line)
-    return line[:220]
+def ours(args):
+    path = ["--plugin-path", args.plugin_path] if args.plugin_path else []
+    pin = ["--backend-pin", f"VulkanBackend={args.plugin}"]
+
+    def call(program, inputs, folder):
+        return [args.etbackend, "run", str(program), "--output-dir", str(folder), *path, *pin, *[part for each in inputs for part in ("--input", argument(each))]]
+
+    cut = r"^etbackend run: (method 'forward'[^:]*: )?(delegate \d+ 'VulkanBackend': )?(delegate 'VulkanBackend': )?(payload of VulkanBackend: )?"
+    return Runner(call, [(r"^etbackend", cut)])
 
 
-def measure(args, path, work):
-    name = path.stem
-    program, facts = (args.keep or work) / f"{name}.pte", (args.keep or work) / f"{name}.facts"
+def official(args):
+    peer, library = args.official
+
+    def call(program, inputs, folder):
+        return [peer, library, str(program), str(folder), "1", *map(argument, inputs)]
+
+    return Runner(call, OFFICIAL_MESSAGES)
+
+
+def make_program(args, path, keep):
+    """The program's path and its counts, or why the exporter has none."""
+    program, facts, failed = (keep / f"{path.stem}.{kind}" for kind in ("pte", "facts", "failed"))
+    if failed.exists():
+        return None, failed.read_text()
     if not program.exists():
         try:
             data, counts = lower(path, args.seconds)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
-            return None, f"official exporter: {type(error).__name__}"
+            failed.write_text(f"official exporter: {type(error).__name__}")
+            return None, failed.read_text()
         program.write_bytes(data)
         facts.write_text(" ".join(map(str, counts)))
-    counts = tuple(map(int, facts.read_text().split()))
-    if counts[0] == 0:
-        return counts, "no region"
-    inputs = inputs_of(path.parent, name)
+    return program, tuple(map(int, facts.read_text().split()))
+
+
+def result_of(runner, program, inputs, expected, seconds):
+    """The largest error, or a text."""
     with tempfile.TemporaryDirectory() as out:
-        done = run(args.etbackend, args.plugin, program, inputs, out)
-        if done.returncode != 0:
-            return counts, reason(done.stderr)
-        expected = in_float64(path, inputs)
+        reason = runner.run(program, inputs, out, seconds)
+        if reason:
+            return reason
         errors = [error_of(np.load(pathlib.Path(out) / f"{i}.npy"), each) for i, each in enumerate(expected)]
     wrong = [error for error in errors if isinstance(error, str)]
-    if wrong:
-        return counts, "WRONG: " + "; ".join(wrong)
-    worst = max(errors, default=0.0)
-    return counts, "exact" if worst == 0 else f"{worst:.1e}"
+    return "WRONG: " + "; ".join(wrong) if wrong else max(errors, default=0.0)
+
+
+def written(result):
+    return result if isinstance(result, str) else "exact" if result == 0 else f"{result:.1e}"
+
+
+def measure(args, path, keep, runners):
+    """Counts, and a result for each runner."""
+    program, counts = make_program(args, path, keep)
+    if program is None:
+        return None, [counts] + [""] * (len(runners) - 1)
+    if counts[0] == 0:
+        return counts, ["no region"] + [""] * (len(runners) - 1)
+    inputs = inputs_of(path.parent, path.stem)
+    try:
+        expected = in_float64(path, inputs)
+    except Exception:  # the archive's arguments are no plain list; the results that PyTorch stored are in float32
+        expected = [np.load(each) for each in sorted(path.parent.glob(f"{path.stem}.out.*.npy"), key=lambda each: int(each.name.split(".out.")[1].split(".")[0]))]
+    if not expected:
+        return counts, ["no results to compare with"] + [""] * (len(runners) - 1)
+    return counts, [result_of(runner, program, inputs, expected, args.run_seconds) for runner in runners]
+
+
+def summary(rows):
+    """Sentences about the results here and on the official run time."""
+    pairs = [(name, *results) for name, counts, results in rows if counts and counts[0]]
+    runs = [[name for name, *results in pairs if not isinstance(results[side], str)] for side in (0, 1)]
+    both = [row for row in pairs if row[0] in runs[0] and row[0] in runs[1]]
+    larger = [row for row in both if row[1] > row[2]]
+
+    def names(found):
+        return ", ".join(f"`{name}`" for name in found) or "none"
+
+    lines = [
+        f"The exporter writes regions for {len(pairs)} models. {len(runs[0])} run here, {len(runs[1])} on the official run time, {len(both)} on both. The error here is no larger than the official one in {len(both) - len(larger)} of these"
+        + (": all but " + ", ".join(f"`{name}` ({written(a)} here, {written(b)} there)" for name, a, b in larger) if larger else "") + ".",
+        f"Only here: {names([name for name in runs[0] if name not in runs[1]])}. Only on the official run time: {names([name for name in runs[1] if name not in runs[0]])}.",
+    ]
+    for side, where in ((0, "here"), (1, "on the official run time")):
+        ends = [row[0] for row in pairs if isinstance(row[1 + side], str) and row[1 + side].startswith("SIG")]
+        lines.append(f"Ends the process {where}: {names(ends)}.")
+    return "\n".join(lines) + "\n"
+
+
+def table_of(rows, runners):
+    columns = ["model", "regions", "nodes inside", "outside", "largest error, or why it does not run"] + ["on the official run time"] * (len(runners) - 1)
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    for name, counts, results in rows:
+        lines.append(f"| {name} | " + " | ".join(map(str, counts or ["-"] * 3)) + " | " + " | ".join(map(written, results)) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("etbackend")
     parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--official", nargs=2, metavar=("PEER", "LIBRARY"))
     parser.add_argument("--plugin", default="vulkan")
+    parser.add_argument("--plugin-path")
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--rows", type=pathlib.Path)
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--only", default="*")
     parser.add_argument("--seconds", type=int, default=300, help="limit of the official exporter for a model")
+    parser.add_argument("--run-seconds", type=int, default=300, help="limit of a run")
     args = parser.parse_args()
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
-    rows, totals = [], collections.Counter()
+    runners = [ours(args)] + ([official(args)] if args.official else [])
+    rows, finished = [], json.loads(args.rows.read_text()) if args.rows and args.rows.exists() else {}
     with tempfile.TemporaryDirectory() as work:
         for path in sorted(args.folder.glob("*.pt2")):
             if not fnmatch.fnmatch(path.stem, args.only):
                 continue
-            counts, result = measure(args, path, pathlib.Path(work))
-            rows.append(f"| {path.stem} | " + (" | ".join(map(str, counts)) if counts else "- | - | -") + f" | {result} |")
-            totals["runs" if re.match(r"exact|\d", result) else "not"] += 1
-            print(rows[-1], flush=True)
-    table = "| model | regions | nodes inside | outside | largest error, or why it does not run |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
-    print(f"{totals['runs']} run, {totals['not']} do not")
+            if path.stem not in finished:
+                finished[path.stem] = measure(args, path, args.keep or pathlib.Path(work), runners)
+                if args.rows:
+                    args.rows.write_text(json.dumps(finished))
+            rows.append((path.stem, *finished[path.stem]))
+            print(table_of(rows[-1:], runners).splitlines()[-1], flush=True)
+    text = (summary(rows) + "\n" if args.official else "") + table_of(rows, runners)
+    print(summary(rows) if args.official else f"{sum(not isinstance(results[0], str) for *_, results in rows)} of {len(rows)} run")
     if args.page:
-        text = args.page.read_text()
-        before, rest = text.split(BEGIN)
-        args.page.write_text(before + BEGIN + table + END + rest.split(END, 1)[1])
+        page = args.page.read_text()
+        before, rest = page.split(BEGIN)
+        args.page.write_text(before + BEGIN + text + END + rest.split(END, 1)[1])
 
 
 if __name__ == "__main__":

@@ -238,7 +238,137 @@ Status lower_add(CallContext& call) {
       call, call.add_binary(BinaryFunction::kAdd, real(a, of_a), real(b, of_b), to_float(alpha)), out);
 }
 
+// ---- Rows of floats whose codes are chosen in a run, and weights of 4 bits
+
+// Sizes of the operand without the last, each by its position, and 1.
+uint32_t add_column(CallContext& call, uint32_t x, uint32_t rank) {
+  std::vector<int32_t> sizes;
+  for (uint32_t d = 0; d < rank; ++d) sizes.push_back(kCopiedSize - static_cast<int32_t>(d));
+  sizes.push_back(1);
+  return call.add(Operator::kReshape, {x}, std::move(sizes));
+}
+
+Status check_row_block(const CallContext& call, uint32_t at, const Shape& shape) {
+  ETB_ASSIGN(const std::vector<int64_t> block, call.integers(at));
+  if (shape.rank == 0 || block.size() != shape.rank)
+    return bad("argument ", at, ": ", block.size(), " sizes for rank ", shape.rank);
+  for (uint32_t d = 0; d + 1 < shape.rank; ++d)
+    if (block[d] != 1) return unsupported("argument ", at, ": blocks of several rows");
+  if (block.back() != int64_t{shape.sizes[shape.rank - 1]})
+    return unsupported("argument ", at, ": parts of rows");
+  return {};
+}
+
+// The scale and zero point of each row, so that its codes cover 0, its least and its largest number.
+Status lower_choose_codes(CallContext& call) {
+  ETB_ASSIGN(const uint32_t x, call.floats(0));
+  const Shape& shape = call.declared(0).shape;
+  ETB_ASSIGN(const std::string_view mapping, call.text(1));
+  if (mapping != "ASYMMETRIC")
+    return unsupported("argument 1: '", std::string(mapping.substr(0, 32)), "', expected ASYMMETRIC");
+  ETB_TRY(check_row_block(call, 2, shape));
+  Range range;
+  ETB_ASSIGN(range.low, call.number(4));
+  ETB_ASSIGN(range.high, call.number(5));
+  if (!(range.low >= -128 && range.low < range.high && range.high <= 127))
+    return bad("codes from ", range.low, " to ", range.high);
+  double least = std::numeric_limits<float>::min();
+  if (!call.is_null(6)) {
+    ETB_ASSIGN(least, call.number(6));
+  }
+  ETB_ASSIGN(const bool keeps_dims, call.flag(9));
+  if (keeps_dims) return unsupported("argument 9: scales of the operand's rank");
+  ETB_ASSIGN(const FileTensor* zero_point, call.find_result(1));
+  if (call.result_count() != 2 || kind_of(zero_point->type) != NumberKind::kInteger)
+    return bad("results: expected a scale and an integer for each row");
+  const auto extreme = [&](Reduction reduction, BinaryFunction with_zero) {
+    const uint32_t of_row =
+        call.add(Operator::kReduce, {x},
+                 {static_cast<int32_t>(reduction), static_cast<int32_t>(1u << (shape.rank - 1)), 0});
+    return call.add_binary(with_zero, of_row, call.add_number(0));
+  };
+  const uint32_t low = extreme(Reduction::kMinimum, BinaryFunction::kMinimum);
+  const uint32_t high = extreme(Reduction::kMaximum, BinaryFunction::kMaximum);
+  const uint32_t width = call.add_binary(BinaryFunction::kSub, high, low);
+  const uint32_t scale =
+      call.add_binary(BinaryFunction::kMaximum,
+                      call.add_binary(BinaryFunction::kDiv, width, call.add_number(range.high - range.low)),
+                      call.add_number(least));
+  const uint32_t steps =
+      call.add_unary(UnaryFunction::kRound, call.add_binary(BinaryFunction::kDiv, low, scale));
+  const uint32_t zero = call.add_unary(
+      UnaryFunction::kClamp, call.add_binary(BinaryFunction::kSub, call.add_number(range.low), steps),
+      to_float(range.low), to_float(range.high));
+  ETB_TRY(call.define_floats(scale));
+  return call.define_exact(zero, 128, 1);
+}
+
+// Two codes in a byte, the even one in its low half, each plus 8; a scale for each group of a row's codes, [groups, rows].
+Result<uint32_t> add_unpacked(CallContext& call, uint32_t codes_at, uint32_t scales_at, uint32_t group_at,
+                              const Shape& weight) {
+  ETB_ASSIGN(const std::vector<float> codes, call.constant_floats(codes_at));
+  ETB_ASSIGN(const std::vector<float> scales, call.constant_floats(scales_at));
+  if (call.declared(codes_at).type != ElementType::kUint8)
+    return unsupported("argument ", codes_at, ": ", to_text(call.declared(codes_at).type),
+                       ", expected uint8");
+  const Shape packed = call.declared(codes_at).shape, groups = call.declared(scales_at).shape;
+  ETB_ASSIGN(const int64_t group, call.integer(group_at));
+  const uint32_t rows = weight.sizes[0], depth = weight.sizes[1];
+  if (depth == 0 || packed.rank != 2 || packed.sizes[0] != rows || uint64_t{packed.sizes[1]} * 2 < depth)
+    return bad("argument ", codes_at, ": expected ", rows, " rows of ", depth, " codes");
+  if (group < 1 || groups.rank != 2 || groups.sizes[1] < rows || (depth - 1) / group >= groups.sizes[0])
+    return bad("argument ", scales_at, ": expected scales of ", rows, " rows for groups of ", group);
+  // Another name of a constant may declare other sizes, and another type.
+  if (codes.size() != packed.numel() || scales.size() != groups.numel())
+    return bad("arguments ", codes_at, " and ", scales_at, ": constants of other sizes");
+  for (const float code : codes)
+    if (!(code >= 0 && code <= 255)) return bad("argument ", codes_at, ": a code of ", code);
+  std::vector<float> numbers(weight.numel());
+  for (uint32_t n = 0; n < rows; ++n)
+    for (uint32_t k = 0; k < depth; ++k) {
+      const auto byte = static_cast<uint32_t>(codes[size_t{n} * packed.sizes[1] + k / 2]);
+      const int code = static_cast<int>(k % 2 == 0 ? byte & 15u : byte >> 4) - 8;
+      const size_t part = static_cast<size_t>(k / group);
+      numbers[size_t{n} * depth + k] = static_cast<float>(code) * scales[part * groups.sizes[1] + n];
+    }
+  return call.add_floats(std::move(numbers), weight);
+}
+
+// The product of the weight and of the numbers that the row's codes represent, as in PyTorch. Argument 4, the sums of the weight's codes, is not needed.
+Status lower_linear_of_rows(CallContext& call) {
+  ETB_ASSIGN(const uint32_t x, call.floats(0));
+  ETB_ASSIGN(uint32_t scale, call.floats(1));
+  ETB_ASSIGN(uint32_t zero_point, call.tensor(2));
+  ETB_TRY(check_codes(call, 2));
+  const Shape &in = call.declared(0).shape, &out = call.result().shape;
+  if (in.rank == 0 || out.rank != in.rank || call.declared(1).shape.rank + 1 != in.rank ||
+      call.declared(2).shape.rank + 1 != in.rank)
+    return bad("argument 0: rank ", in.rank);
+  Shape weight;
+  weight.rank = 2;
+  weight.sizes = {out.sizes[out.rank - 1], in.sizes[in.rank - 1]};
+  ETB_ASSIGN(const uint32_t numbers, add_unpacked(call, 3, 5, 6, weight));
+  scale = add_column(call, scale, in.rank - 1);
+  zero_point = add_column(call, zero_point, in.rank - 1);
+  // As PyTorch, by a product with the reciprocal.
+  const uint32_t scaled = call.add_binary(BinaryFunction::kMul, x,
+                                          call.add_binary(BinaryFunction::kDiv, call.add_number(1), scale));
+  const uint32_t moved =
+      call.add_binary(BinaryFunction::kAdd, call.add_unary(UnaryFunction::kRound, scaled), zero_point);
+  const uint32_t centred = call.add_binary(
+      BinaryFunction::kSub, call.add_unary(UnaryFunction::kClamp, moved, -128, 127), zero_point);
+  std::vector<uint32_t> inputs = {call.add_binary(BinaryFunction::kMul, centred, scale), numbers};
+  if (!call.is_null(7)) {
+    ETB_ASSIGN(const uint32_t bias, call.floats(7));
+    inputs.push_back(bias);
+  }
+  return call.define_floats(
+      call.add(Operator::kMatmul, std::move(inputs), {1}, {1, 1, -kInfinity, kInfinity}));
+}
+
 constexpr OfficialOp kRows[] = {
+    {"torchao.choose_qparams_affine.default", 11, 11, lower_choose_codes},
+    {"et_vk.linear_dq8ca_q4gsw.default", 9, 9, lower_linear_of_rows},
     {"quantized_decomposed.quantize_per_tensor.default", 7, 7, lower_quantise},
     {"quantized_decomposed.dequantize_per_tensor.default", 8, 8, lower_dequantise},
     {"quantized_decomposed.dequantize_per_channel.default", 9, 9, lower_dequantise_channels},
