@@ -29,6 +29,11 @@ void above_bound_is_rejected(CheckContext& context) {
     const RunResult result = ready.session.run_damaged(ready.inputs(), Damage::kSize);
     if (result.status == ETB_OK)
       return context.fail(ready.name() + ": sizes above the bound run without an error");
+    if (result.status != ETB_INVALID_ARGUMENT)
+      return context.fail(
+          fmt::format("{}: sizes above the bound are refused with {}, expected "
+                      "ETB_INVALID_ARGUMENT",
+                      ready.name(), result.status));
     if (result.error.text[0] == '\0') context.fail(ready.name() + ": rejected with an empty error text");
     for (const TensorData& output : result.outputs)
       if (std::any_of(output.bytes.begin(), output.bytes.end(),
@@ -67,9 +72,11 @@ void sizes_of_two_runs(CheckContext& context) {
         context.progress().at("sizes that do not fit together");
         (void)session->run(runs[k]);
         for (const char* time : {"the first time", "the second time"})
-          if (session->run(mixed).status == ETB_OK)
-            return context.fail(fmt::format(
-                "{}: inputs whose sizes do not fit together run without an error {}", item.item->name, time));
+          if (const etb_status status = session->run(mixed).status; status != ETB_INVALID_ARGUMENT)
+            return context.fail(
+                fmt::format("{}: inputs whose sizes do not fit together return {} {}, expected "
+                            "ETB_INVALID_ARGUMENT",
+                            item.item->name, status, time));
         const RunResult after = session->run(runs[0]);
         if (after.status != ETB_OK || !context.is_right(item, after))
           return context.fail(item.item->name +
