@@ -61,7 +61,10 @@ Result<std::vector<uint32_t>> NodeWriter::list(const char* name) {
 
 Result<uint32_t> NodeWriter::floats_or_number(const char* name) {
   const auto found = args_.find(name);
-  if (found && found->value()) return floats(name);
+  if (found && found->value()) {
+    ETB_ASSIGN(const std::optional<double> number, region_.number_of(*found->value()));
+    return number ? add_number(*number) : floats(name);
+  }
   ETB_ASSIGN(const double number, args_.number(name, 0));
   return add_number(number);
 }
@@ -71,6 +74,15 @@ uint32_t NodeWriter::add_constant(const std::vector<float>& floats, const Shape&
   made.shape = shape;
   made.bytes.emplace(floats.size() * sizeof(float));
   std::memcpy(made.bytes->data(), floats.data(), made.bytes->size());
+  return region_.add_tensor(std::move(made));
+}
+
+uint32_t NodeWriter::add_indices(const std::vector<int32_t>& indices) {
+  WrittenTensor made;
+  made.type = ElementType::kInt32;
+  made.shape = {1, {static_cast<uint32_t>(indices.size())}};
+  made.bytes.emplace(indices.size() * sizeof(int32_t));
+  std::memcpy(made.bytes->data(), indices.data(), made.bytes->size());
   return region_.add_tensor(std::move(made));
 }
 

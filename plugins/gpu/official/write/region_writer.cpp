@@ -62,6 +62,13 @@ std::optional<etb_graph_constant> find_constant(const Graph& image, uint32_t val
   return etb_graph_get_constant(&image.view(), input.constant);
 }
 
+template <class T>
+double read_as(std::span<const std::byte> bytes) {
+  T number{};
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return static_cast<double>(number);
+}
+
 // Numbers of int64 as int32, as the official exporter stores them.
 Result<std::vector<std::byte>> narrowed(std::span<const std::byte> bytes) {
   std::vector<std::byte> out(bytes.size() / 2);
@@ -83,6 +90,10 @@ bool fits_texture(const Shape& shape) {
   const uint32_t* last = shape.sizes.data() + shape.rank - 1;
   const uint64_t images = shape.rank == 4 ? shape.sizes[0] : 1, channels = *(last - 2);
   return *last <= kMostTexels && *(last - 1) <= kMostTexels && (channels + 3) / 4 * images <= kMostTexels;
+}
+
+Shape flattened(const Shape& shape) {
+  return {2, {shape.product(0, shape.rank - 1), shape.sizes[shape.rank - 1]}};
 }
 
 // ---- Tensors
@@ -116,11 +127,24 @@ void RegionWriter::add_call(std::string op, std::vector<uint32_t> arguments) {
   file_.add_call({std::move(op), std::move(arguments), debug_id});
 }
 
+// The runtime loads constants of up to four dimensions.
+void RegionWriter::load_flat(uint32_t id, uint32_t made) {
+  const Shape shape = tensors_[id].shape, flat = flattened(shape);
+  tensors_[id].shape = flat;
+  const uint32_t stored = stored_constant(id), loaded = file_.add_tensor({tensors_[id].type, flat});
+  tensors_[id].shape = shape;
+  add_call("et_vk.prepack.default", {stored, loaded});
+  std::vector<int64_t> sizes(shape.sizes.begin(), shape.sizes.begin() + shape.rank);
+  add_call("aten.view_copy.default", {loaded, file_.add_integers(std::move(sizes)), made});
+}
+
 uint32_t RegionWriter::in_storage(uint32_t id, Storage storage) {
   for (const auto& [known, value] : tensors_[id].copies)
     if (known == storage) return value;
   const uint32_t made = file_.add_tensor({tensors_[id].type, tensors_[id].shape, storage});
-  if (tensors_[id].is_constant())
+  if (tensors_[id].is_constant() && tensors_[id].shape.rank > kMostOperandRank)
+    load_flat(id, made);
+  else if (tensors_[id].is_constant())
     add_call("et_vk.prepack.default", {stored_constant(id), made});
   else if (!tensors_[id].copies.empty())
     add_call("aten.clone.default", {tensors_[id].copies.front().second, file_.add_nothing(), made});
@@ -153,6 +177,26 @@ Result<std::vector<float>> RegionWriter::floats_of(uint32_t id) const {
                                               " bytes, expected " + std::to_string(out.size() * sizeof(float)));
   std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
+}
+
+Result<std::optional<double>> RegionWriter::number_of(uint32_t value) const {
+  if (!image_.value(value).is_tensor() || !find_constant(image_, value)) return std::optional<double>();
+  const etb_graph_spec spec = image_.value(value).spec();
+  for (uint32_t d = 0; d < spec.rank; ++d)
+    if (spec.sizes[d] != 1) return std::optional<double>();
+  const bool is_number = spec.dtype == ETB_DTYPE_FLOAT32 || spec.dtype == ETB_DTYPE_FLOAT64 ||
+                         spec.dtype == ETB_DTYPE_INT64 || spec.dtype == ETB_DTYPE_INT32;
+  if (spec.rank > 1 || !is_number) return std::optional<double>();
+  if (region_ == nullptr) return 1.0;  // a claim: any number
+  WrittenTensor constant;
+  constant.constant_input = value;
+  std::optional<Payload> owner;
+  ETB_ASSIGN(const std::span<const std::byte> bytes, bytes_of(constant, owner));
+  if (bytes.size() != dtype_bits(static_cast<etb_dtype>(spec.dtype)) / 8)
+    return make_error(Code::INVALID_DATA, "a constant without its element");
+  if (spec.dtype == ETB_DTYPE_FLOAT64) return read_as<double>(bytes);
+  if (spec.dtype == ETB_DTYPE_FLOAT32) return read_as<float>(bytes);
+  return spec.dtype == ETB_DTYPE_INT64 ? read_as<int64_t>(bytes) : read_as<int32_t>(bytes);
 }
 
 // ---- The region

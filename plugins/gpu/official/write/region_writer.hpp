@@ -54,9 +54,12 @@ class RegionWriter {
   // Returns the value of the file that has the tensor in this storage: adds a call that copies, or that loads a constant.
   uint32_t in_storage(uint32_t tensor, Storage storage);
   uint32_t stored_constant(uint32_t tensor);
+  void load_flat(uint32_t tensor, uint32_t made);
   void add_call(std::string op, std::vector<uint32_t> arguments);
   Result<std::span<const std::byte>> bytes_of(const WrittenTensor& tensor, std::optional<Payload>& owner) const;
   Result<std::vector<float>> floats_of(uint32_t tensor) const;
+  // Returns the only element of a constant of any dtype of numbers, or none.
+  Result<std::optional<double>> number_of(uint32_t value) const;
 
   const Graph& image_;
   const GraphFacts& facts_;
@@ -94,6 +97,7 @@ class NodeWriter {
   Result<std::vector<float>> constant_floats(uint32_t id) const { return region_.floats_of(id); }
   uint32_t add_constant(const std::vector<float>& floats, const Shape& shape);
   uint32_t add_number(double number, uint32_t rank = 1);
+  uint32_t add_indices(const std::vector<int32_t>& indices);
   // A constant as another one of the same elements.
   uint32_t reshaped_constant(uint32_t id, const Shape& shape);
   // Returns the convolution that computes an operand, if this node alone reads it: the node may become a part of it.
@@ -132,6 +136,10 @@ class NodeWriter {
   Arguments args_;
 };
 
+// Most dimensions of a tensor that the official runtime loads, or that its functions of one operand take.
+inline constexpr uint32_t kMostOperandRank = 4;
+// The same elements as a matrix, with the last dimension.
+Shape flattened(const Shape& shape);
 // True if a device with 3D textures of the size that Vulkan demands of most desktop devices has room for it.
 bool fits_texture(const Shape& shape);
 

@@ -11,9 +11,16 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-uint32_t unary(NodeWriter& node, const char* op, uint32_t x) {
-  const Storage storage = node.storage_of(x);
-  return node.call(op, {node.in(x, storage)}, node.shape(x), storage);
+// `numbers`: values of the file that follow the operand.
+uint32_t unary(NodeWriter& node, const char* op, uint32_t x, std::vector<uint32_t> numbers = {}) {
+  const Shape shape = node.shape(x);
+  const ElementType type = node.tensor(x).type;
+  const bool is_flat = shape.rank > kMostOperandRank;
+  const uint32_t operand = is_flat ? node.view(x, flattened(shape)) : x;
+  const Storage storage = node.storage_of(operand);
+  numbers.insert(numbers.begin(), node.in(operand, storage));
+  const uint32_t made = node.call(op, std::move(numbers), node.shape(operand), storage, type);
+  return is_flat ? node.view(made, shape) : made;
 }
 
 // The official runtime's operator has the name of the op.
@@ -145,14 +152,30 @@ Status write_logarithm(NodeWriter& node) {
   return node.define(binary(node, "aten.mul.Tensor", decimal, node.add_number(std::log(10.0))));
 }
 
+uint32_t floor_of(NodeWriter& node, uint32_t x) {
+  const Operands met = meet(node, x, node.add_number(1));
+  return node.call("aten.div.Tensor_mode", {met.a, met.b, node.file().add_text("floor")}, met.shape, met.storage);
+}
+
+// The runtime rounds quotients down.
+Status write_floor(NodeWriter& node) {
+  ETB_ASSIGN(const uint32_t x, node.floats("self"));
+  return node.define(floor_of(node, x));
+}
+
+Status write_ceiling(NodeWriter& node) {
+  ETB_ASSIGN(const uint32_t x, node.floats("self"));
+  const uint32_t down = floor_of(node, unary(node, "aten.neg.default", x));
+  return node.define(unary(node, "aten.neg.default", down));
+}
+
 // ---- Functions with numbers
 
 Status write_gelu(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.floats("self"));
   const std::string_view approximate = node.args().text("approximate");
-  const Storage storage = node.storage_of(x);
   const uint32_t text = node.file().add_text(approximate.empty() ? "none" : std::string(approximate));
-  return node.define(node.call("aten.gelu.default", {node.in(x, storage), text}, node.shape(x), storage));
+  return node.define(unary(node, "aten.gelu.default", x, {text}));
 }
 
 Status write_relu(NodeWriter& node) {
@@ -167,10 +190,8 @@ Status write_clamp(NodeWriter& node, double low, double high) {
   ETB_ASSIGN(const uint32_t x, node.floats("self"));
   const auto convolution = node.own_convolution("self");
   if (convolution && !convolution->is_clamped) return node.define(node.set_limits("self", low, high));
-  const Storage storage = node.storage_of(x);
-  return node.define(node.call(
-      "aten.clamp.default",
-      {node.in(x, storage), node.file().add_number(low), node.file().add_number(high)}, node.shape(x), storage));
+  return node.define(
+      unary(node, "aten.clamp.default", x, {node.file().add_number(low), node.file().add_number(high)}));
 }
 
 Status write_clamp_op(NodeWriter& node) {
@@ -188,15 +209,13 @@ Status write_hardtanh(NodeWriter& node) {
 Status write_leaky_relu(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.floats("self"));
   ETB_ASSIGN(const double slope, node.args().number("negative_slope", 0.01));
-  const Storage storage = node.storage_of(x);
-  return node.define(node.call("aten.leaky_relu.default", {node.in(x, storage), node.file().add_number(slope)},
-                               node.shape(x), storage));
+  return node.define(unary(node, "aten.leaky_relu.default", x, {node.file().add_number(slope)}));
 }
 
 // ---- Comparisons and logic, in buffers
 
 uint32_t negation(NodeWriter& node, uint32_t x) {
-  return node.call("aten.bitwise_not.default", {node.in(x)}, node.shape(x), kRowMajorBuffer, ElementType::kBool);
+  return unary(node, "aten.bitwise_not.default", x);
 }
 
 uint32_t both(NodeWriter& node, const char* op, uint32_t a, uint32_t b) {
@@ -214,7 +233,7 @@ struct Compared {
 Result<Compared> read_compared(NodeWriter& node, uint32_t x) {
   const auto other = node.args().find("other");
   if (other && other->value()) {
-    ETB_ASSIGN(const uint32_t y, node.floats("other"));
+    ETB_ASSIGN(const uint32_t y, node.floats_or_number("other"));
     return Compared{node.in(y), broadcast(node.shape(x), node.shape(y)), false};
   }
   ETB_ASSIGN(const double number, node.args().number("other", 0));
@@ -246,6 +265,12 @@ Status write_equality(NodeWriter& node) {
   return node.define(is_negated ? negation(node, equal) : equal);
 }
 
+Status write_is_infinite(NodeWriter& node) {
+  ETB_ASSIGN(const uint32_t x, node.floats("self"));
+  const Compared infinity{node.file().add_number(kInfinity), node.shape(x), true};
+  return node.define(compare(node, "ge", unary(node, "aten.abs.default", x), infinity));
+}
+
 Status write_negation(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.bools("self"));
   return node.define(negation(node, x));
@@ -260,8 +285,8 @@ Status write_logic(NodeWriter& node) {
 
 Status write_where(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t condition, node.bools("condition"));
-  ETB_ASSIGN(uint32_t a, node.floats("self"));
-  ETB_ASSIGN(uint32_t b, node.floats("other"));
+  ETB_ASSIGN(uint32_t a, node.floats_or_number("self"));
+  ETB_ASSIGN(uint32_t b, node.floats_or_number("other"));
   const Shape shape = broadcast(node.shape(condition), broadcast(node.shape(a), node.shape(b)));
   a = raised(node, a, shape.rank);
   b = raised(node, b, shape.rank);
@@ -300,6 +325,9 @@ constexpr WrittenOp kRows[] = {
     {"aten.abs.default", write_unary},
     {"aten.neg.default", write_unary},
     {"aten.exp.default", write_unary},
+    {"aten.floor.default", write_floor},
+    {"aten.ceil.default", write_ceiling},
+    {"aten.isinf.default", write_is_infinite},
     {"aten.log.default", write_logarithm},
     {"aten.sqrt.default", write_unary},
     {"aten.rsqrt.default", write_unary},

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products, and rows of tables.
+#include <numeric>
+
 #include "plugins/gpu/official/write/region_writer.hpp"
 
 namespace etb::gpu {
@@ -115,6 +117,22 @@ Result<uint32_t> pick(NodeWriter& node, uint32_t x, uint32_t dim, uint32_t indic
   return node.call("aten.permute_copy.default", {node.in(picked), node.file().add_integers(back)}, out);
 }
 
+// Picks the elements of each dimension in the opposite order.
+Status write_flip(NodeWriter& node) {
+  ETB_ASSIGN(uint32_t x, node.floats("self"));
+  ETB_ASSIGN(const std::vector<int64_t> dims, node.args().integers("dims"));
+  const Shape shape = node.shape(x);
+  for (const int64_t dim : dims) {
+    const int64_t counted = dim < 0 ? dim + shape.rank : dim;
+    if (counted < 0 || counted >= int64_t{shape.rank}) return reject("attribute", "dims: outside of the rank");
+    const auto at = static_cast<uint32_t>(counted);
+    std::vector<int32_t> order(shape.sizes[at]);
+    std::iota(order.rbegin(), order.rend(), 0);
+    ETB_ASSIGN(x, pick(node, x, at, node.add_indices(order)));
+  }
+  return node.define(x);
+}
+
 Status write_index_select(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.floats("self"));
   ETB_ASSIGN(const uint32_t dim, node.args().dim("dim", 0, node.shape(x).rank));
@@ -164,6 +182,7 @@ constexpr WrittenOp kRows[] = {
     {"aten.index_select.default", write_index_select},
     {"aten.index.Tensor", write_index},
     {"aten.gather.default", write_gather},
+    {"aten.flip.default", write_flip},
 };
 
 }  // namespace

@@ -51,6 +51,40 @@ Status write_layer_norm(NodeWriter& node) {
   return node.define(node.view(made[0], shape));
 }
 
+// The layer norm of each group, times a weight and plus a bias for each channel.
+Status write_group_norm(NodeWriter& node) {
+  ETB_ASSIGN(const uint32_t x, node.floats("input"));
+  ETB_ASSIGN(const int64_t groups, node.args().integer("group", 1));
+  ETB_ASSIGN(const double eps, node.args().number("eps", 1e-5));
+  const Shape shape = node.shape(x);
+  if (shape.rank < 2 || groups < 1 || groups > int64_t{shape.sizes[1]} || shape.sizes[1] % groups != 0)
+    return reject("attribute", "group: " + std::to_string(groups));
+  for (uint32_t i = 1; i < node.result_count(); ++i)
+    if (node.is_result_read(i)) return reject("attribute", "means of groups that a node reads");
+  const uint32_t count = shape.sizes[0] * static_cast<uint32_t>(groups),
+                 row = static_cast<uint32_t>(shape.numel() / count), channels = shape.sizes[1];
+  FileBuilder& file = node.file();
+  const uint32_t flat = node.view(x, {2, {count, row}});
+  const uint32_t ones = node.add_constant(std::vector<float>(row, 1), {1, {row}}),
+                 zeros = node.add_constant(std::vector<float>(row, 0), {1, {row}});
+  const Shape means{2, {count, 1}}, images{3, {shape.sizes[0], channels, shape.product(2, shape.rank)}};
+  const std::vector<uint32_t> made = node.call_list(
+      "aten.native_layer_norm.default",
+      {node.in(flat), file.add_integers({row}), node.stored(ones), node.stored(zeros), file.add_number(eps)},
+      {node.shape(flat), means, means});
+  uint32_t result = node.view(made[0], images);
+  for (const bool is_weight : {true, false}) {
+    if (!node.args().has(is_weight ? "weight" : "bias")) continue;
+    ETB_ASSIGN(const uint32_t id, node.floats(is_weight ? "weight" : "bias"));
+    if (node.shape(id).numel() != channels) return reject("attribute", "weight: expected a number a channel");
+    const uint32_t operand = node.view(id, {3, {1, channels, 1}});
+    std::vector<uint32_t> arguments = {node.in(result), node.in(operand)};
+    if (!is_weight) arguments.push_back(file.add_integer(1));
+    result = node.call(is_weight ? "aten.mul.Tensor" : "aten.add.Tensor", std::move(arguments), images);
+  }
+  return node.define(node.view(result, shape));
+}
+
 // ---- Reductions
 
 struct Reduced {
@@ -155,6 +189,7 @@ constexpr WrittenOp kRows[] = {
     {"aten._softmax.default", write_softmax<false>},
     {"aten._log_softmax.default", write_softmax<true>},
     {"aten.native_layer_norm.default", write_layer_norm},
+    {"aten.native_group_norm.default", write_group_norm},
     {"aten.sum.dim_IntList", write_sum},
     {"aten.mean.dim", write_mean},
     {"aten.amax.default", write_largest},

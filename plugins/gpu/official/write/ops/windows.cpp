@@ -40,7 +40,7 @@ Status check_convolution(const NodeWriter& node, uint32_t x, uint32_t weight, co
   if (in.rank != 3 && in.rank != 4) return reject("rank", "input, expected rank 3 or 4");
   if (filters.rank != in.rank) return reject("rank", "weight, expected the rank of the input");
   if (!node.is_constant(weight)) return reject("attribute", "weight: computed, expected a constant");
-  if (in.sizes[0] != 1) return reject("attribute", "input: a batch of more than 1");
+  if (in.rank == 4 && in.sizes[0] != 1) return reject("attribute", "input: a batch of more than 1");
   if (made.is_transposed && in.rank == 3) return reject("rank", "input: transposed, expected rank 4");
   if (made.is_transposed && made.groups != 1)
     return reject("attribute", "groups: " + std::to_string(made.groups) + " of a transposed convolution");
