@@ -37,8 +37,9 @@ Result<ElementType> element_type(const Value& value) {
 Result<Shape> static_shape(const Value& value) {
   if (!value.is_tensor()) return reject("dtype", quoted(value) + ": no tensor");
   const etb_graph_spec spec = value.spec();
-  if (spec.rank == 0 || spec.rank > kMaxRank)
-    return reject("rank", quoted(value) + ": rank " + std::to_string(spec.rank) + ", expected 1 to " +
+  if (spec.rank == 0) return reject("attribute", quoted(value) + ": no dimensions, expected one or more");
+  if (spec.rank > kMaxRank)
+    return reject("rank", quoted(value) + ": rank " + std::to_string(spec.rank) + ", expected at most " +
                               std::to_string(kMaxRank));
   if (spec.dynamic_dims != 0)
     return reject("dynamic", quoted(value) + ": dynamic sizes, official payloads are written for fixed ones");
