@@ -117,8 +117,8 @@ class Zoo : public testing::TestWithParam<std::string> {
     if (!fs::exists(fs::path(plugins) / (plugin + ".json"))) GTEST_SKIP() << plugin << " is not built";
     if (delegate_id.empty()) delegate_id = plugin;
     const std::string name = GetParam(), program = dir_ / "model.pte";
-    const CliRun compiled =
-        cli({"--plugin-path", plugins, "compile", kFixtures / (name + ".pt2"), "-b", delegate_id, "-o", program});
+    const CliRun compiled = cli(
+        {"--plugin-path", plugins, "compile", kFixtures / (name + ".pt2"), "-b", delegate_id, "-o", program});
     ASSERT_EQ(compiled.exit, 0) << compiled.err;
     run_and_compare(name, program, tolerance);
   }

@@ -94,7 +94,8 @@ class GpuPlugin {
   }
   // The delegate id decides which runtime executes the payload: this plugin, or ExecuTorch's own as well.
   Status partition(const Graph& graph, const CompileRequest& request, const PartitionSink& sink) const {
-    return request.backend_id() == kOfficialBackend ? claim_official_nodes(graph, sink) : claim_nodes(graph, sink);
+    return request.backend_id() == kOfficialBackend ? claim_official_nodes(graph, sink)
+                                                    : claim_nodes(graph, sink);
   }
   Result<Artifact> compile(const Region& region) const {
     return region.backend_id() == kOfficialBackend ? compile_official_region(region) : compile_region(region);

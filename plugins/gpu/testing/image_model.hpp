@@ -74,7 +74,8 @@ inline std::vector<std::string> claims_by(const graph::ImageBytes& image,
   return out;
 }
 
-inline Result<Artifact> compile_by(const graph::ImageBytes& image, Result<Artifact> (*compile_one)(const Region&)) {
+inline Result<Artifact> compile_by(const graph::ImageBytes& image,
+                                   Result<Artifact> (*compile_one)(const Region&)) {
   const auto view = graph::View::open(image.to_c());
   etb_compile_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_compile_args);

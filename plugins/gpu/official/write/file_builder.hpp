@@ -63,11 +63,12 @@ class FileBuilder {
   void share_memory(const std::vector<uint32_t>& kept);
 
   // Leaves out values that nothing uses.
-  std::vector<std::byte> finish(const std::vector<uint32_t>& inputs, const std::vector<uint32_t>& outputs) const;
+  std::vector<std::byte> finish(const std::vector<uint32_t>& inputs,
+                                const std::vector<uint32_t>& outputs) const;
 
  private:
-  using Value = std::variant<std::monostate, int64_t, double, bool, std::vector<int64_t>, std::vector<int32_t>,
-                             std::string, TensorDesc>;
+  using Value = std::variant<std::monostate, int64_t, double, bool, std::vector<int64_t>,
+                             std::vector<int32_t>, std::string, TensorDesc>;
   struct Constant {
     std::string key;
     uint64_t nbytes;

@@ -35,7 +35,8 @@ Result<uint32_t> NodeWriter::operand(const char* name) {
 Result<uint32_t> NodeWriter::of_type(const char* name, ElementType type) {
   ETB_ASSIGN(const uint32_t id, operand(name));
   if (tensor(id).type != type)
-    return reject("dtype", std::string(name) + ": " + name_of(tensor(id).type) + ", expected " + name_of(type));
+    return reject("dtype",
+                  std::string(name) + ": " + name_of(tensor(id).type) + ", expected " + name_of(type));
   return id;
 }
 Result<uint32_t> NodeWriter::floats(const char* name) { return of_type(name, ElementType::kFloat32); }
@@ -159,8 +160,9 @@ Status NodeWriter::define(uint32_t id, uint32_t index) {
   const uint32_t value = node_.first_output() + index;
   const uint32_t dtype = region_.image_.value(value).spec().dtype;
   const bool fits = tensor(id).type == ElementType::kFloat32 ? dtype == ETB_DTYPE_FLOAT32
-                    : tensor(id).type == ElementType::kBool  ? dtype == ETB_DTYPE_BOOL
-                                                             : dtype == ETB_DTYPE_INT64 || dtype == ETB_DTYPE_INT32;
+                    : tensor(id).type == ElementType::kBool
+                        ? dtype == ETB_DTYPE_BOOL
+                        : dtype == ETB_DTYPE_INT64 || dtype == ETB_DTYPE_INT32;
   if (!fits) return reject("dtype", std::string("result: ") + dtype_text(static_cast<etb_dtype>(dtype)));
   region_.by_value_[value] = id;
   ++region_.tensors_[id].name_count;

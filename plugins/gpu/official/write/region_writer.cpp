@@ -14,8 +14,9 @@ namespace etb::gpu {
 
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 27;  // of a tensor: the range of a buffer that every device has
-constexpr uint32_t kMostTexels = 2048;              // of a 3D texture in each dimension
+constexpr uint64_t kMostBytes = uint64_t{1}
+                                << 27;  // of a tensor: the range of a buffer that every device has
+constexpr uint32_t kMostTexels = 2048;  // of a 3D texture in each dimension
 
 std::string quoted(const Value& value) { return "'" + std::string(value.name()) + "'"; }
 
@@ -161,9 +162,9 @@ Result<std::span<const std::byte>> RegionWriter::bytes_of(const WrittenTensor& t
   if (constant->data != nullptr) return std::span(static_cast<const std::byte*>(constant->data), nbytes);
   ETB_ASSIGN(owner, region_->read_constant(constant->key));
   if (owner->bytes().size() < nbytes)
-    return make_error(Code::INVALID_DATA, "constant '" + std::string(constant->key) + "': " +
-                                              std::to_string(owner->bytes().size()) + " bytes, expected " +
-                                              std::to_string(nbytes));
+    return make_error(Code::INVALID_DATA, "constant '" + std::string(constant->key) +
+                                              "': " + std::to_string(owner->bytes().size()) +
+                                              " bytes, expected " + std::to_string(nbytes));
   return owner->bytes().first(nbytes);
 }
 
@@ -175,7 +176,8 @@ Result<std::vector<float>> RegionWriter::floats_of(uint32_t id) const {
   ETB_ASSIGN(const std::span<const std::byte> bytes, bytes_of(tensor, owner));
   if (bytes.size() != out.size() * sizeof(float))
     return make_error(Code::INVALID_DATA, "a constant of " + std::to_string(bytes.size()) +
-                                              " bytes, expected " + std::to_string(out.size() * sizeof(float)));
+                                              " bytes, expected " +
+                                              std::to_string(out.size() * sizeof(float)));
   std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
 }

@@ -14,7 +14,7 @@ namespace etb::gpu {
 
 // A call that computes a convolution, whose weights and limits a later node may change.
 struct WrittenConvolution {
-  size_t call = 0;  // position
+  size_t call = 0;                              // position
   uint32_t weight = kNoValue, bias = kNoValue;  // tensors
   uint32_t groups = 1;
   bool is_transposed = false, is_clamped = false;
@@ -56,7 +56,8 @@ class RegionWriter {
   uint32_t stored_constant(uint32_t tensor);
   void load_flat(uint32_t tensor, uint32_t made);
   void add_call(std::string op, std::vector<uint32_t> arguments);
-  Result<std::span<const std::byte>> bytes_of(const WrittenTensor& tensor, std::optional<Payload>& owner) const;
+  Result<std::span<const std::byte>> bytes_of(const WrittenTensor& tensor,
+                                              std::optional<Payload>& owner) const;
   Result<std::vector<float>> floats_of(uint32_t tensor) const;
   // Returns the only element of a constant of any dtype of numbers, or none.
   Result<std::optional<double>> number_of(uint32_t value) const;
@@ -84,10 +85,10 @@ class NodeWriter {
 
   // Operands are tensors, numbered by the region.
   Result<uint32_t> operand(const char* name);
-  Result<uint32_t> floats(const char* name);       // rejects other dtypes
-  Result<uint32_t> bools(const char* name);        // likewise
-  Result<uint32_t> integers(const char* name);     // likewise
-  Result<uint32_t> integers(uint32_t value);       // likewise, a value of the image
+  Result<uint32_t> floats(const char* name);    // rejects other dtypes
+  Result<uint32_t> bools(const char* name);     // likewise
+  Result<uint32_t> integers(const char* name);  // likewise
+  Result<uint32_t> integers(uint32_t value);    // likewise, a value of the image
   Result<std::vector<uint32_t>> list(const char* name);
   // A tensor, or a number as a constant of one element.
   Result<uint32_t> floats_or_number(const char* name);

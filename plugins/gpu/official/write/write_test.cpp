@@ -47,9 +47,7 @@ struct Written {
     const auto* list = file->value(static_cast<uint32_t>(last)).content_as_Values();
     return tensor(list == nullptr ? last : list->items()->Get(0));
   }
-  Storage storage_of_result(uint32_t call) const {
-    return {result(call).storage(), result(call).layout()};
-  }
+  Storage storage_of_result(uint32_t call) const { return {result(call).storage(), result(call).layout()}; }
   // Floats of a constant that the writer computed.
   std::vector<float> floats(int32_t value) const {
     const auto* constant = file->graph().constants()->Get(static_cast<uint32_t>(tensor(value).constant()));
@@ -89,8 +87,10 @@ TEST(GpuOfficialWrite, BatchNormAndActivationArePartsOfTheConvolution) {
   Model model;
   const uint32_t x = model.input(kFloat, {1, 1, 2, 2});
   const uint32_t weight = model.constant<float>(kFloat, {2, 1, 1, 1}, {3, 5});
-  const uint32_t scale = model.constant<float>(kFloat, {2}, {2, 4}), shift = model.constant<float>(kFloat, {2}, {7, 1}),
-                 mean = model.constant<float>(kFloat, {2}, {1, 0}), variance = model.constant<float>(kFloat, {2}, {0.25, 4});
+  const uint32_t scale = model.constant<float>(kFloat, {2}, {2, 4}),
+                 shift = model.constant<float>(kFloat, {2}, {7, 1}),
+                 mean = model.constant<float>(kFloat, {2}, {1, 0}),
+                 variance = model.constant<float>(kFloat, {2}, {0.25, 4});
   const uint32_t made = add_convolution(model, x, weight, {1, 2, 2, 2});
   const uint32_t normed =
       model.node("aten._native_batch_norm_legit_no_training.default",
@@ -98,7 +98,8 @@ TEST(GpuOfficialWrite, BatchNormAndActivationArePartsOfTheConvolution) {
                   value_arg(mean, "running_mean"), value_arg(variance, "running_var"),
                   graph::float_arg(0.1, "momentum"), graph::float_arg(0, "eps")},
                  {1, 2, 2, 2});
-  const Written file = written(model.finish(model.node("aten.relu.default", {value_arg(normed, "self")}, {1, 2, 2, 2})));
+  const Written file =
+      written(model.finish(model.node("aten.relu.default", {value_arg(normed, "self")}, {1, 2, 2, 2})));
   EXPECT_THAT(file.ops(), ElementsAre("et_vk.conv_with_clamp.default"));
   // 2 / sqrt(0.25) = 4 and 4 / sqrt(4) = 2 times the filters; 7 - 1 * 4 and 1 - 0 * 2.
   EXPECT_THAT(file.floats(file.argument(0, 1)), ElementsAre(12, 10));
@@ -126,15 +127,16 @@ TEST(GpuOfficialWrite, ATensorIsCopiedWhereAnOperatorDemandsAnotherStorage) {
   const uint32_t weight = model.constant<float>(kFloat, {2, 1, 1, 1}, {3, 5});
   const uint32_t made = add_convolution(model, x, weight, {1, 2, 2, 2});
   const auto softmax = [&](int64_t dim) {
-    return model.node("aten._softmax.default",
-                      {value_arg(made, "self"), graph::int_arg(dim, "dim"), graph::bool_arg(false, "half_to_float")},
-                      {1, 2, 2, 2});
+    return model.node(
+        "aten._softmax.default",
+        {value_arg(made, "self"), graph::int_arg(dim, "dim"), graph::bool_arg(false, "half_to_float")},
+        {1, 2, 2, 2});
   };
   const uint32_t first = softmax(3), second = softmax(2);
   const Written file = written(model.finish(
       model.node("aten.add.Tensor", {value_arg(first, "self"), value_arg(second, "other")}, {1, 2, 2, 2})));
-  EXPECT_THAT(file.ops(), ElementsAre("aten.convolution.default", "aten.clone.default", "aten._softmax.default",
-                                      "aten._softmax.default", "aten.add.Tensor"))
+  EXPECT_THAT(file.ops(), ElementsAre("aten.convolution.default", "aten.clone.default",
+                                      "aten._softmax.default", "aten._softmax.default", "aten.add.Tensor"))
       << "one copy serves both readers";
   EXPECT_EQ(file.storage_of_result(0), kChannelTexture);
   EXPECT_EQ(file.storage_of_result(1), kRowMajorBuffer);
@@ -145,8 +147,9 @@ TEST(GpuOfficialWrite, ConstantsAreNamedByTheirSha256) {
   Model model;
   const std::vector<float> numbers = {1, 2, 3, 4};
   const uint32_t x = model.input(kFloat, {3, 2}), weight = model.constant(kFloat, {2, 2}, numbers);
-  const Written file = written(model.finish(model.node(
-      "aten.linear.default", {value_arg(x, "input"), value_arg(weight, "weight"), graph::none_arg("bias")}, {3, 2})));
+  const Written file = written(model.finish(
+      model.node("aten.linear.default",
+                 {value_arg(x, "input"), value_arg(weight, "weight"), graph::none_arg("bias")}, {3, 2})));
   EXPECT_THAT(file.ops(), ElementsAre("aten.linear.default")) << "the operator loads the weight itself";
   ASSERT_EQ(file.artifact.named_blobs.size(), 1u);
   EXPECT_FALSE(file.artifact.named_blobs[0].constant_key.empty()) << "bytes that the host has are not copied";
@@ -159,10 +162,11 @@ TEST(GpuOfficialWrite, ConstantsAreNamedByTheirSha256) {
 
 TEST(GpuOfficialWrite, IndicesOf64BitsAreStoredIn32) {
   Model model;
-  const uint32_t x = model.input(kFloat, {3, 2}), index = model.constant<int64_t>(ETB_DTYPE_INT64, {2}, {2, 0});
-  const auto image = model.finish(model.node("aten.index_select.default",
-                                             {value_arg(x, "self"), graph::int_arg(0, "dim"), value_arg(index, "index")},
-                                             {2, 2}));
+  const uint32_t x = model.input(kFloat, {3, 2}),
+                 index = model.constant<int64_t>(ETB_DTYPE_INT64, {2}, {2, 0});
+  const auto image = model.finish(
+      model.node("aten.index_select.default",
+                 {value_arg(x, "self"), graph::int_arg(0, "dim"), value_arg(index, "index")}, {2, 2}));
   const Written file = written(image);
   EXPECT_THAT(file.ops(), ElementsAre("et_vk.prepack.default", "aten.index.Tensor"));
   EXPECT_EQ(file.result(0).element_type(), static_cast<int8_t>(ElementType::kInt32));
@@ -194,7 +198,8 @@ TEST(GpuOfficialWrite, TensorsThatAreNeverInUseAtOnceShareMemory) {
 TEST(GpuOfficialWrite, AnOutputThatIsAnInputIsACopy) {
   Model model;
   const uint32_t x = model.input(kFloat, {2, 3});
-  const Written file = written(model.finish(model.node("aten.clone.default", {value_arg(x, "self")}, {2, 3})));
+  const Written file =
+      written(model.finish(model.node("aten.clone.default", {value_arg(x, "self")}, {2, 3})));
   EXPECT_THAT(file.ops(), ElementsAre("aten.clone.default"));
   EXPECT_NE(file.file->graph().inputs()->Get(0), file.file->graph().outputs()->Get(0));
 }
@@ -203,8 +208,9 @@ TEST(GpuOfficialWrite, AnOutputThatIsAnInputIsACopy) {
 TEST(GpuOfficialWrite, EqualityIsTwoComparisons) {
   Model model;
   const uint32_t x = model.input(kFloat, {2, 3});
-  const Written file = written(model.finish(
-      model.node("aten.ne.Scalar", {value_arg(x, "self"), graph::float_arg(-INFINITY, "other")}, {2, 3}, ETB_DTYPE_BOOL)));
+  const Written file = written(
+      model.finish(model.node("aten.ne.Scalar", {value_arg(x, "self"), graph::float_arg(-INFINITY, "other")},
+                              {2, 3}, ETB_DTYPE_BOOL)));
   EXPECT_THAT(file.ops(), ElementsAre("aten.le.Scalar", "aten.ge.Scalar", "aten.bitwise_and.Tensor",
                                       "aten.bitwise_not.default"));
 }
@@ -213,8 +219,8 @@ TEST(GpuOfficialWrite, ConstantsOfMoreThanFourDimensionsAreLoadedAsMatrices) {
   Model model;
   const std::vector<int64_t> sizes = {1, 2, 1, 2, 2};
   const uint32_t x = model.input(kFloat, sizes), y = model.constant(kFloat, sizes, std::vector<float>(8, 1));
-  const Written file =
-      written(model.finish(model.node("aten.add.Tensor", {value_arg(x, "self"), value_arg(y, "other")}, sizes)));
+  const Written file = written(
+      model.finish(model.node("aten.add.Tensor", {value_arg(x, "self"), value_arg(y, "other")}, sizes)));
   EXPECT_THAT(file.ops(), ElementsAre("et_vk.prepack.default", "aten.view_copy.default", "aten.add.Tensor"));
   EXPECT_EQ(file.result(0).sizes()->size(), 2u);
 }
@@ -227,7 +233,8 @@ TEST(GpuOfficialWrite, OtherNodesAreRejectedWithTheReason) {
   };
   EXPECT_THAT(unary(kFloat, "aten.abs.default"), IsEmpty());
   EXPECT_THAT(unary(ETB_DTYPE_FLOAT16, "aten.abs.default"), HasSubstr("dtype: 'v1': float16"));
-  EXPECT_THAT(unary(kFloat, "aten.erf.default"), HasSubstr("op: aten.erf.default: not written for the official"));
+  EXPECT_THAT(unary(kFloat, "aten.erf.default"),
+              HasSubstr("op: aten.erf.default: not written for the official"));
   const auto convolution = [](int64_t batch, int64_t width) {
     Model model;
     const uint32_t x = model.input(kFloat, {batch, 1, 1, width});

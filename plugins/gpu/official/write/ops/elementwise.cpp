@@ -94,8 +94,8 @@ template <bool is_difference>
 Status write_sum(NodeWriter& node) {
   ETB_ASSIGN(const auto operands, read_pair(node));
   ETB_ASSIGN(const double alpha, node.args().number("alpha", 1));
-  return node.define(
-      sum(node, is_difference ? "aten.sub.Tensor" : "aten.add.Tensor", operands.first, operands.second, alpha));
+  return node.define(sum(node, is_difference ? "aten.sub.Tensor" : "aten.add.Tensor", operands.first,
+                         operands.second, alpha));
 }
 
 Status write_product(NodeWriter& node) {
@@ -154,7 +154,8 @@ Status write_logarithm(NodeWriter& node) {
 
 uint32_t floor_of(NodeWriter& node, uint32_t x) {
   const Operands met = meet(node, x, node.add_number(1));
-  return node.call("aten.div.Tensor_mode", {met.a, met.b, node.file().add_text("floor")}, met.shape, met.storage);
+  return node.call("aten.div.Tensor_mode", {met.a, met.b, node.file().add_text("floor")}, met.shape,
+                   met.storage);
 }
 
 // The runtime rounds quotients down.
@@ -214,9 +215,7 @@ Status write_leaky_relu(NodeWriter& node) {
 
 // ---- Comparisons and logic, in buffers
 
-uint32_t negation(NodeWriter& node, uint32_t x) {
-  return unary(node, "aten.bitwise_not.default", x);
-}
+uint32_t negation(NodeWriter& node, uint32_t x) { return unary(node, "aten.bitwise_not.default", x); }
 
 uint32_t both(NodeWriter& node, const char* op, uint32_t a, uint32_t b) {
   const Shape shape = broadcast(node.shape(a), node.shape(b));

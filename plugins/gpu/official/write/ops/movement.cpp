@@ -11,7 +11,8 @@ namespace {
 Status write_view(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.operand("self"));
   ETB_ASSIGN(const Shape out, node.result_shape());
-  if (out.numel() != node.shape(x).numel()) return reject("attribute", "result of another number of elements");
+  if (out.numel() != node.shape(x).numel())
+    return reject("attribute", "result of another number of elements");
   return node.define(node.view(x, out));
 }
 
@@ -77,7 +78,8 @@ Status write_select(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t dim, node.args().dim("dim", 0, shape.rank));
   ETB_ASSIGN(int64_t index, node.args().integer("index", 0));
   if (index < 0) index += shape.sizes[dim];
-  if (index < 0 || index >= int64_t{shape.sizes[dim]}) return reject("attribute", "index: outside of the dimension");
+  if (index < 0 || index >= int64_t{shape.sizes[dim]})
+    return reject("attribute", "index: outside of the dimension");
   ETB_ASSIGN(const Shape out, node.result_shape());
   return node.define(node.view(slice(node, x, {dim, index, index + 1, 1}), out));
 }
@@ -86,16 +88,17 @@ Status write_split(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.operand("self"));
   ETB_ASSIGN(const uint32_t dim, node.args().dim("dim", 0, node.shape(x).rank));
   ETB_ASSIGN(const std::vector<int64_t> sizes, node.args().integers("split_sizes"));
-  if (sizes.size() != node.result_count()) return reject("attribute", "split_sizes: expected one for each result");
+  if (sizes.size() != node.result_count())
+    return reject("attribute", "split_sizes: expected one for each result");
   std::vector<Shape> shapes;
   for (uint32_t i = 0; i < node.result_count(); ++i) {
     ETB_ASSIGN(const Shape shape, node.result_shape(i));
     shapes.push_back(shape);
   }
   FileBuilder& file = node.file();
-  const std::vector<uint32_t> made =
-      node.call_list("aten.split_with_sizes_copy.default",
-                     {node.in(x), file.add_integers(sizes), file.add_integer(dim)}, shapes, node.tensor(x).type);
+  const std::vector<uint32_t> made = node.call_list(
+      "aten.split_with_sizes_copy.default", {node.in(x), file.add_integers(sizes), file.add_integer(dim)},
+      shapes, node.tensor(x).type);
   for (uint32_t i = 0; i < made.size(); ++i) ETB_TRY(node.define(made[i], i));
   return {};
 }
@@ -116,7 +119,8 @@ Status write_cat(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t dim, node.args().dim("dim", 0, out.rank));
   if (out.rank > 4) return reject("rank", "tensors, expected rank 1 to 4");
   for (const uint32_t part : parts) {
-    if (node.tensor(part).type == ElementType::kBool) return reject("dtype", "tensors: bools, expected numbers");
+    if (node.tensor(part).type == ElementType::kBool)
+      return reject("dtype", "tensors: bools, expected numbers");
     if (node.tensor(part).type != node.tensor(parts[0]).type || node.shape(part).rank != out.rank)
       return reject("dtype", "tensors: expected one dtype and rank");
   }
@@ -129,15 +133,18 @@ Status write_roll(NodeWriter& node) {
   ETB_ASSIGN(const std::vector<int64_t> shifts, node.args().integers("shifts"));
   ETB_ASSIGN(const std::vector<int64_t> dims, node.args().integers("dims"));
   const Shape shape = node.shape(x);
-  if (dims.size() != shifts.size() || dims.empty()) return reject("attribute", "dims: expected one for each shift");
+  if (dims.size() != shifts.size() || dims.empty())
+    return reject("attribute", "dims: expected one for each shift");
   if (shape.rank > 4) return reject("rank", "self, expected rank 1 to 4");
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t counted = dims[i] < 0 ? dims[i] + shape.rank : dims[i];
-    if (counted < 0 || counted >= int64_t{shape.rank}) return reject("attribute", "dims: outside of the rank");
+    if (counted < 0 || counted >= int64_t{shape.rank})
+      return reject("attribute", "dims: outside of the rank");
     const auto dim = static_cast<uint32_t>(counted);
     const int64_t size = shape.sizes[dim], shift = (shifts[i] % size + size) % size;
     if (shift == 0) continue;
-    const uint32_t end = slice(node, x, {dim, size - shift, size, 1}), begin = slice(node, x, {dim, 0, size - shift, 1});
+    const uint32_t end = slice(node, x, {dim, size - shift, size, 1}),
+                   begin = slice(node, x, {dim, 0, size - shift, 1});
     x = cat(node, {end, begin}, dim, shape);
   }
   return node.define(x);
@@ -152,8 +159,8 @@ Status write_pad(NodeWriter& node) {
   for (const int64_t pad : pads)
     if (pad < 0) return reject("attribute", "pad: less than 0");
   FileBuilder& file = node.file();
-  return node.define(
-      node.call("aten.constant_pad_nd.default", {node.in(x), file.add_integers(pads), file.add_number(number)}, out));
+  return node.define(node.call("aten.constant_pad_nd.default",
+                               {node.in(x), file.add_integers(pads), file.add_number(number)}, out));
 }
 
 constexpr WrittenOp kRows[] = {

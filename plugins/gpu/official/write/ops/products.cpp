@@ -26,7 +26,8 @@ Status write_linear(NodeWriter& node) {
   const Shape in = node.shape(input);
   const bool is_kept = in.rank == 2 || in.rank == 3;
   const uint32_t depth = node.shape(weight).sizes[1], columns = node.shape(weight).sizes[0];
-  if (in.rank == 0 || in.sizes[in.rank - 1] != depth) return reject("attribute", "input: expected rows of the weight");
+  if (in.rank == 0 || in.sizes[in.rank - 1] != depth)
+    return reject("attribute", "input: expected rows of the weight");
   const uint32_t rows = in.product(0, in.rank - 1);
   const uint32_t x = is_kept ? input : node.view(input, matrix(rows, depth));
   const uint32_t made = node.call("aten.linear.default", {node.in(x), node.stored(weight), bias},
@@ -40,7 +41,8 @@ Result<uint32_t> product(NodeWriter& node, const char* op, const char* first, co
   ETB_ASSIGN(const uint32_t b, node.floats(second));
   Shape out = node.shape(a);
   const uint32_t rank = node.shape(b).rank;
-  if (out.rank != rank || rank < 2) return reject("rank", std::string(second) + ": expected the rank of the first");
+  if (out.rank != rank || rank < 2)
+    return reject("rank", std::string(second) + ": expected the rank of the first");
   out.sizes[rank - 1] = node.shape(b).sizes[rank - 1];
   const uint32_t left = node.in(a);
   return node.call(op, {left, node.is_constant(b) && rank == 2 ? node.stored(b) : node.in(b)}, out);
@@ -64,8 +66,8 @@ Status write_addmm(NodeWriter& node) {
   if (alpha != 1) return reject("attribute", "alpha: expected 1");
   ETB_ASSIGN(const uint32_t made, product(node, "aten.mm.default", "mat1", "mat2"));
   if (beta == 0) return node.define(made);
-  return node.define(node.call("aten.add.Tensor", {node.in(made), node.in(summand), node.file().add_number(beta)},
-                               node.shape(made)));
+  return node.define(node.call(
+      "aten.add.Tensor", {node.in(made), node.in(summand), node.file().add_number(beta)}, node.shape(made)));
 }
 
 // ---- Rows of tables
@@ -124,7 +126,8 @@ Status write_flip(NodeWriter& node) {
   const Shape shape = node.shape(x);
   for (const int64_t dim : dims) {
     const int64_t counted = dim < 0 ? dim + shape.rank : dim;
-    if (counted < 0 || counted >= int64_t{shape.rank}) return reject("attribute", "dims: outside of the rank");
+    if (counted < 0 || counted >= int64_t{shape.rank})
+      return reject("attribute", "dims: outside of the rank");
     const auto at = static_cast<uint32_t>(counted);
     std::vector<int32_t> order(shape.sizes[at]);
     std::iota(order.rbegin(), order.rend(), 0);

@@ -16,7 +16,8 @@ Status write_softmax(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t dim, node.args().dim("dim", -1, shape.rank));
   const uint32_t from_end = shape.rank - 1 - dim;
   const bool is_batch = from_end > 2 || (from_end == 2 && shape.rank == 4 && shape.sizes[0] != 1);
-  if (shape.rank > 4 || is_batch) return reject("attribute", "dim: expected one of the last two of rank 1 to 4");
+  if (shape.rank > 4 || is_batch)
+    return reject("attribute", "dim: expected one of the last two of rank 1 to 4");
   FileBuilder& file = node.file();
   return node.define(node.call(is_logarithm ? "aten._log_softmax.default" : "aten._softmax.default",
                                {node.in(x), file.add_integer(dim), file.add_truth(false)}, shape));
@@ -37,7 +38,8 @@ Status write_layer_norm(NodeWriter& node) {
   const auto read = [&](const char* name, float missing) -> Result<uint32_t> {
     if (!node.args().has(name)) return node.add_constant(std::vector<float>(row, missing), {1, {row}});
     ETB_ASSIGN(const uint32_t id, node.floats(name));
-    if (!node.is_constant(id)) return reject("attribute", std::string(name) + ": computed, expected a constant");
+    if (!node.is_constant(id))
+      return reject("attribute", std::string(name) + ": computed, expected a constant");
     return node.view(id, {1, {row}});
   };
   ETB_ASSIGN(const uint32_t weight, read("weight", 1));
@@ -134,9 +136,8 @@ uint32_t reduce_rows(NodeWriter& node, const std::string& op, uint32_t rows,
                      ElementType type = ElementType::kFloat32) {
   FileBuilder& file = node.file();
   const bool is_position = type != ElementType::kFloat32, is_extreme = op.find(".am") != std::string::npos;
-  std::vector<uint32_t> arguments = {node.in(rows),
-                                     is_position ? file.add_integer(1) : file.add_integers({1}),
-                                     file.add_truth(false)};
+  std::vector<uint32_t> arguments = {
+      node.in(rows), is_position ? file.add_integer(1) : file.add_integers({1}), file.add_truth(false)};
   if (!is_position && !is_extreme) arguments.push_back(node.nothing());  // dtype
   return node.call(op.c_str(), std::move(arguments), {1, {node.shape(rows).sizes[0]}}, kRowMajorBuffer, type);
 }
@@ -150,7 +151,8 @@ Status reduce(NodeWriter& node, const std::string& op) {
     return node.define(node.view(reduce_rows(node, op, rows), out));
   }
   FileBuilder& file = node.file();
-  std::vector<uint32_t> arguments = {node.in(x, kChannelTexture), file.add_integers({2, 3}), file.add_truth(true)};
+  std::vector<uint32_t> arguments = {node.in(x, kChannelTexture), file.add_integers({2, 3}),
+                                     file.add_truth(true)};
   if (op.find(".am") == std::string::npos) arguments.push_back(node.nothing());
   const Shape pixel{4, {1, node.shape(x).sizes[1], 1, 1}};
   return node.define(node.view(node.call(op.c_str(), std::move(arguments), pixel, kChannelTexture), out));
@@ -178,10 +180,12 @@ Status write_truth(NodeWriter& node) {
   ETB_ASSIGN(Reduced reduced, read_reduced(node, x));
   ETB_ASSIGN(const Shape out, node.result_shape());
   const uint32_t none = node.nothing(), no = node.file().add_truth(false);
-  reduced.x = node.call("aten._to_copy.default", {node.in(x), none, none, none, none, no, none}, node.shape(x));
-  const uint32_t found = reduce_rows(node, is_any ? "aten.amax.default" : "aten.amin.default", to_rows(node, reduced));
-  const uint32_t made = node.call("aten.gt.Scalar", {node.in(found), node.file().add_number(0.5)}, node.shape(found),
-                                  kRowMajorBuffer, ElementType::kBool);
+  reduced.x =
+      node.call("aten._to_copy.default", {node.in(x), none, none, none, none, no, none}, node.shape(x));
+  const uint32_t found =
+      reduce_rows(node, is_any ? "aten.amax.default" : "aten.amin.default", to_rows(node, reduced));
+  const uint32_t made = node.call("aten.gt.Scalar", {node.in(found), node.file().add_number(0.5)},
+                                  node.shape(found), kRowMajorBuffer, ElementType::kBool);
   return node.define(node.view(made, out));
 }
 

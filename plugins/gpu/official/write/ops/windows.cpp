@@ -20,7 +20,8 @@ Result<std::vector<uint32_t>> convolution_numbers(NodeWriter& node, size_t dims)
     ETB_ASSIGN(std::vector<int64_t> numbers, args.integers(name));
     if (numbers.empty()) numbers = {missing};
     if (numbers.size() == 1) numbers.resize(dims, numbers[0]);
-    if (numbers.size() != dims) return reject("attribute", std::string(name) + ": expected a number a dimension");
+    if (numbers.size() != dims)
+      return reject("attribute", std::string(name) + ": expected a number a dimension");
     out.push_back(node.file().add_integers(std::move(numbers)));
     return {};
   };
@@ -35,7 +36,8 @@ Result<std::vector<uint32_t>> convolution_numbers(NodeWriter& node, size_t dims)
   return out;
 }
 
-Status check_convolution(const NodeWriter& node, uint32_t x, uint32_t weight, const WrittenConvolution& made) {
+Status check_convolution(const NodeWriter& node, uint32_t x, uint32_t weight,
+                         const WrittenConvolution& made) {
   const Shape &in = node.shape(x), &filters = node.shape(weight);
   if (in.rank != 3 && in.rank != 4) return reject("rank", "input, expected rank 3 or 4");
   if (filters.rank != in.rank) return reject("rank", "weight, expected the rank of the input");
@@ -92,8 +94,10 @@ Result<Affine> read_batch_norm(NodeWriter& node, uint32_t channels) {
   const auto read = [&](const char* name, float missing) -> Result<std::vector<float>> {
     if (!node.args().has(name)) return std::vector<float>(channels, missing);
     ETB_ASSIGN(const uint32_t id, node.floats(name));
-    if (!node.is_constant(id)) return reject("attribute", std::string(name) + ": computed, expected a constant");
-    if (node.shape(id).numel() != channels) return reject("attribute", std::string(name) + ": expected a number a channel");
+    if (!node.is_constant(id))
+      return reject("attribute", std::string(name) + ": computed, expected a constant");
+    if (node.shape(id).numel() != channels)
+      return reject("attribute", std::string(name) + ": expected a number a channel");
     return node.constant_floats(id);
   };
   ETB_ASSIGN(const std::vector<float> weight, read("weight", 1));
@@ -120,7 +124,8 @@ Result<uint32_t> fold(NodeWriter& node, const WrittenConvolution& convolution, c
     weight[i] *= affine.scale[convolution.is_transposed ? i / area % second : i / (area * second)];
   for (size_t c = 0; c < bias.size(); ++c) bias[c] = bias[c] * affine.scale[c] + affine.shift[c];
   const Shape channels{1, {static_cast<uint32_t>(bias.size())}};
-  const uint32_t new_weight = node.add_constant(weight, filters), new_bias = node.add_constant(bias, channels);
+  const uint32_t new_weight = node.add_constant(weight, filters),
+                 new_bias = node.add_constant(bias, channels);
   return node.set_weights("input", new_weight, new_bias);
 }
 
@@ -140,12 +145,13 @@ Status write_batch_norm(NodeWriter& node) {
   Shape channels = shape;
   for (uint32_t d = 0; d < shape.rank; ++d) channels.sizes[d] = d == 1 ? shape.sizes[1] : 1;
   const Storage storage = node.storage_of(x);
-  const uint32_t scale = node.add_constant(affine.scale, channels), shift = node.add_constant(affine.shift, channels);
+  const uint32_t scale = node.add_constant(affine.scale, channels),
+                 shift = node.add_constant(affine.shift, channels);
   const uint32_t scaled =
       node.call("aten.mul.Tensor", {node.in(x, storage), node.in(scale, storage)}, shape, storage);
-  return node.define(node.call("aten.add.Tensor",
-                               {node.in(scaled, storage), node.in(shift, storage), node.file().add_integer(1)},
-                               shape, storage));
+  return node.define(node.call(
+      "aten.add.Tensor", {node.in(scaled, storage), node.in(shift, storage), node.file().add_integer(1)},
+      shape, storage));
 }
 
 // ---- Pools
@@ -161,7 +167,8 @@ Status write_max_pool(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.floats("self"));
   ETB_ASSIGN(const Shape out, node.result_shape());
   ETB_TRY(check_pool(node, x, out));
-  if (node.result_count() > 1 && node.is_result_read(1)) return reject("attribute", "indices that a node reads");
+  if (node.result_count() > 1 && node.is_result_read(1))
+    return reject("attribute", "indices that a node reads");
   std::vector<uint32_t> arguments = {node.in(x, kChannelTexture)};
   ETB_ASSIGN(const std::vector<int64_t> kernel, node.args().pair("kernel_size", {}));
   ETB_ASSIGN(const std::vector<int64_t> stride, node.args().pair("stride", kernel));
@@ -175,7 +182,8 @@ Status write_max_pool(NodeWriter& node) {
 }
 
 uint32_t mean_pool(NodeWriter& node, uint32_t x, const Shape& out, std::vector<int64_t> kernel,
-                   std::vector<int64_t> stride, std::vector<int64_t> padding, bool ceiling, bool counts_padding) {
+                   std::vector<int64_t> stride, std::vector<int64_t> padding, bool ceiling,
+                   bool counts_padding) {
   FileBuilder& file = node.file();
   return node.call("aten.avg_pool2d.default",
                    {node.in(x, kChannelTexture), file.add_integers(std::move(kernel)),
@@ -193,7 +201,8 @@ Status write_mean_pool(NodeWriter& node) {
   ETB_ASSIGN(const std::vector<int64_t> padding, node.args().pair("padding", {0, 0}));
   ETB_ASSIGN(const bool ceiling, node.args().flag("ceil_mode", false));
   ETB_ASSIGN(const bool counts_padding, node.args().flag("count_include_pad", true));
-  if (node.args().has("divisor_override")) return reject("attribute", "divisor_override: a number, expected none");
+  if (node.args().has("divisor_override"))
+    return reject("attribute", "divisor_override: a number, expected none");
   if (ceiling) return reject("attribute", "ceil_mode: true, expected false");
   return node.define(mean_pool(node, x, out, kernel, stride, padding, ceiling, counts_padding));
 }
@@ -236,8 +245,8 @@ Status write_nearest(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.floats("input"));
   ETB_ASSIGN(const Shape out, check_resize(node, x));
   const uint32_t sizes = node.file().add_integers({out.sizes[2], out.sizes[3]});
-  return node.define(node.call("aten.upsample_nearest2d.vec", {node.in(x, kChannelTexture), sizes, node.nothing()},
-                               out, kChannelTexture));
+  return node.define(node.call("aten.upsample_nearest2d.vec",
+                               {node.in(x, kChannelTexture), sizes, node.nothing()}, out, kChannelTexture));
 }
 
 Status write_bilinear(NodeWriter& node) {
@@ -247,10 +256,10 @@ Status write_bilinear(NodeWriter& node) {
   if (aligns_corners && (out.sizes[2] == 1 || out.sizes[3] == 1))
     return reject("attribute", "align_corners: with a result of one row or column");
   const uint32_t sizes = node.file().add_integers({out.sizes[2], out.sizes[3]});
-  return node.define(node.call(
-      "aten.upsample_bilinear2d.vec",
-      {node.in(x, kChannelTexture), sizes, node.file().add_truth(aligns_corners), node.nothing()}, out,
-      kChannelTexture));
+  return node.define(
+      node.call("aten.upsample_bilinear2d.vec",
+                {node.in(x, kChannelTexture), sizes, node.file().add_truth(aligns_corners), node.nothing()},
+                out, kChannelTexture));
 }
 
 constexpr WrittenOp kRows[] = {
