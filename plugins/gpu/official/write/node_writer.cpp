@@ -70,6 +70,13 @@ Result<uint32_t> NodeWriter::floats_or_number(const char* name) {
   return add_number(number);
 }
 
+Result<std::vector<float>> NodeWriter::constant_floats(uint32_t id) const {
+  ETB_ASSIGN(const std::vector<std::byte> bytes, region_.copied_floats(id));
+  std::vector<float> out(bytes.size() / sizeof(float));
+  std::memcpy(out.data(), bytes.data(), bytes.size());
+  return out;
+}
+
 uint32_t NodeWriter::add_constant(const std::vector<float>& floats, const Shape& shape) {
   WrittenTensor made;
   made.shape = shape;

@@ -168,18 +168,16 @@ Result<std::span<const std::byte>> RegionWriter::bytes_of(const WrittenTensor& t
   return owner->bytes().first(nbytes);
 }
 
-Result<std::vector<float>> RegionWriter::floats_of(uint32_t id) const {
+Result<std::vector<std::byte>> RegionWriter::copied_floats(uint32_t id) const {
   const WrittenTensor& tensor = tensors_[id];
-  std::vector<float> out(tensor.shape.numel());
-  if (region_ == nullptr && !tensor.bytes) return out;  // a claim: any numbers
+  const size_t nbytes = tensor.shape.numel() * sizeof(float);
+  if (region_ == nullptr && !tensor.bytes) return std::vector<std::byte>(nbytes);  // a claim: any numbers
   std::optional<Payload> owner;
   ETB_ASSIGN(const std::span<const std::byte> bytes, bytes_of(tensor, owner));
-  if (bytes.size() != out.size() * sizeof(float))
+  if (bytes.size() != nbytes)
     return make_error(Code::INVALID_DATA, "a constant of " + std::to_string(bytes.size()) +
-                                              " bytes, expected " +
-                                              std::to_string(out.size() * sizeof(float)));
-  std::memcpy(out.data(), bytes.data(), bytes.size());
-  return out;
+                                              " bytes, expected " + std::to_string(nbytes));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
 Result<std::optional<double>> RegionWriter::number_of(uint32_t value) const {
@@ -273,7 +271,7 @@ Result<Artifact> RegionWriter::finish() {
     if (!named.emplace(key, true).second) continue;
     Artifact::NamedBlob blob{.key = key, .alignment = 16};
     if (tensor.bytes)
-      blob.value = *tensor.bytes;
+      blob.value = std::move(*tensor.bytes);
     else
       blob.constant_key = find_constant(image_, tensor.constant_input)->key;
     artifact.named_blobs.push_back(std::move(blob));

@@ -58,7 +58,7 @@ class RegionWriter {
   void add_call(std::string op, std::vector<uint32_t> arguments);
   Result<std::span<const std::byte>> bytes_of(const WrittenTensor& tensor,
                                               std::optional<Payload>& owner) const;
-  Result<std::vector<float>> floats_of(uint32_t tensor) const;
+  Result<std::vector<std::byte>> copied_floats(uint32_t tensor) const;
   // Returns the only element of a constant of any dtype of numbers, or none.
   Result<std::optional<double>> number_of(uint32_t value) const;
 
@@ -95,8 +95,18 @@ class NodeWriter {
   const WrittenTensor& tensor(uint32_t id) const { return region_.tensors_[id]; }
   const Shape& shape(uint32_t id) const { return tensor(id).shape; }
   bool is_constant(uint32_t id) const { return tensor(id).is_constant(); }
-  Result<std::vector<float>> constant_floats(uint32_t id) const { return region_.floats_of(id); }
+  Result<std::vector<float>> constant_floats(uint32_t id) const;
   uint32_t add_constant(const std::vector<float>& floats, const Shape& shape);
+  // Adds a constant with the sizes and numbers of another one, changed: `change` gets them as its argument.
+  template <class Change>
+  Result<uint32_t> add_changed_constant(uint32_t id, const Change& change) {
+    WrittenTensor made;
+    made.shape = shape(id);
+    ETB_ASSIGN(made.bytes, region_.copied_floats(id));
+    // Weights are most of a program: they are changed where they are, without another copy.
+    change(std::span(reinterpret_cast<float*>(made.bytes->data()), made.bytes->size() / sizeof(float)));
+    return region_.add_tensor(std::move(made));
+  }
   uint32_t add_number(double number, uint32_t rank = 1);
   uint32_t add_indices(const std::vector<int32_t>& indices);
   // A constant as another one of the same elements.

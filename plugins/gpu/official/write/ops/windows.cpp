@@ -114,19 +114,19 @@ Result<Affine> read_batch_norm(NodeWriter& node, uint32_t channels) {
   return out;
 }
 
-// The filters of each output channel are scaled.
+// The filters of each output channel are scaled. Those of a transposed convolution are [in, out, ...], of one group.
 Result<uint32_t> fold(NodeWriter& node, const WrittenConvolution& convolution, const Affine& affine) {
   const Shape filters = node.shape(convolution.weight);
-  ETB_ASSIGN(std::vector<float> weight, node.constant_floats(convolution.weight));
-  ETB_ASSIGN(std::vector<float> bias, node.constant_floats(convolution.bias));
   const size_t area = filters.product(2, filters.rank), second = filters.sizes[1];
-  for (size_t i = 0; i < weight.size(); ++i)  // transposed filters: [in, out, ...] of one group
-    weight[i] *= affine.scale[convolution.is_transposed ? i / area % second : i / (area * second)];
-  for (size_t c = 0; c < bias.size(); ++c) bias[c] = bias[c] * affine.scale[c] + affine.shift[c];
-  const Shape channels{1, {static_cast<uint32_t>(bias.size())}};
-  const uint32_t new_weight = node.add_constant(weight, filters),
-                 new_bias = node.add_constant(bias, channels);
-  return node.set_weights("input", new_weight, new_bias);
+  const size_t run = convolution.is_transposed ? area : area * second, count = affine.scale.size();
+  ETB_ASSIGN(const uint32_t weight, node.add_changed_constant(convolution.weight, [&](std::span<float> all) {
+    for (size_t i = 0; (i + 1) * run <= all.size(); ++i)
+      for (float& number : all.subspan(i * run, run)) number *= affine.scale[i % count];
+  }));
+  ETB_ASSIGN(const uint32_t bias, node.add_changed_constant(convolution.bias, [&](std::span<float> all) {
+    for (size_t c = 0; c < all.size(); ++c) all[c] = all[c] * affine.scale[c] + affine.shift[c];
+  }));
+  return node.set_weights("input", weight, bias);
 }
 
 // A part of the convolution before it, or a product and a sum.
