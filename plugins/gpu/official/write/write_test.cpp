@@ -74,12 +74,13 @@ Written written(const graph::ImageBytes& image) {
 
 std::string answer(const graph::ImageBytes& image) { return claims_by(image, claim_official_nodes).back(); }
 
-uint32_t add_convolution(Model& model, uint32_t x, uint32_t weight, const std::vector<int64_t>& sizes) {
+uint32_t add_convolution(Model& model, uint32_t x, uint32_t weight, const std::vector<int64_t>& sizes,
+                         int64_t groups = 1) {
   return model.node("aten.convolution.default",
                     {value_arg(x, "input"), value_arg(weight, "weight"), graph::none_arg("bias"),
                      graph::ints_arg({1, 1}, "stride"), graph::ints_arg({0, 0}, "padding"),
                      graph::ints_arg({1, 1}, "dilation"), graph::bool_arg(false, "transposed"),
-                     graph::ints_arg({0, 0}, "output_padding"), graph::int_arg(1, "groups")},
+                     graph::ints_arg({0, 0}, "output_padding"), graph::int_arg(groups, "groups")},
                     sizes);
 }
 
@@ -244,6 +245,24 @@ TEST(GpuOfficialWrite, OtherNodesAreRejectedWithTheReason) {
   EXPECT_THAT(convolution(1, 2048), IsEmpty());
   EXPECT_THAT(convolution(2, 4), HasSubstr("attribute: input: a batch of more than 1"));
   EXPECT_THAT(convolution(1, 2049), HasSubstr("attribute: more pixels than a texture has"));
+}
+
+// The official run time has wrong numbers for these, or no shader.
+TEST(GpuOfficialWrite, ConvolutionsThatTheRuntimeComputesWronglyAreRejected) {
+  const auto grouped = [](int64_t groups, const std::vector<int64_t>& filters) {
+    Model model;
+    const uint32_t x = model.input(kFloat, {1, 8, 9, 9});
+    const auto count = static_cast<size_t>(filters[0] * filters[1] * filters[2] * filters[3]);
+    const uint32_t weight = model.constant(kFloat, filters, std::vector<float>(count, 1));
+    return answer(model.finish(
+        add_convolution(model, x, weight, {1, filters[0], 10 - filters[2], 10 - filters[3]}, groups)));
+  };
+  EXPECT_THAT(grouped(8, {8, 1, 3, 3}), IsEmpty());
+  EXPECT_THAT(grouped(8, {8, 1, 7, 7}),
+              HasSubstr("attribute: a depthwise convolution, expected filters of 3 x 3"));
+  EXPECT_THAT(grouped(2, {16, 4, 3, 3}), IsEmpty());
+  EXPECT_THAT(grouped(2, {16, 4, 1, 1}), HasSubstr("attribute: groups of a convolution of single pixels"));
+  EXPECT_THAT(grouped(4, {8, 2, 3, 3}), HasSubstr("attribute: groups whose channels are no multiple of 4"));
 }
 
 // A claim without a row would break rule ABI-AOT-01's promise to list what may be claimed.

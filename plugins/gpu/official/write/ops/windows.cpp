@@ -36,6 +36,21 @@ Result<std::vector<uint32_t>> convolution_numbers(NodeWriter& node, size_t dims)
   return out;
 }
 
+// The official shaders of grouped convolutions read whole texels of channels; those of single pixels know no groups. Of
+// depthwise ones only two are right: the general one has other numbers for 7 x 7 pixels, and lacks most strides.
+Status check_groups(const Shape& filters, uint32_t groups) {
+  const uint32_t height = filters.sizes[2], width = filters.sizes[3];
+  if (filters.sizes[0] == groups && filters.sizes[1] == 1 && groups != 1) {
+    if (height == width && (height == 3 || height == 5)) return {};
+    return reject("attribute", "a depthwise convolution, expected filters of 3 x 3 or 5 x 5");
+  }
+  if (groups == 1) return {};
+  if (filters.sizes[1] % 4 != 0 || filters.sizes[0] / groups % 4 != 0)
+    return reject("attribute", "groups whose channels are no multiple of 4");
+  if (height == 1 && width == 1) return reject("attribute", "groups of a convolution of single pixels");
+  return {};
+}
+
 Status check_convolution(const NodeWriter& node, uint32_t x, uint32_t weight,
                          const WrittenConvolution& made) {
   const Shape &in = node.shape(x), &filters = node.shape(weight);
@@ -49,11 +64,7 @@ Status check_convolution(const NodeWriter& node, uint32_t x, uint32_t weight,
   ETB_ASSIGN(const std::vector<int64_t> dilation, node.args().integers("dilation"));
   for (const int64_t number : dilation)
     if (made.is_transposed && number != 1) return reject("attribute", "dilation of a transposed convolution");
-  // The official shaders of grouped convolutions read whole texels of channels.
-  const bool is_depthwise = filters.sizes[0] == made.groups && filters.sizes[1] == 1;
-  const bool is_grouped = made.groups != 1 && !is_depthwise;
-  if (is_grouped && in.rank == 4 && (filters.sizes[1] % 4 != 0 || filters.sizes[0] / made.groups % 4 != 0))
-    return reject("attribute", "groups whose channels are no multiple of 4");
+  if (in.rank == 4) ETB_TRY(check_groups(filters, made.groups));
   ETB_ASSIGN(const Shape out, node.result_shape());
   if (!fits_texture(in) || !fits_texture(out)) return reject("attribute", "more pixels than a texture has");
   return {};
@@ -244,6 +255,10 @@ Result<Shape> check_resize(NodeWriter& node, uint32_t x) {
 Status write_nearest(NodeWriter& node) {
   ETB_ASSIGN(const uint32_t x, node.floats("input"));
   ETB_ASSIGN(const Shape out, check_resize(node, x));
+  // The runtime rounds positions between pixels; PyTorch takes the pixel before. Whole factors have no such positions.
+  for (const uint32_t d : {2u, 3u})
+    if (out.sizes[d] % node.shape(x).sizes[d] != 0)
+      return reject("attribute", "output_size: no multiple of the image's size");
   const uint32_t sizes = node.file().add_integers({out.sizes[2], out.sizes[3]});
   return node.define(node.call("aten.upsample_nearest2d.vec",
                                {node.in(x, kChannelTexture), sizes, node.nothing()}, out, kChannelTexture));
