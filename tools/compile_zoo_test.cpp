@@ -112,12 +112,13 @@ class Zoo : public testing::TestWithParam<std::string> {
     EXPECT_GT(count, 0);
   }
   // Compiles with a plugin; the portable kernels take the other nodes.
-  void compile_run_and_compare(const std::string& plugin, double tolerance) {
+  void compile_run_and_compare(const std::string& plugin, double tolerance, std::string delegate_id = "") {
     const std::string plugins = ETB_PLUGIN_DIR;
     if (!fs::exists(fs::path(plugins) / (plugin + ".json"))) GTEST_SKIP() << plugin << " is not built";
+    if (delegate_id.empty()) delegate_id = plugin;
     const std::string name = GetParam(), program = dir_ / "model.pte";
-    const CliRun compiled =
-        cli({"--plugin-path", plugins, "compile", kFixtures / (name + ".pt2"), "-b", plugin, "-o", program});
+    const CliRun compiled = cli(
+        {"--plugin-path", plugins, "compile", kFixtures / (name + ".pt2"), "-b", delegate_id, "-o", program});
     ASSERT_EQ(compiled.exit, 0) << compiled.err;
     run_and_compare(name, program, tolerance);
   }
@@ -145,6 +146,14 @@ TEST_P(Zoo, GivesPyTorchsNumbersWithXnnpack) {
 TEST_P(Zoo, GivesPyTorchsNumbersWithOpencl) {
   if (!fs::exists("/etc/OpenCL/vendors")) GTEST_SKIP() << "no OpenCL driver";
   compile_run_and_compare("opencl", 2e-5);
+}
+
+// The payloads that ExecuTorch's own Vulkan runtime executes, run by the reader of official payloads.
+TEST_P(Zoo, GivesPyTorchsNumbersWithOfficialVulkanPayloads) {
+  std::error_code failed;
+  if (fs::directory_iterator("/usr/share/vulkan/icd.d", failed) == fs::directory_iterator())
+    GTEST_SKIP() << "no Vulkan driver";
+  compile_run_and_compare("vulkan", 2e-5, "VulkanBackend");
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(model_names()), [](const auto& each) {

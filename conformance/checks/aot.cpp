@@ -197,6 +197,10 @@ void ask(Subject& subject, const std::vector<OpFacts>& rows, const Case& item, b
 // A plugin that lists an op and rejects its plain cases looks complete and runs nothing. A row without a constraint
 // accepts all tensors that it describes.
 void listed_ops_are_claimed(CheckContext& context) {
+  // The rows are those of the plugin. For another delegate id it may claim fewer of them.
+  const auto& manifest = context.spec().entry.manifest;
+  if (manifest && !manifest->provides.empty() && manifest->provides.front().id != context.spec().backend_id)
+    return context.skip("'" + context.spec().backend_id + "' is not the plugin's first delegate id");
   const auto subject = open_aot(context, bare());
   if (!subject) return;
   const std::vector<OpFacts> rows = op_rows_of(context, *subject);

@@ -4,6 +4,15 @@
 
 namespace etb::gpu {
 
+Claim to_claim(const Error& error) {
+  static constexpr const char* kReasons[] = {"dtype", "rank",      "layout", "dynamic",
+                                             "quant", "attribute", "op"};
+  for (const char* reason : kReasons)
+    if (error.reason == reason) return Claim::no(reason, error.message);
+  if (error.reason == "constant") return Claim::no("org.etbackend.gpu.constant", error.message);
+  return Claim::no("attribute", error.message);
+}
+
 namespace {
 
 Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
@@ -14,14 +23,7 @@ Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
     for (const Value& result : node.results()) results.push_back(result.id());
     lowered = lowering.check(results);
   }
-  if (lowered) return Claim::yes();
-  const Error& error = lowered.error();
-  static constexpr const char* kReasons[] = {"dtype", "rank",      "layout", "dynamic",
-                                             "quant", "attribute", "op"};
-  for (const char* reason : kReasons)
-    if (error.reason == reason) return Claim::no(reason, error.message);
-  if (error.reason == "constant") return Claim::no("org.etbackend.gpu.constant", error.message);
-  return Claim::no("attribute", error.message);
+  return lowered ? Claim::yes() : to_claim(lowered.error());
 }
 
 }  // namespace

@@ -36,6 +36,9 @@ const Op* find_op(std::string_view name);
 std::span<const OpRow> op_rows();
 std::span<const char* const> preserved_ops();
 
+// Returns the answer for a node that a function rejected with an error of reject().
+Claim to_claim(const Error& error);
+
 // compile/claims.cpp, compile/region.cpp: what a plugin's partition and compile do.
 [[nodiscard]] Status claim_nodes(const Graph& graph, const PartitionSink& sink);
 [[nodiscard]] Result<Artifact> compile_region(const Region& region);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/format/printable_text.hpp"
 #include "plugins/gpu/graph/shapes.hpp"
 #include "plugins/gpu/official/ops.hpp"
 
@@ -161,11 +162,15 @@ Result<GpuGraph> lower_file(const VulkanFile& file, const NamedData& data) {
 }  // namespace
 
 Result<GpuGraph> read_official_payload(std::span<const std::byte> bytes, const NamedData& data) {
-  const std::string where = "payload of " + std::string(kOfficialBackend);
+  // Messages have texts of the file.
+  const auto failed = [](Error error) {
+    error.message = format::made_printable(error.message);
+    return tl::make_unexpected(with_context(std::move(error), "payload of " + std::string(kOfficialBackend)));
+  };
   auto file = VulkanFile::read(bytes);
-  if (!file) return tl::make_unexpected(with_context(std::move(file).error(), where));
+  if (!file) return failed(std::move(file).error());
   auto graph = lower_file(*file, data);
-  if (!graph) return tl::make_unexpected(with_context(std::move(graph).error(), where));
+  if (!graph) return failed(std::move(graph).error());
   return graph;
 }
 

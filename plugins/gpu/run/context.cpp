@@ -274,8 +274,8 @@ Status GpuContext::put_event(const Run& run, uint32_t node, uint64_t begin, uint
   etb_event event{};
   event.struct_size = ETB_INIT_SIZE(etb_event);
   event.flags = ETB_EVENT_LOSSY;
-  event.name = event_names_[node].c_str();
   event.debug_id = plan_.graph.nodes[node].debug_id;
+  if (event.debug_id < 0) event.name = event_names_[node].c_str();  // an event has one or the other
   event.begin_ticks = begin;
   event.end_ticks = end;
   event.timebase = ETB_TIMEBASE_HOST;

@@ -13,6 +13,7 @@
 #include "etb/cpp/plugin.hpp"
 #include "plugins/gpu/compile/op.hpp"
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/official/write/writer.hpp"
 #include "plugins/gpu/run/buffers.hpp"
 #include "plugins/gpu/run/delegate.hpp"
 #include "plugins/gpu/run/device_facts.hpp"
@@ -91,8 +92,14 @@ class GpuPlugin {
   Verdict check_payload(const etb_payload_check& check) const {
     return check_prefix(check, Api::kOfficialVerdict);
   }
-  Status partition(const Graph& graph, const PartitionSink& sink) const { return claim_nodes(graph, sink); }
-  Result<Artifact> compile(const Region& region) const { return compile_region(region); }
+  // The delegate id decides which runtime executes the payload: this plugin, or ExecuTorch's own as well.
+  Status partition(const Graph& graph, const CompileRequest& request, const PartitionSink& sink) const {
+    return request.backend_id() == kOfficialBackend ? claim_official_nodes(graph, sink)
+                                                    : claim_nodes(graph, sink);
+  }
+  Result<Artifact> compile(const Region& region) const {
+    return region.backend_id() == kOfficialBackend ? compile_official_region(region) : compile_region(region);
+  }
 
   // Opens a device by its uuid, or the best one for NULL. Each is opened once.
   [[nodiscard]] Result<std::shared_ptr<Device>> open(const uint8_t* uuid) const {

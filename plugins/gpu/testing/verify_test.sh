@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Verifies a plugin for GPUs. Skipped (exit code 77) on a machine without a device; PACKAGE of Debian has one.
 #
-# usage: verify_test.sh ETBACKEND LIBRARY PACKAGE
+# usage: verify_test.sh ETBACKEND LIBRARY PACKAGE [DELEGATE_ID]
 set -euo pipefail
 etbackend=$1 library=$2 package=$3
 name=$(basename "$library" .so)
@@ -11,4 +11,4 @@ if ! grep -q '^    device ' <<<"$devices" || grep -q 'no device' <<<"$devices"; 
   echo "skipped: no device for $name; on Debian, install $package"
   exit 77
 fi
-exec "$etbackend" verify "$library" --profile ci --case-timeout-ms 60000
+exec "$etbackend" verify "$library" ${4:+--backend "$4"} --profile ci --case-timeout-ms 60000

@@ -133,6 +133,25 @@ Status lower_reduce(CallContext& call) {
                {static_cast<int32_t>(reduction), static_cast<int32_t>(mask), keeps_dims ? 1 : 0}));
 }
 
+// The position of an extreme in one dimension, or among all elements.
+template <Reduction reduction>
+Status lower_position(CallContext& call) {
+  ETB_ASSIGN(const uint32_t x, call.floats(0));
+  const Shape& shape = call.declared(0).shape;
+  uint32_t mask = (1u << shape.rank) - 1;
+  if (!call.is_null(1)) {
+    ETB_ASSIGN(const uint32_t dim, call.dim(1, std::max(shape.rank, 1u)));
+    mask &= 1u << dim;
+  }
+  uint64_t count = 1;
+  for (uint32_t d = 0; d < shape.rank; ++d) count *= (mask >> d & 1) != 0 ? shape.sizes[d] : 1;
+  ETB_ASSIGN(const bool keeps_dims, call.flag(2));
+  const uint32_t made =
+      call.add(Operator::kReduce, {x},
+               {static_cast<int32_t>(reduction), static_cast<int32_t>(mask), keeps_dims ? 1 : 0});
+  return call.define(made, static_cast<double>(count));
+}
+
 // ---- Windows
 
 Status add_pool(CallContext& call, uint32_t x, bool is_mean, const std::vector<int64_t>& kernel,
@@ -249,6 +268,8 @@ constexpr OfficialOp kRows[] = {
     {"aten.mean.dim", 5, 5, lower_reduce<Reduction::kMean>},
     {"aten.amax.default", 4, 4, lower_reduce<Reduction::kMaximum>},
     {"aten.amin.default", 4, 4, lower_reduce<Reduction::kMinimum>},
+    {"aten.argmax.default", 4, 4, lower_position<Reduction::kArgMaximum>},
+    {"aten.argmin.default", 4, 4, lower_position<Reduction::kArgMinimum>},
     {"aten.max_pool2d.default", 7, 7, lower_max_pool},
     {"aten.max_pool2d_with_indices.default", 7, 7, lower_max_pool},
     {"aten.avg_pool2d.default", 8, 8, lower_avg_pool},
