@@ -2,8 +2,10 @@
 // conc: calls of create and of the ahead-of-time functions at the same time.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/large_constant.hpp"
@@ -238,6 +240,21 @@ std::string run_fresh_contexts(Subject& subject, const ClaimedCase& item, const 
   return text;
 }
 
+// A chain of values of 1 MiB: its runs last long enough to overlap on few processors.
+Result<BuiltCase> large_chain(std::string_view name) {
+  CaseBuilder builder(name);
+  const Shape shape{ETB_DTYPE_FLOAT32, {256, 1024}, {}};
+  uint32_t x = builder.input(shape, Values::kExact), before = x;
+  for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor", "aten.add.Tensor", "aten.sub.Tensor",
+                         "aten.mul.Tensor", "aten.add.Tensor"}) {
+    const uint32_t made =
+        builder.node(op, {graph::value_arg(x, "self"), graph::value_arg(before, "other")}, shape);
+    before = std::exchange(x, made);
+  }
+  builder.output(x);
+  return builder.finish({});
+}
+
 void first_runs_at_once(CheckContext& context) {
   constexpr int kRounds = 400;
   constexpr std::chrono::milliseconds kTime{400};  // of each graph, after a few rounds
@@ -248,6 +265,11 @@ void first_runs_at_once(CheckContext& context) {
   for (const char* pattern : {"model.multilayer.*", "model.many_constants.*", "model.two_convolutions.*"})
     for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 2))
       items.push_back(std::move(item));
+  static const Case kLarge = {"a chain of large values", "model", ETB_DTYPE_FLOAT32, large_chain};
+  if (Result<BuiltCase> built = large_chain(kLarge.name);
+      built && subject->table().aot != nullptr && partition(*subject, built->image).is_whole_claim())
+    if (Compiled compiled = compile(*subject, built->image); compiled.status == ETB_OK)
+      items.push_back({&kLarge, std::move(*built), std::move(compiled.payload)});
   for (const ClaimedCase& item : items) {
     const auto alone = context.make_session(*subject, item);
     if (!alone) return;
