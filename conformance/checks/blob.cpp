@@ -314,13 +314,15 @@ std::vector<size_t> version_bytes(std::span<const std::byte> payload,
   return out;
 }
 
+// Returns what to subtract from such a byte: a version is a number or a digit.
+uint32_t base_of(std::byte byte) { return byte >= std::byte{'0'} ? uint32_t{'0'} : 0; }
+
 // Compares the format_version of artifacts with the version in their payloads, also with other values of options. Returns a
 // text if they differ.
 std::string wrong_version(CheckContext& context, ReadyCase& ready, size_t place) {
   const auto compare = [&](const Payload& payload, const std::string& where) -> std::string {
     if (place >= payload.bytes.size()) return {};
-    const auto byte = static_cast<uint32_t>(payload.bytes[place]);
-    const uint32_t version = byte >= '0' && byte <= '9' ? byte - '0' : byte;
+    const uint32_t version = static_cast<uint32_t>(payload.bytes[place]) - base_of(payload.bytes[place]);
     if (version == payload.format_version) return {};
     return fmt::format("{}: {}, an artifact has format_version {} and its payload {}", ready.name(), where,
                        payload.format_version, version);
@@ -334,6 +336,14 @@ std::string wrong_version(CheckContext& context, ReadyCase& ready, size_t place)
       if (compiled.status == ETB_OK) text = compare(compiled.payload, "compiled with " + to_text(option));
     }
   return text;
+}
+
+// True if check_payload calls the payload unsupported for its format alone, once a byte is changed.
+bool is_refused_for_its_format(Subject& subject, std::vector<std::byte> bytes, size_t place, uint32_t byte) {
+  bytes[place] = static_cast<std::byte>(byte);
+  etb_verdict verdict;
+  return ask_verdict(subject, bytes, bytes.size(), verdict) == ETB_OK &&
+         verdict.kind == ETB_VERDICT_UNSUPPORTED && verdict.reasons == ETB_REASON_FORMAT;
 }
 
 // The manifest lists the format versions that the plugin reads; only the plugin knows the version's offset.
@@ -351,11 +361,11 @@ void other_versions(CheckContext& context) {
     const std::vector<std::byte>& good = ready.item.payload.bytes;
     const Resigner resigner(context, ready.subject);
     size_t incompatible_count = 0, taken_count = 0, older_count = 0;
-    size_t equal_incompatible_count = 0,
-           equal_taken_count = 0;  // of bytes that are the artifact's format_version
+    // Bytes equal to the artifact's format_version are counted once more.
+    size_t equal_incompatible_count = 0, equal_taken_count = 0;
     std::vector<size_t> version_places;
     for (const size_t at : version_bytes(good, *versions)) {
-      const uint32_t base = static_cast<uint32_t>(good[at]) >= '0' ? '0' : 0;
+      const uint32_t base = base_of(good[at]);
       const auto answer = [&](uint32_t version) {
         Payload payload = ready.item.payload;
         payload.bytes[at] = static_cast<std::byte>(base + version);
@@ -368,17 +378,12 @@ void other_versions(CheckContext& context) {
         return made ? Code::OK : made.error().code;
       };
       const Code newer = answer(versions->second + 1);
-      if (resigner.exists() && newer != Code::OK && newer != Code::INCOMPATIBLE) {
-        std::vector<std::byte> bytes = good;
-        bytes[at] = static_cast<std::byte>(base + versions->second + 1);
-        etb_verdict verdict;
-        if (ask_verdict(ready.subject, bytes, bytes.size(), verdict) == ETB_OK &&
-            verdict.kind == ETB_VERDICT_UNSUPPORTED && verdict.reasons == ETB_REASON_FORMAT)
-          return context.fail(
-              fmt::format("check_payload refuses a payload for its format, and create with {}, expected "
-                          "ETB_INCOMPATIBLE",
-                          static_cast<etb_status>(newer)));
-      }
+      if (resigner.exists() && newer != Code::OK && newer != Code::INCOMPATIBLE &&
+          is_refused_for_its_format(ready.subject, good, at, base + versions->second + 1))
+        return context.fail(
+            fmt::format("check_payload refuses a payload for its format, and create with {}, expected "
+                        "ETB_INCOMPATIBLE",
+                        static_cast<etb_status>(newer)));
       const auto is_accepted = [&](uint32_t version) {
         std::vector<std::byte> bytes = good;
         bytes[at] = static_cast<std::byte>(base + version);

@@ -257,7 +257,7 @@ Result<BuiltCase> large_chain(std::string_view name) {
 
 void first_runs_at_once(CheckContext& context) {
   constexpr int kRounds = 400;
-  constexpr std::chrono::milliseconds kTime{400};  // of each graph, after a few rounds
+  constexpr std::chrono::milliseconds kTime{400};  // limit for each graph, after a few rounds
   const auto subject = context.open(bare());
   if (!subject) return;
   // Graphs of several layers take longest to prepare.

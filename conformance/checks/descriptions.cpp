@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/mutable_graph.hpp"
+#include "conformance/checks/all_runs.hpp"
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
@@ -72,12 +73,7 @@ std::string try_graph(CheckContext& context, Subject& subject, const ClaimedCase
   built.image = std::move(*image);
   const auto session = CaseSession::make(subject, built, compiled.payload);
   if (!session) return "create fails: " + session.error().message;
-  for (size_t i = 0; i < built.runs.size(); ++i) {
-    const RunResult result = (*session)->run(built.runs[i]);
-    if (result.status != ETB_OK) return fmt::format("run {} fails: {}", i, result.error.text);
-    if (!context.is_right(item, result, i)) return fmt::format("the result of run {} is wrong", i);
-  }
-  return {};
+  return make_all_runs(context, **session, item);
 }
 
 void other_descriptions(CheckContext& context) {

@@ -3,6 +3,7 @@
 // one op, size or pattern.
 #include <fmt/format.h>
 
+#include "conformance/checks/all_runs.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
 #include "conformance/subject/payload_verdict.hpp"
@@ -35,13 +36,9 @@ void expect_right_runs(CheckContext& context, Subject& subject, const ClaimedCas
                        const std::vector<etb_option>& run_options) {
   const auto session = CaseSession::make(subject, item.built, payload, delegate_options);
   if (!session) return fail_with(context, item, tried, "create fails: " + session.error().message);
-  for (size_t i = 0; i < item.built.runs.size(); ++i) {
-    const RunResult result = (*session)->run(item.built.runs[i], {.options = run_options});
-    if (result.status != ETB_OK)
-      return fail_with(context, item, tried, fmt::format("run {} fails: {}", i, result.error.text));
-    if (!context.is_right(item, result, i))
-      return fail_with(context, item, tried, fmt::format("the result of run {} is wrong", i));
-  }
+  if (const std::string text = make_all_runs(context, **session, item, {.options = run_options});
+      !text.empty())
+    fail_with(context, item, tried, text);
 }
 
 // Compiles a case with the option, and expects what all other promises say about the payload.

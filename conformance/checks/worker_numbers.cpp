@@ -96,7 +96,6 @@ void workers_change(CheckContext& context) {
   for (const char* pattern : {"op.*.large*", "quant.*", "dyn.*"})
     for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, count / 2))
       items.push_back(std::move(item));
-  // Large constants are packed by several workers, too.
   context.each_session(*subject, items, [&](ReadyCase& ready) {
     context.progress().restart();
     for (const uint32_t number : kNumbers) {

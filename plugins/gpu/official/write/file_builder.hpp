@@ -23,7 +23,7 @@ struct TensorDesc {
   ElementType type = ElementType::kFloat32;
   Shape shape = {};
   Storage storage = {};
-  int32_t constant = -1;       // of add_constant; -1: computed or passed
+  int32_t constant = -1;       // index from add_constant; -1: computed or passed
   int32_t memory_object = -1;  // shared by tensors that are never in use at once; -1: memory of its own
   friend bool operator==(const TensorDesc&, const TensorDesc&) = default;
 };

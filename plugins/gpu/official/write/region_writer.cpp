@@ -14,9 +14,9 @@ namespace etb::gpu {
 
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1}
-                                << 27;  // of a tensor: the range of a buffer that every device has
-constexpr uint32_t kMostTexels = 2048;  // of a 3D texture in each dimension
+// Limits of a tensor: the range of a buffer that every device has, and the size of a 3D texture in each dimension.
+constexpr uint64_t kMostBytes = uint64_t{1} << 27;
+constexpr uint32_t kMostTexels = 2048;
 
 std::string quoted(const Value& value) { return "'" + std::string(value.name()) + "'"; }
 

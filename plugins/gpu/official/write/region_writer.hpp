@@ -28,7 +28,7 @@ struct WrittenTensor {
   uint32_t constant_input = graph::kNone;                 // input of the image whose bytes it has
   std::optional<std::vector<std::byte>> bytes = {};       // a constant that the writer computed
   uint32_t stored = kNoValue;                             // value of the file with the constant's bytes
-  std::optional<WrittenConvolution> convolution = {};     // that computes it
+  std::optional<WrittenConvolution> convolution = {};     // the call that computes it
   uint32_t name_count = 0;                                // values of the image that it is
 
   bool is_constant() const { return constant_input != graph::kNone || bytes.has_value(); }
