@@ -34,6 +34,7 @@ struct Pairs {
   static constexpr etb::OpRow kOps[] = {{.op = "aten.mm.default", .min_rank = 2, .max_rank = 2},
                                         {.op = "aten.relu.default"}};
   static constexpr const char* kPreserveOps[] = {"aten.linear.default"};
+  static constexpr const char* kCompileSpecs[] = {"fail", "tile"};
 
   etb::Status partition(const etb::Graph& graph, const etb::PartitionSink& sink) const {
     uint32_t group = 0;
@@ -199,6 +200,15 @@ TEST_F(CompileBase, ErrorsNameTheRegion) {
   Log log;
   EXPECT_EQ(compile(log, {{ETB_INIT_SIZE(etb_compile_spec), 0, "fail", {"", 0}}}), ETB_INVALID_ARGUMENT);
   EXPECT_STREQ(error_.text, "region 0: compile spec 'fail': found");
+  EXPECT_TRUE(log.lines.empty());
+}
+
+TEST_F(CompileBase, UnknownCompileSpecsAreRejected) {
+  Log log;
+  EXPECT_EQ(compile(log, {{ETB_INIT_SIZE(etb_compile_spec), 0, "tile", {"8x8", 3}}}), ETB_OK) << error_.text;
+  log.lines.clear();
+  EXPECT_EQ(compile(log, {{ETB_INIT_SIZE(etb_compile_spec), 0, "chip", {"v2", 2}}}), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.text, "compile spec 'chip': unknown, expected fail or tile");
   EXPECT_TRUE(log.lines.empty());
 }
 

@@ -267,7 +267,7 @@ typedef struct etb_compile_args {
   const char* backend_id;                // the delegate id that the payloads are for
   const etb_graph_image* graphs;         // graph_count regions of all methods of the program (ABI-SIZE-04)
   uint64_t graph_count;
-  const etb_compile_spec* specs;         // spec_count of them, as the user gave them
+  const etb_compile_spec* specs;         // spec_count of them, as the user gave them; an unknown key is an error
   uint64_t spec_count;
   const etb_target* target;              // NULL: the plugin's default
   const etb_constant_reader* constants;  // data of the constants in the images
@@ -281,12 +281,16 @@ typedef struct etb_compile_args {
 // Estimated cost of one region. The caller sets struct_size and zeroes the rest; 0 means unknown.
 typedef struct etb_estimate {
   uint32_t struct_size;
-  uint32_t flags;        // must be zero
-  double latency_ns;     // latency of one run
-  double confidence;     // 0 to 1
-  uint64_t moved_bytes;  // read and written by one run
-  uint64_t peak_bytes;   // memory of one run
-  double energy_nj;      // energy of one run
+  uint32_t flags;     // must be zero
+  double latency_ns;  // latency of one run
+  double confidence;  // 0 to 1
+
+  // Bytes that one run reads and writes: inputs, constants, outputs, and intermediate values that leave the
+  // chip's own memory.
+  uint64_t moved_bytes;
+
+  uint64_t peak_bytes;  // most memory that one run holds at a time beside constants, inputs and outputs
+  double energy_nj;     // energy of one run
 } etb_estimate;
 
 // ---- The table ----------------------------------------------------------------------------------

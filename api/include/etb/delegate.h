@@ -207,7 +207,7 @@ typedef struct etb_exec_args {
   const etb_option* options;       // option_count of them, scope ETB_OBJECT_RUN
   uint64_t option_count;
   const etb_fence* wait;           // wait_count fences to wait for before reading inputs
-  const etb_fence* signal;         // signal_count fences to signal after the outputs are written; async only
+  const etb_fence* signal;         // signal_count fences to signal after the outputs are written; none in execute
   uint32_t wait_count;
   uint32_t signal_count;
   uint64_t run_id;                 // the host's number of this run, for logs and traces

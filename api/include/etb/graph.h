@@ -60,7 +60,8 @@
 //
 //   Mutation       Explicit. An output with `updates` is the new contents of that input (a buffer, or the
 //                  caller's tensor); the input is then state. A value with `alias` shows or overwrites the
-//                  storage of an earlier value.
+//                  storage of an earlier value. A region is without both: a buffer that the model writes
+//                  is a plain input of it, the new contents are a plain output, and the host stores them.
 //
 //   Node ids       Number the nodes of all graphs of the image: first_node_id + index. The method is graph 0,
 //                  so its ids are plain positions. Claims, rejections and reports use them.
@@ -241,7 +242,7 @@ typedef struct etb_graph_value {
   const char* name;
   uint32_t kind;      // ETB_GRAPH_VALUE_*
   uint32_t spec;      // TENSOR; else ETB_GRAPH_NONE
-  uint32_t quant;     // or ETB_GRAPH_NONE
+  uint32_t quant;     // TENSOR; or ETB_GRAPH_NONE. The compiler writes nodes that quantise, and leaves this none
   uint32_t expr;      // SYM_INT: its formula, or ETB_GRAPH_NONE
   int64_t min;        // SYM_INT
   int64_t max;        // SYM_INT; ETB_GRAPH_UNBOUNDED: no upper bound

@@ -206,8 +206,8 @@ typedef struct etb_plugin_table {
   // object_kind  ETB_OBJECT_*.
   // object       [borrowed-for-call] the handle that object_kind names.
   // option       [borrowed-for-call] one option of that scope.
-  // returns      ETB_OK; ETB_NOT_FOUND (unknown key); ETB_INVALID_ARGUMENT (type or range); ETB_INVALID_STATE
-  //              (no change allowed now). On error the old value stays (ABI-OPT-02).
+  // returns      ETB_OK; ETB_NOT_FOUND (unknown key, also one with "x-"); ETB_INVALID_ARGUMENT (type or range);
+  //              ETB_INVALID_STATE (no change allowed now). On error the old value stays (ABI-OPT-02).
   // presence optional: ETB_PLUGIN_CAP_SET_OPTION
   // threads  [serial:obj] with every other call on that object
   // since    1.0
@@ -220,7 +220,7 @@ typedef struct etb_plugin_table {
   // object       [borrowed-for-call] the handle that object_kind names.
   // key          [borrowed-for-call]
   // sink         [borrowed-for-call] receives exactly one item.
-  // returns      ETB_OK; ETB_NOT_FOUND (unknown key); the sink's status when it stopped.
+  // returns      ETB_OK; ETB_NOT_FOUND (unknown key, also one with "x-"); the sink's status when it stopped.
   // presence optional: ETB_PLUGIN_CAP_GET_OPTION
   // threads  [any]
   // since    1.0

@@ -603,6 +603,8 @@ static etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* a
   (void)plugin;
   if (!ACCEPTABLE(etb_compile_args, args, cancel) || !ACCEPTABLE(etb_artifact_sink, args->sink, end_payload))
     return fail(error, ETB_INVALID_ARGUMENT, "a struct that is too short or has flags");
+  /* To ignore a compile spec would drop what the user asked for. */
+  if (args->spec_count != 0) return fail(error, ETB_INVALID_ARGUMENT, "compile spec: unknown, the plugin has none");
   status = read_options(args->options, args->option_count, ETB_OBJECT_PLUGIN, &unused, error);
   for (i = 0; status == ETB_OK && i < args->graph_count; ++i) {
     if (args->cancel != NULL && args->cancel->is_cancelled(args->cancel->ctx) != 0)

@@ -18,9 +18,6 @@ Status check_and_lower(GraphLowering& lowering, const Node& node) {
 }  // namespace
 
 Result<Artifact> compile_region(const Region& region) {
-  if (region.specs().count() != 0)
-    return make_error(Code::INVALID_ARGUMENT, "compile spec '" + std::string(region.specs().key(0)) +
-                                                  "': unknown, the plugin has no compile specs");
   const GraphFacts facts(region.graph());
   GraphLowering lowering(region.graph(), facts, &region);
   ETB_TRY(lowering.add_inputs());

@@ -438,6 +438,25 @@ Status check_claimed(const P& plugin, const Graph& graph, const CompileRequest& 
   return {};
 }
 
+// Rejects a compile spec whose key P::kCompileSpecs does not list: to ignore one drops what the user asked for.
+template <class P>
+Status check_compile_specs(const CompileSpecs& specs) {
+  for (uint64_t i = 0; i < specs.count(); ++i) {
+    bool is_known = false;
+    std::string known;
+    if constexpr (requires { P::kCompileSpecs; })
+      for (const std::string_view key : P::kCompileSpecs) {
+        is_known = is_known || specs.key(i) == key;
+        (known += known.empty() ? ", expected " : " or ") += key;
+      }
+    if (!is_known)
+      return make_error(Code::INVALID_ARGUMENT,
+                        "compile spec '" + std::string(specs.key(i)) + "': unknown" +
+                            (known.empty() ? std::string(", the plugin has no compile specs") : known));
+  }
+  return {};
+}
+
 // Compiles every region with P::compile.
 template <class P>
 Status compile_regions(const P& plugin, const etb_compile_args* args,
@@ -446,6 +465,7 @@ Status compile_regions(const P& plugin, const etb_compile_args* args,
   ETB_TRY(ETB_ACCEPT(etb_artifact_sink, args->sink, end_payload));
   if (args->constants != nullptr) ETB_TRY(ETB_ACCEPT(etb_constant_reader, args->constants, read));
   ETB_ASSIGN(const CompileSpecs specs, CompileSpecs::make(args->specs, args->spec_count));
+  ETB_TRY(check_compile_specs<P>(specs));
   ETB_ASSIGN(const CompileRequest request, CompileRequest::make(*args, option_rows));
   for (uint64_t i = 0; i < args->graph_count; ++i) {
     if (args->cancel != nullptr && args->cancel->is_cancelled(args->cancel->ctx) != 0)

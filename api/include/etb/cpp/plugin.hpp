@@ -20,6 +20,7 @@
 //     etb::Status dry_check(const etb::Graph&, const etb::CompileRequest&) const;  // optional: limits of a whole region
 //     etb::Result<etb::Estimate> estimate(const etb::Graph&, const etb::CompileRequest&) const;  // optional
 //     static constexpr const char* kPreserveOps[] = {...};                         // optional: ATen ops not to decompose
+//     static constexpr const char* kCompileSpecs[] = {...};                        // optional: keys of the specs that compile reads
 //     // claim and partition may take a const etb::CompileRequest&, too, after the node or graph: target and options.
 //   };
 //   struct MyDelegate {                                       // one per payload; shared by its contexts
