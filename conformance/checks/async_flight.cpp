@@ -120,6 +120,11 @@ void unknown_fences(CheckContext& context) {
       }
       context.progress().at("execute_async with a fence of an unknown kind");
       run->start(ready);
+      if (run->started != ETB_OK && run->started != ETB_NOT_SUPPORTED)
+        context.fail(
+            fmt::format("{}: execute_async refuses a fence of an unknown kind with {}, expected "
+                        "ETB_NOT_SUPPORTED",
+                        ready.name(), run->started));
       if (run->started == ETB_OK) {
         context.fail(fmt::format("{}: execute_async takes a fence to {} of a kind that no plugin knows",
                                  ready.name(), is_wait ? "wait for" : "signal"));

@@ -236,6 +236,7 @@ std::vector<Check> all_checks() {
                            cancel_checks,
                            async_checks,
                            info_checks,
+                           op_table_checks,
                            aot_checks,
                            compile_checks,
                            extension_checks,
@@ -255,6 +256,8 @@ std::vector<Check> all_checks() {
                            option_value_checks,
                            worker_number_checks,
                            description_checks,
+                           status_checks,
+                           restricted_checks,
                            cache_checks,
                            option_file_checks})
     for (const Check& check : group()) out.push_back(check);

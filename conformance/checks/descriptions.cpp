@@ -101,25 +101,10 @@ void other_descriptions(CheckContext& context) {
   }
 }
 
-// To ignore a spec drops what the user asked for.
-void unknown_specs(CheckContext& context) {
-  const auto subject = context.open(bare());
-  if (!subject || subject->table().aot == nullptr) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 4)) {
-    context.progress().at("compile with an unknown compile spec");
-    const Compiled compiled =
-        compile(*subject, item.built.image, {.specs = {{"no-plugin-has-this-spec", "1"}}});
-    if (compiled.status == ETB_OK)
-      return context.warn(item.item->name + ": compile ignores the compile spec 'no-plugin-has-this-spec'");
-  }
-}
-
 constexpr Check kChecks[] = {
     {"aot.other-descriptions",
      "A graph is claimed and computed alike with other names, debug handles and places of constants.",
      "ABI-AOT-02", other_descriptions},
-    {"aot.unknown-specs-are-rejected",
-     "Compile rejects a compile spec that it does not know; a warning otherwise.", "", unknown_specs},
 };
 
 }  // namespace

@@ -35,7 +35,8 @@ std::span<const Check> reserve_checks();            // context_reserve and argum
 std::span<const Check> cancel_checks();             // runs that are asked to stop
 std::span<const Check> async_checks();              // asynchronous runs
 std::span<const Check> info_checks();               // facts about delegates
-std::span<const Check> aot_checks();                // op table and estimates
+std::span<const Check> aot_checks();                // ops to preserve, costs and estimates
+std::span<const Check> op_table_checks();           // rows of the op table
 std::span<const Check> reason_checks();             // reasons of rejections
 std::span<const Check> compile_checks();            // arguments of compile, and artifacts
 std::span<const Check> extension_checks();          // draft extensions
@@ -57,5 +58,7 @@ std::span<const Check> option_value_checks();       // results with each value o
 std::span<const Check> worker_number_checks();      // hosts with other thread pools
 std::span<const Check> description_checks();        // graphs that are described in other ways
 std::span<const Check> wrong_struct_checks();       // structs that a plugin must reject
+std::span<const Check> status_checks();             // statuses and texts of refused calls
+std::span<const Check> restricted_checks();         // processes with fewer rights
 
 }  // namespace etb::conformance

@@ -3,15 +3,18 @@
 // the order of calls. Results are the same on each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "conformance/checks/async_run.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "conformance/subject/payload_verdict.hpp"
+#include "host/layers/validate/call.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -39,6 +42,12 @@ class OwnHost {
   const etb_host* get() const { return &host_; }
   uint64_t now_ns() const { return monotonic_ns() + static_cast<uint64_t>(clock_offset_ns_); }
 
+  // Returns what was wrong with the first bad message to the log, "" if there was none.
+  std::string log_defect() const {
+    const std::lock_guard lock(mutex_);
+    return log_defect_;
+  }
+
  private:
   const void* find(const char* id) const {
     if (std::strcmp(id, missing_) == 0) return nullptr;
@@ -47,6 +56,19 @@ class OwnHost {
     if (std::strcmp(id, ETB_SERVICE_ALLOC) == 0) return &alloc_;
     if (std::strcmp(id, ETB_SERVICE_PARALLEL) == 0) return &parallel_;
     return nullptr;
+  }
+
+  static void check_message(void* ctx, uint32_t level, const char* text, const etb_option*, uint64_t) {
+    constexpr uint32_t kLevels[] = {ETB_LOG_DEBUG, ETB_LOG_INFO, ETB_LOG_WARNING, ETB_LOG_ERROR};
+    auto& self = *static_cast<OwnHost*>(ctx);
+    const std::lock_guard lock(self.mutex_);
+    if (!self.log_defect_.empty()) return;
+    if (std::find(std::begin(kLevels), std::end(kLevels), level) == std::end(kLevels))
+      self.log_defect_ = fmt::format("has the unknown level {}", level);
+    else if (text == nullptr || !host::validate::is_utf8(text))
+      self.log_defect_ = "is no text in UTF-8";
+    else if (std::strchr(text, '\n') != nullptr)
+      self.log_defect_ = fmt::format("has several lines: '{}'", text);
   }
 
   // Its contents are undefined, and its address is aligned to no more than was asked for.
@@ -80,15 +102,12 @@ class OwnHost {
 
   const char* missing_;
   int64_t clock_offset_ns_;
+  mutable std::mutex mutex_;
+  std::string log_defect_;  // guarded by `mutex_`
   etb_host host_{};
   etb_clock_service clock_ = {ETB_INIT_SIZE(etb_clock_service), 0, this,
                               [](void* ctx) { return static_cast<OwnHost*>(ctx)->now_ns(); }};
-  etb_log_service log_ = {ETB_INIT_SIZE(etb_log_service),
-                          0,
-                          nullptr,
-                          ETB_LOG_DEBUG,
-                          0,
-                          [](void*, uint32_t, const char*, const etb_option*, uint64_t) {}};
+  etb_log_service log_ = {ETB_INIT_SIZE(etb_log_service), 0, this, ETB_LOG_DEBUG, 0, check_message};
   etb_alloc_service alloc_ = {ETB_INIT_SIZE(etb_alloc_service), 0, nullptr, allocate, release};
   etb_parallel_service parallel_ = {ETB_INIT_SIZE(etb_parallel_service), 0, nullptr, [](void*) { return 1u; },
                                     run_pieces};
@@ -111,6 +130,8 @@ void each_service_missing(CheckContext& context) {
     context.progress().at(where.c_str());
     context.each_session({.bare_host = host.get()}, 4,
                          [&](ReadyCase& ready) { expect_right(context, ready, ready.run(), where); });
+    if (const std::string defect = host.log_defect(); !defect.empty())
+      context.fail(fmt::format("{}, a message of the plugin to the log {}", where, defect));
     if (!context.outcome().findings.empty()) return;
   }
 }

@@ -42,6 +42,10 @@ void expect_right_with(CheckContext& context, Subject& subject, const ClaimedCas
   const RunResult result = (*session)->run(item.built.runs[0]);
   if (result.status != ETB_OK || !context.is_right(item, result))
     context.fail(fmt::format("{}: with {}, a run fails or is wrong", item.item->name, where));
+  (void)(*session)->end();
+  if (const std::string damage = (*session)->file_damage(); !damage.empty())
+    context.fail(
+        fmt::format("{}: with {}, the plugin has {} the borrowed file", item.item->name, where, damage));
 }
 
 void loans_differ(CheckContext& context) {

@@ -7,6 +7,7 @@
 
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/op_table.hpp"
 #include "etb/cpp/graph_view.hpp"
 #include "etb/cpp/tensor.hpp"
 
@@ -47,15 +48,10 @@ std::optional<NodeFacts> facts_of(const graph::ImageBytes& image) {
 const std::set<std::string> kKnown = {"op", "dtype", "rank", "layout", "dynamic", "quant", "attribute"};
 
 // Returns the ops whose rows have a constraint: a dtype or rank may then depend on an attribute.
-std::set<std::string> restricted_ops(Subject& subject) {
+std::set<std::string> restricted_ops(CheckContext& context, Subject& subject) {
   std::set<std::string> out;
-  const etb_op_sink sink = {ETB_INIT_SIZE(etb_op_sink), 0, &out, [](void* ctx, const etb_op_capability* op) {
-                              if (op->op != nullptr && op->constraint != nullptr && *op->constraint != '\0')
-                                static_cast<std::set<std::string>*>(ctx)->insert(op->op);
-                              return etb_status{ETB_OK};
-                            }};
-  etb_error error = ETB_ERROR_INIT;
-  (void)subject.table().aot->op_table(subject.handle(), &sink, &error);
+  for (const OpFacts& row : op_rows_of(context, subject))
+    if (!row.constraint.empty()) out.insert(row.op);
   return out;
 }
 
@@ -90,7 +86,7 @@ void reasons_are_true(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
-  const std::set<std::string> restricted = restricted_ops(*subject);
+  const std::set<std::string> restricted = restricted_ops(context, *subject);
   Claimed claimed;
   std::vector<Rejection> rejections;
   const auto& cases = all_cases();

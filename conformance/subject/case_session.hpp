@@ -107,7 +107,8 @@ class CaseSession {
   etb_delegate* delegate() const { return delegate_; }
   etb_context* context() const { return context_; }
   const etb_delegate_info& info() const { return info_; }
-  int get_count() const { return get_count_; }  // gets of named data until now
+  int get_count() const { return get_count_; }                       // gets of named data until now
+  std::string file_damage() const { return lender_.file_damage(); }  // of files that were lent
   uint32_t input_count() const { return static_cast<uint32_t>(input_specs_.size()); }
   uint32_t output_count() const { return static_cast<uint32_t>(output_specs_.size()); }
   const etb_graph_spec& input_spec(uint32_t index) const { return input_specs_[index]; }

@@ -2,6 +2,7 @@
 #include "conformance/subject/loans.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,7 +67,16 @@ void ReusedMemory::lend(std::span<const std::byte> bytes, etb_payload_view& out)
 }
 
 Lender::~Lender() {
-  for (const int file : files_) ::close(file);
+  for (const File& file : files_) ::close(file.fd);
+}
+
+std::string Lender::file_damage() const {
+  for (const File& file : files_) {
+    struct stat now {};
+    if (::fstat(file.fd, &now) != 0 || now.st_ino != file.inode) return "closed";
+    if (::lseek(file.fd, 0, SEEK_CUR) != 0) return "moved to another position";
+  }
+  return {};
 }
 
 void Lender::lend(std::span<const std::byte> bytes, etb_payload_view& out, uint64_t alignment) {
@@ -82,8 +92,9 @@ void Lender::lend(std::span<const std::byte> bytes, etb_payload_view& out, uint6
   out.release = loans_.has_release ? [](void*) {} : static_cast<void(ETB_CALL*)(void*)>(nullptr);
   if (!loans_.has_file) return;
   const int file = make_file(bytes);
-  if (file < 0) return;
-  files_.push_back(file);
+  struct stat info {};
+  if (file < 0 || ::fstat(file, &info) != 0) return;
+  files_.push_back({file, info.st_ino});
   out.fd = file;
   out.fd_offset_bytes = static_cast<uint64_t>(kFileOffset);
   if (!loans_.has_bytes) out.data = nullptr;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "etb/payload.h"
@@ -45,9 +46,16 @@ class Lender {
   // Fills a view. The bytes outlive it. A file that cannot be made is left out. `alignment`: what the plugin asked for, 0: nothing.
   void lend(std::span<const std::byte> bytes, etb_payload_view& out, uint64_t alignment = 0);
 
+  // Returns what the borrower changed about the files, "" if nothing. A borrowed file stays open at its position.
+  std::string file_damage() const;
+
  private:
   Loans loans_;
-  std::vector<int> files_;
+  struct File {
+    int fd = -1;
+    uint64_t inode = 0;
+  };
+  std::vector<File> files_;
   std::deque<std::vector<std::byte>> copies_;
 };
 

@@ -75,6 +75,8 @@ etb::Claim Plugin::claim(const etb::Node& node) const {
     return etb::Claim::no("op", "not this time");
   if (has_fault(46) && node.op_name() == "aten.mul.Tensor" && !is_compiling)
     return etb::Claim::no("op", "products");
+  if (has_fault(561) && node.op_name() == "aten.neg.default" && node.operands()[0].spec().rank > 7)
+    return etb::Claim::no("rank", "more than 7 dimensions");
   for (const etb::Value& value : node.operands())
     if (value.is_constant_or_state() && value.spec().dynamic_dims != 0)
       return etb::Claim::no("dynamic", "a constant of dynamic sizes");

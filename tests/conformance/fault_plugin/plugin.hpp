@@ -21,7 +21,7 @@ constexpr etb::OptionRow changeable(etb::OptionRow row) {
 
 struct Plugin {
   using Delegate = faulty::Delegate;
-  static constexpr uint32_t kFlags = ETB_PLUGIN_UNLOADABLE;
+  static constexpr uint32_t kFlags = ETB_PLUGIN_UNLOADABLE | ETB_PLUGIN_SANDBOX_OK;
   static constexpr etb::OptionRow kOptions[] = {
       etb::i64_option("threads", 1, 1, 64, ETB_OBJECT_PLUGIN, "How many threads one run may use; one does."),
       changeable(etb::i64_option("level", 1, 0, 3, ETB_OBJECT_PLUGIN, "Nothing: there is one level.")),
@@ -134,6 +134,8 @@ void take_arguments_as_usual(Tables& tables);
 void break_accounts(Tables& tables);
 // choice_faults.cpp: faults 537 to 540, 544 and 545.
 void break_choices(Tables& tables);
+// refusal_faults.cpp: faults 547 to 560.
+void break_refusals(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a plugin's op table, as values.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/checks/check.hpp"
+
+namespace etb::conformance {
+
+// One row of the op table, as a value.
+struct OpFacts {
+  std::string op;
+  std::set<etb_dtype> dtypes;
+  uint32_t min_rank = 0, max_rank = 0, layouts = 0, flags = 0;
+  std::set<std::string> quant_schemes;
+  std::string constraint;
+  std::string defect;  // "" if there is none
+};
+
+// Reads the op table. A failing call is a finding.
+std::vector<OpFacts> op_rows_of(CheckContext& context, Subject& subject);
+
+}  // namespace etb::conformance
