@@ -74,6 +74,69 @@ void compiled_for_each_device(CheckContext& context) {
   }
 }
 
+// Compares what check_payload says about a payload on a device with what create does there. `target` describes the device.
+void expect_true_verdict(CheckContext& context, Subject& subject, const ClaimedCase& item,
+                         const Payload& payload, const etb_target* target, const DeviceFacts& facts,
+                         etb_device* device) {
+  etb_verdict verdict;
+  context.progress().at("check_payload for a device");
+  if (ask_verdict(subject, payload.bytes, payload.bytes.size(), verdict, target) != ETB_OK) return;
+  const auto session = CaseSession::make(subject, item.built, payload, {}, device);
+  if (session && verdict.kind == ETB_VERDICT_UNSUPPORTED)
+    context.fail(
+        fmt::format("{}: check_payload calls the payload unsupported on '{}' ({}), where create takes it",
+                    item.item->name, facts.name, verdict.text));
+  const bool is_promised =
+      verdict.kind == ETB_VERDICT_OPTIMAL || verdict.kind == ETB_VERDICT_PREFER_RECOMPILE;
+  if (!session && is_promised && session.error().code != Code::UNAVAILABLE)
+    context.fail(fmt::format("{}: check_payload says that the payload runs on '{}', where create fails: {}",
+                             item.item->name, facts.name, session.error().message));
+}
+
+// The verdict about the payload of the default device, by device; ETB_VERDICT_UNKNOWN if the call fails.
+etb_verdict_kind verdict_for(Subject& subject, const Payload& payload, const DeviceFacts& facts) {
+  const std::vector<format::TraceTarget> description = describe(facts);
+  const host::replay::Target target(description);
+  etb_verdict verdict;
+  (void)ask_verdict(subject, payload.bytes, payload.bytes.size(), verdict, target.get());
+  return verdict.kind;
+}
+
+// Devices with equal fingerprints run each other's payloads at the same verdict.
+void expect_equal_verdicts(CheckContext& context, Subject& subject, const ClaimedCase& item,
+                           const DeviceList& devices) {
+  for (size_t i = 0; i < devices.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if (devices[i].fingerprint == devices[k].fingerprint &&
+          verdict_for(subject, item.payload, devices[i]) != verdict_for(subject, item.payload, devices[k]))
+        context.fail(
+            fmt::format("{}: '{}' and '{}' have one fingerprint, and check_payload gives two verdicts",
+                        item.item->name, devices[k].name, devices[i].name));
+}
+
+void verdicts_for_each_device(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 6);
+  const DeviceList devices = devices_of(context, *subject);
+  for (const ClaimedCase& item : items) expect_equal_verdicts(context, *subject, item, devices);
+  for (const DeviceFacts& facts : devices) {
+    OpenDevice device(context, *subject, facts);
+    if (!is_open(context, facts, device)) continue;
+    const std::vector<format::TraceTarget> description = describe(facts);
+    const host::replay::Target target(description);
+    CompileOptions options;
+    options.aot.target = target.get();
+    for (const ClaimedCase& item : items) {
+      expect_true_verdict(context, *subject, item, item.payload, target.get(), facts, device.handle());
+      const Compiled compiled = compile(*subject, item.built.image, options);
+      if (compiled.status == ETB_OK)
+        expect_true_verdict(context, *subject, item, compiled.payload, target.get(), facts, device.handle());
+      if (!context.outcome().findings.empty()) return;
+    }
+  }
+}
+
 // A device of the same kind with less of one attribute, as a target.
 struct SmallerDevice {
   std::vector<format::TraceTarget> description;
@@ -243,6 +306,10 @@ void certain_estimates(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
+    {"dev.verdicts-for-each-device",
+     "What check_payload says about a payload on a device is what create does there; devices with equal "
+     "fingerprints have equal verdicts.",
+     "", verdicts_for_each_device},
     {"dev.payloads-for-smaller-devices",
      "A payload for a smaller device that check_payload accepts gives the same result, also in concurrent "
      "runs.",

@@ -326,8 +326,11 @@ void unknown_device(CheckContext& context) {
   const etb_device_table& devices = *subject->table().device;
   etb_device* opened = nullptr;
   etb_error error = ETB_ERROR_INIT;
-  if (devices.open(subject->handle(), kNobody, nullptr, 0, &opened, &error) == ETB_OK)
+  const etb_status status = devices.open(subject->handle(), kNobody, nullptr, 0, &opened, &error);
+  if (status == ETB_OK)
     context.fail("a device opens by a uuid that enumerate did not report");
+  else if (status != ETB_NOT_FOUND)
+    context.fail(fmt::format("opening an unknown device fails with {}, expected ETB_NOT_FOUND", status));
   else if (error.text[0] == '\0')
     context.fail("opening an unknown device fails with an empty error text");
   // A uuid is all its bytes: none of those that differ in one is a device, unless enumerate has it.

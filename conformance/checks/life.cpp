@@ -2,6 +2,7 @@
 // life: objects, and the order of their destruction.
 #include <fmt/format.h>
 
+#include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/growth.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
@@ -125,6 +126,74 @@ void early_deinit_is_busy(CheckContext& context) {
   }
 }
 
+void expect_busy(CheckContext& context, const char* call, const char* while_alive, etb_status status) {
+  if (status != ETB_BUSY)
+    context.fail(fmt::format("{} while {} returns {}, expected ETB_BUSY", call, while_alive, status));
+}
+
+// Ends one of two contexts: the other one still counts. After a failure what the plugin ended is left alone.
+void one_of_two_contexts(CheckContext& context, Subject& subject, const ClaimedCase& item) {
+  const etb_delegate_table& table = *subject.table().delegate;
+  auto session = context.make_session(subject, item);
+  etb_context* second = nullptr;
+  etb_error error = ETB_ERROR_INIT;
+  if (!session || table.context_create(session->delegate(), nullptr, 0, &second, &error) != ETB_OK) return;
+  (void)table.context_destroy(second, &error);
+  context.progress().at("destroy while one of two contexts lives");
+  const etb_status status = table.destroy(session->delegate(), &error);
+  expect_busy(context, "destroy of a delegate", "one of its two contexts lives", status);
+  if (status == ETB_OK) (void)session.release();
+}
+
+void one_of_two_delegates(CheckContext& context, std::unique_ptr<Subject>& subject, const ClaimedCase& item) {
+  auto first = context.make_session(*subject, item), second = context.make_session(*subject, item);
+  etb_error error = ETB_ERROR_INIT;
+  if (!first || !second) return;
+  first.reset();
+  (void)second->end_context();
+  context.progress().at("deinit while one of two delegates lives");
+  const etb_status status = subject->table().deinit(subject->handle(), &error);
+  expect_busy(context, "deinit", "one of two delegates lives, without a context", status);
+  if (status != ETB_OK) return;
+  (void)second.release();
+  (void)subject.release();
+}
+
+void device_alone(CheckContext& context, std::unique_ptr<Subject>& subject, const ClaimedCase& item) {
+  for (const DeviceFacts& facts : devices_of(context, *subject)) {
+    auto device = std::make_unique<OpenDevice>(context, *subject, facts);
+    if (device->status() != ETB_OK) continue;
+    etb_error error = ETB_ERROR_INIT;
+    context.progress().at("close while one of two delegates lives");
+    auto first = CaseSession::make(*subject, item.built, item.payload, {}, device->handle()),
+         second = CaseSession::make(*subject, item.built, item.payload, {}, device->handle());
+    if (first && second) {
+      first->reset();
+      const etb_status closed = device->close();
+      expect_busy(context, "close of a device", "one of two delegates on it lives", closed);
+      if (closed == ETB_OK) return (void)second->release();
+    }
+    if (second) second->reset();
+    context.progress().at("deinit while a device is open");
+    const etb_status status = subject->table().deinit(subject->handle(), &error);
+    expect_busy(context, "deinit", "a device is open", status);
+    if (status != ETB_OK) return;
+    (void)device.release();
+    (void)subject.release();
+    return;
+  }
+}
+
+void one_of_two_ends(CheckContext& context) {
+  auto subject = context.open(bare());
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    one_of_two_contexts(context, *subject, item);
+    if (context.outcome().findings.empty()) one_of_two_delegates(context, subject, item);
+    if (context.outcome().findings.empty()) device_alone(context, subject, item);
+  }
+}
+
 // Deinit after use returns ETB_OK and frees what init made.
 void deinit_after_use(CheckContext& context) {
   const auto loaded = context.open(bare());
@@ -182,6 +251,10 @@ constexpr Check kChecks[] = {
     {"life.early-deinit-is-busy",
      "Deinit of a plugin with live delegates returns ETB_BUSY, and everything stays usable.", "ABI-LIFE-01",
      early_deinit_is_busy},
+    {"life.one-of-two-ends",
+     "A delegate with one of two contexts, a device with one of two delegates, and a plugin with one of two "
+     "delegates or a device are not ended.",
+     "ABI-LIFE-01", one_of_two_ends},
     {"life.many-times",
      "A delegate is created and destroyed 1,000 times, at least 100 times if that is slow.", "ABI-LIFE-01",
      many_times},

@@ -59,15 +59,17 @@ void many_contexts(CheckContext& context) {
     std::string text;
     context.progress().restart();
     context.progress().at("many contexts of one delegate");
-    // The session has one, too.
-    while (made.size() + 1 < std::min(kContexts, ready.session.info().max_contexts) && text.empty() &&
-           (made.size() < 8 || Clock::now() < end)) {
+    // More than max_contexts may exist; they run one after another. The session has one, too.
+    const uint32_t most = ready.session.info().max_contexts, more = 3;
+    const uint32_t wanted = most > kContexts ? kContexts : most + more;
+    while (made.size() + 1 < wanted && text.empty() && (made.size() < 8 || Clock::now() < end)) {
       etb_context* one = nullptr;
       if (table.context_create(ready.session.delegate(), nullptr, 0, &one, &error) == ETB_OK)
         made.push_back(one);
       else
-        text = fmt::format("context_create fails while {} contexts exist, expected max_contexts ({}): {}",
-                           made.size() + 1, ready.session.info().max_contexts, error.text);
+        text = fmt::format(
+            "context_create fails while {} contexts exist, and more than max_contexts ({}) may: {}",
+            made.size() + 1, most, error.text);
     }
     for (size_t i = 0; i < made.size() && text.empty(); ++i) {
       const RunResult result = ready.session.run_on(made[i], ready.inputs());
@@ -133,8 +135,9 @@ void many_runs(CheckContext& context) {
 constexpr Check kChecks[] = {
     {"life.many-delegates", "300 delegates exist at the same time and run, fewer if they take long.",
      "ABI-OWN-02", many_delegates},
-    {"life.many-contexts", "As many contexts of a delegate as max_contexts exist and run, at most 100.",
-     "ABI-EXEC-03", many_contexts},
+    {"life.many-contexts",
+     "More contexts of a delegate than max_contexts exist and run in turn, at most 100.", "ABI-EXEC-03",
+     many_contexts},
     {"life.after-a-pause", "A run has the same result when nothing ran for a second.", "ABI-EXEC-03",
      after_a_pause},
     {"life.many-runs", "One context runs 66,000 times, less often if that takes long.", "ABI-EXEC-03",

@@ -33,7 +33,7 @@ std::string name_of(const std::string& variable) { return variable.substr(0, var
 DriverScope::DriverScope() : environment_(read_environment()) {
   for (int i = 1; i <= kSignals; ++i) exchange_action(i, nullptr, actions_[static_cast<size_t>(i)].data());
   (void)::sigaltstack(nullptr, &stack_);
-  if (::getenv("PATH") == nullptr) (void)::setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);
+  (void)::setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);  // keeps one that is there
 }
 
 DriverScope::~DriverScope() {

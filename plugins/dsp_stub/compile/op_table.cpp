@@ -70,8 +70,7 @@ std::span<const char* const> preserved_ops() {
                                          "aten._adaptive_avg_pool2d.default",
                                          "aten.adaptive_avg_pool2d.default",
                                          "aten.upsample_nearest2d.vec",
-                                         "aten.leaky_relu.default",
-                                         "aten.elu.default"};
+                                         "aten.leaky_relu.default"};
   return kOps;
 }
 

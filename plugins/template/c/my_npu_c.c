@@ -313,28 +313,35 @@ static etb_status ETB_CALL context_destroy(etb_context* context, etb_error* erro
   return ETB_OK;
 }
 
+/* Refuses a tensor with a text that names it. */
+static etb_status wrong_tensor(etb_error* error, const char* role, uint32_t index, const char* text) {
+  char named[128];
+  snprintf(named, sizeof(named), "%s %u: %s", role, index, text);
+  return fail(error, ETB_INVALID_ARGUMENT, named);
+}
+
 /* True if this plugin can read or write the tensor: float32, contiguous, in host memory (ABI-TENSOR-01). */
-static etb_status check_tensor(const etb_tensor* tensor, etb_error* error) {
+static etb_status check_tensor(const etb_tensor* tensor, const char* role, uint32_t index, etb_error* error) {
   int64_t expected = 1;
   uint64_t nbytes = sizeof(float);
   uint32_t i;
   if (!ACCEPTABLE(etb_tensor, tensor, reserved_pointer) || tensor->reserved != 0 ||
       tensor->reserved_pointer != NULL || tensor->rank > ETB_MAX_RANK)
-    return fail(error, ETB_INVALID_ARGUMENT, "a tensor that is too short, has flags or a rank above 16");
-  if (tensor->dtype != ETB_DTYPE_FLOAT32) return fail(error, ETB_INVALID_ARGUMENT, "dtype, expected float32");
+    return wrong_tensor(error, role, index, "a tensor that is too short, has flags or a rank above 16");
+  if (tensor->dtype != ETB_DTYPE_FLOAT32) return wrong_tensor(error, role, index, "dtype, expected float32");
   if (tensor->buffer != NULL)
-    return fail(error, ETB_INVALID_ARGUMENT, "memory of another kind, expected host memory");
+    return wrong_tensor(error, role, index, "memory of another kind, expected host memory");
   for (i = tensor->rank; i-- > 0;) {
     const int in_order = tensor->dim_order == NULL || tensor->dim_order[i] == i;
     const int packed =
         tensor->strides == NULL ? in_order : tensor->sizes[i] == 1 || tensor->strides[i] == expected;
     if (!packed)
-      return fail(error, ETB_INVALID_ARGUMENT, "strides or dim order, expected a contiguous tensor");
+      return wrong_tensor(error, role, index, "strides or dim order, expected a contiguous tensor");
     expected *= tensor->sizes[i];
     nbytes *= (uint64_t)tensor->sizes[i];
   }
   if (nbytes > tensor->capacity_bytes || (tensor->data == NULL && nbytes > 0))
-    return fail(error, ETB_INVALID_ARGUMENT, "capacity, expected room for every element");
+    return wrong_tensor(error, role, index, "capacity, expected room for every element");
   return ETB_OK;
 }
 
@@ -383,15 +390,17 @@ static etb_status add(const etb_delegate* delegate, const etb_exec_args* args, e
   const float* b;
   float* out;
   uint64_t numel = 1, i;
-  etb_status status = check_tensor(left, error);
-  if (status == ETB_OK) status = check_tensor(right, error);
+  etb_status status = check_tensor(left, "input", delegate->program.left, error);
+  if (status == ETB_OK) status = check_tensor(right, "input", delegate->program.right, error);
   if (status != ETB_OK) return status;
   if (!has_sizes_of(left, right))
-    return fail(error, ETB_INVALID_ARGUMENT, "sizes of the operands differ, expected equal ones");
+    return wrong_tensor(error, "input",
+                        left->rank > right->rank ? delegate->program.left : delegate->program.right,
+                        "sizes, expected those of the other operand");
   if (!ACCEPTABLE(etb_tensor, sum, buffer))
-    return fail(error, ETB_INVALID_ARGUMENT, "an output that is too short or has flags");
+    return wrong_tensor(error, "output", 0, "too short, or has flags");
   status = set_sizes(sum, left, error);
-  if (status == ETB_OK) status = check_tensor(sum, error);
+  if (status == ETB_OK) status = check_tensor(sum, "output", 0, error);
   if (status != ETB_OK) return status;
   for (i = 0; i < left->rank; ++i) numel *= (uint64_t)left->sizes[i];
   a = left->data;
@@ -604,7 +613,8 @@ static etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* a
   if (!ACCEPTABLE(etb_compile_args, args, cancel) || !ACCEPTABLE(etb_artifact_sink, args->sink, end_payload))
     return fail(error, ETB_INVALID_ARGUMENT, "a struct that is too short or has flags");
   /* To ignore a compile spec would drop what the user asked for. */
-  if (args->spec_count != 0) return fail(error, ETB_INVALID_ARGUMENT, "compile spec: unknown, the plugin has none");
+  if (args->spec_count != 0)
+    return fail(error, ETB_INVALID_ARGUMENT, "compile spec: unknown, the plugin has none");
   status = read_options(args->options, args->option_count, ETB_OBJECT_PLUGIN, &unused, error);
   for (i = 0; status == ETB_OK && i < args->graph_count; ++i) {
     if (args->cancel != NULL && args->cancel->is_cancelled(args->cancel->ctx) != 0)

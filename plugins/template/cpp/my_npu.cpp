@@ -46,9 +46,10 @@ class MyNpuDelegate {
     return run.timed(kEventName, [&]() -> etb::Status {
       const etb::Tensor left = run.input(left_), right = run.input(right_);
       if (!left.has_sizes(right.sizes()))
-        return etb::make_error(etb::Code::INVALID_ARGUMENT, "sizes " + etb::sizes_text(left.sizes()) +
-                                                                " and " + etb::sizes_text(right.sizes()) +
-                                                                ", expected equal ones");
+        return etb::make_error(etb::Code::INVALID_ARGUMENT,
+                               "input " + std::to_string(left_) + ": sizes " + etb::sizes_text(left.sizes()) +
+                                   ", expected those of input " + std::to_string(right_) + ", " +
+                                   etb::sizes_text(right.sizes()));
       etb::OutputTensor sum = run.output(0);
       ETB_TRY(sum.resize(left.sizes()));
       ETB_ASSIGN(const auto a, left.data<float>());

@@ -215,7 +215,7 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
     const bool has_more = has_fault(490) && index == 2 && raw.rank == rank + 1 && raw.sizes[rank] == 1;
     const bool has_dtype = raw.dtype == value.dtype || (has_fault(491) && index == 2);
     if (!has_dtype || (raw.rank != rank && !has_more) || raw.buffer != nullptr)
-      return wrong("an input of another dtype, rank or memory");
+      return wrong("input " + std::to_string(index - 1) + ": another dtype, rank or memory");
     std::vector<int64_t> sizes(raw.sizes, raw.sizes + rank);
     for (size_t d = 0; d < sizes.size(); ++d)
       if (sizes[d] < 0 || (sizes[d] > value.sizes[d] && !has_fault(72)) ||
@@ -285,7 +285,7 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
   const etb_tensor& raw = output.raw();
   const ValueInfo& value = delegate_->program_->values[id];
   if (raw.dtype != value.dtype || raw.rank != view.sizes.size() || raw.buffer != nullptr)
-    return wrong("an output of another dtype, rank or memory");
+    return wrong("output " + std::to_string(index) + ": another dtype, rank or memory");
   if (!has_fault(458) || view.numel() != 0) ETB_TRY(output.resize(view.sizes));
   const std::vector<int64_t> dense = dense_strides(view.sizes, value.order);
   const std::vector<int64_t> given = strides_of(raw, view.sizes);

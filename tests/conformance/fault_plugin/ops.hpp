@@ -12,7 +12,9 @@
 
 namespace faulty {
 
-inline etb::Status wrong(const char* what) { return etb::make_error(etb::Code::INVALID_ARGUMENT, what); }
+inline etb::Status wrong(std::string what) {
+  return etb::make_error(etb::Code::INVALID_ARGUMENT, std::move(what));
+}
 
 inline std::vector<int64_t> broadcast_sizes(const View& a, const View& b, bool& out_fits) {
   std::vector<int64_t> out(std::max(a.sizes.size(), b.sizes.size()), 1);

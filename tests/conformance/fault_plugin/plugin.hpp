@@ -134,7 +134,7 @@ void take_arguments_as_usual(Tables& tables);
 void break_accounts(Tables& tables);
 // choice_faults.cpp: faults 537 to 540, 544 and 545.
 void break_choices(Tables& tables);
-// refusal_faults.cpp: faults 547 to 560.
+// refusal_faults.cpp: faults 547 to 560 and 562 to 565.
 void break_refusals(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).

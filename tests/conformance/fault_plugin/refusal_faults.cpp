@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 547 to 560 of the tables: statuses and texts of refused calls, borrowed files, and processes with fewer or more rights.
+// Faults 547 to 560 and 562 to 565 of the tables: statuses and texts of refused calls, borrowed files, processes with fewer or more
+// rights, and contexts that cannot be made.
 // Fault 561 is in claims.cpp.
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 
 #include "etb/cpp/fail.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
@@ -126,6 +130,74 @@ void break_promises(etb_aot_table& table) {
     };
 }
 
+std::mutex mutex;
+std::map<etb_context*, etb_delegate*> contexts;  // guarded by `mutex`
+
+// One context of a delegate may run at a time, and no second one can be made.
+void break_contexts(etb_delegate_table& table) {
+  if (!has_fault(562)) return;
+  table.query = [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
+    const etb_status status = honest.delegate.query(delegate, info, error);
+    info->max_contexts = 1;
+    return status;
+  };
+  table.context_create = [](etb_delegate* delegate, const etb_option* options, uint64_t option_count,
+                            etb_context** out, etb_error* error) {
+    const std::lock_guard lock(mutex);
+    for (const auto& [context, owner] : contexts)
+      if (owner == delegate) return etb::fail(error, ETB_OUT_OF_RESOURCES, "one context at a time");
+    const etb_status status = honest.delegate.context_create(delegate, options, option_count, out, error);
+    if (status == ETB_OK) contexts[*out] = delegate;
+    return status;
+  };
+  table.context_destroy = [](etb_context* context, etb_error* error) {
+    const std::lock_guard lock(mutex);
+    const etb_status status = honest.delegate.context_destroy(context, error);
+    if (status == ETB_OK) contexts.erase(context);
+    return status;
+  };
+}
+
+// Deinit counts delegates only, and leaves an open device alone.
+void break_deinit(Tables& tables) {
+  if (!has_fault(565)) return;
+  static std::atomic<int> delegate_count{0};
+  tables.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                              etb_error* error) {
+    const etb_status status = honest.delegate.create(plugin, args, out, error);
+    if (status == ETB_OK) ++delegate_count;
+    return status;
+  };
+  tables.delegate.destroy = [](etb_delegate* delegate, etb_error* error) {
+    const etb_status status = honest.delegate.destroy(delegate, error);
+    if (status == ETB_OK) --delegate_count;
+    return status;
+  };
+  tables.plugin.deinit = [](etb_plugin* plugin, etb_error* error) -> etb_status {
+    const etb_status status = honest.plugin.deinit(plugin, error);
+    return status == ETB_BUSY && delegate_count == 0 ? ETB_OK : status;
+  };
+}
+
+void break_devices(Tables& tables) {
+  if (has_fault(563))
+    tables.delegate.check_payload = [](etb_plugin* plugin, const etb_payload_check* check,
+                                       etb_verdict* verdict, etb_error* error) {
+      const etb_status status = honest.delegate.check_payload(plugin, check, verdict, error);
+      if (status == ETB_OK && check->target != nullptr) {
+        verdict->kind = ETB_VERDICT_UNSUPPORTED;
+        verdict->reasons = ETB_REASON_DEVICE;
+      }
+      return status;
+    };
+  if (has_fault(564))
+    tables.device.open = [](etb_plugin* plugin, const uint8_t* uuid, const etb_option* options,
+                            uint64_t count, etb_device** out, etb_error* error) {
+      const etb_status status = honest.device.open(plugin, uuid, options, count, out, error);
+      return fail_with(error, ETB_NOT_FOUND, ETB_UNAVAILABLE, status);
+    };
+}
+
 }  // namespace
 
 void break_refusals(Tables& tables) {
@@ -135,6 +207,9 @@ void break_refusals(Tables& tables) {
   break_rights(tables);
   break_lent_files(tables.delegate);
   break_promises(tables.aot);
+  break_contexts(tables.delegate);
+  break_devices(tables);
+  break_deinit(tables);
 }
 
 }  // namespace faulty

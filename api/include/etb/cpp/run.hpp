@@ -21,9 +21,12 @@ class Run {
 
   uint32_t input_count() const { return args_->input_count; }
   uint32_t output_count() const { return args_->output_count; }
-  Tensor input(uint32_t index) const { return Tensor(*ETB_AT(etb_tensor, args_->inputs, index)); }
+  Tensor input(uint32_t index) const {
+    return Tensor(*ETB_AT(etb_tensor, args_->inputs, index), {"input", index});
+  }
   OutputTensor output(uint32_t index) const {
-    return OutputTensor(*const_cast<etb_tensor*>(ETB_AT(etb_tensor, args_->outputs, index)));
+    return OutputTensor(*const_cast<etb_tensor*>(ETB_AT(etb_tensor, args_->outputs, index)),
+                        {"output", index});
   }
   const Options& options() const { return options_; }
   const Host& host() const { return *host_; }

@@ -63,10 +63,16 @@ inline std::string sizes_text(std::span<const int64_t> sizes) {
   return text + "]";
 }
 
+// Place of a tensor in a call, for messages: "input" and 1.
+struct TensorPlace {
+  const char* role = nullptr;  // NULL: unknown
+  uint32_t index = 0;
+};
+
 // An input.
 class Tensor {
  public:
-  explicit Tensor(const etb_tensor& raw) : raw_(&raw) {}
+  explicit Tensor(const etb_tensor& raw, TensorPlace place = {}) : raw_(&raw), place_(place) {}
 
   etb_dtype dtype() const { return raw_->dtype; }
   uint32_t rank() const { return raw_->rank; }
@@ -110,27 +116,32 @@ class Tensor {
  protected:
   Status verify(etb_dtype expected) const {
     if (dtype() != expected)
-      return make_error(Code::INVALID_ARGUMENT,
-                        std::string("dtype ") + dtype_text(dtype()) + ", expected " + dtype_text(expected));
+      return wrong(std::string("dtype ") + dtype_text(dtype()) + ", expected " + dtype_text(expected));
     if (raw_->buffer != nullptr)
-      return make_error(Code::INVALID_ARGUMENT,
-                        std::string("memory of kind '") + raw_->buffer->kind + "', expected host memory");
-    if (!is_contiguous())
-      return make_error(Code::INVALID_ARGUMENT, "strides or dim order, expected a contiguous tensor");
+      return wrong(std::string("memory of kind '") + raw_->buffer->kind + "', expected host memory");
+    if (!is_contiguous()) return wrong("strides or dim order, expected a contiguous tensor");
     if (nbytes() > raw_->capacity_bytes || (raw_->data == nullptr && nbytes() > 0))
-      return make_error(Code::INVALID_ARGUMENT, "capacity of " + std::to_string(raw_->capacity_bytes) +
-                                                    " bytes, expected " + std::to_string(nbytes()));
+      return wrong("capacity of " + std::to_string(raw_->capacity_bytes) + " bytes, expected " +
+                   std::to_string(nbytes()));
     return {};
+  }
+
+  // Returns ETB_INVALID_ARGUMENT with a text that names the tensor.
+  tl::unexpected<Error> wrong(const std::string& what) const {
+    const std::string place =
+        place_.role != nullptr ? std::string(place_.role) + " " + std::to_string(place_.index) + ": " : "";
+    return make_error(Code::INVALID_ARGUMENT, place + what);
   }
 
  private:
   const etb_tensor* raw_;
+  TensorPlace place_;
 };
 
 // An output: set its sizes, then use its data.
 class OutputTensor : public Tensor {
  public:
-  explicit OutputTensor(etb_tensor& raw) : Tensor(raw), raw_(&raw) {}
+  explicit OutputTensor(etb_tensor& raw, TensorPlace place = {}) : Tensor(raw, place), raw_(&raw) {}
 
   // Writes the final sizes, each at most the upper bound (ABI-TENSOR-02). A static output accepts only its
   // own sizes.
@@ -140,10 +151,8 @@ class OutputTensor : public Tensor {
     for (size_t i = 0; fits && i < sizes.size(); ++i)
       fits = sizes[i] >= 0 && (raw_->upper_sizes != nullptr ? sizes[i] <= upper[i] : sizes[i] == upper[i]);
     if (!fits)
-      return make_error(Code::INVALID_ARGUMENT,
-                        "sizes " + sizes_text(sizes) +
-                            (raw_->upper_sizes ? ", expected at most " : ", expected ") +
-                            sizes_text({upper, rank()}));
+      return wrong("sizes " + sizes_text(sizes) +
+                   (raw_->upper_sizes ? ", expected at most " : ", expected ") + sizes_text({upper, rank()}));
     for (size_t i = 0; i < sizes.size(); ++i) raw_->sizes[i] = sizes[i];
     return {};
   }
