@@ -45,7 +45,7 @@ extern "C" {
 //
 //   UNLOADABLE   after deinit the library leaves nothing in the process: no thread, TLS destructor, atexit
 //                function
-//   OWN_THREADS  the plugin makes threads; without this bit it must not (ABI-HYG-02)
+//   OWN_THREADS  the plugin makes threads; without this bit it must not (ABI-HYG-02). In a forked process runs return an error
 //   SANDBOX_OK   the plugin works in a process that may open no files and no network connections
 #define ETB_PLUGIN_UNLOADABLE 0x1u
 #define ETB_PLUGIN_OWN_THREADS 0x2u
