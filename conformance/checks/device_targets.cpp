@@ -318,7 +318,7 @@ constexpr Check kChecks[] = {
      "A latency of confidence 1 is what the events of a run take, also for smaller devices.", "",
      certain_estimates},
     {"dev.smaller-devices", "What is claimed for a target with less of a device's attribute compiles.",
-     "ABI-AOT-03", claims_for_smaller_devices},
+     "ABI-AOT-01", claims_for_smaller_devices},
     {"dev.compiled-for-each-device", "What is compiled for a target made from a device runs on this device.",
      "ABI-AOT-03", compiled_for_each_device},
 };
