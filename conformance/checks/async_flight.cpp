@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "conformance/checks/async_run.hpp"
+#include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -83,7 +84,11 @@ void wait_fences(CheckContext& context) {
   context.each_session(*subject, context.claimed(*subject, 4), [&](ReadyCase& ready) {
     const RunResult known = ready.run();
     if (known.status != ETB_OK) return;
-    for (int i = 0; i < context.repeats(4); ++i) {
+    constexpr int kFirst = 1;  // the first run may open what the plugin keeps
+    const int runs = kFirst + context.repeats(4);
+    size_t descriptors = 0;
+    for (int i = 0; i < runs; ++i) {
+      if (i == kFirst) descriptors = open_descriptor_count();
       // Two fences in both orders: the first that opens is not enough.
       Gate gate, early;
       const bool is_first = i % 2 == 0;
@@ -98,6 +103,9 @@ void wait_fences(CheckContext& context) {
       gate.open();
       if (!expect_outputs(context, ready, gated.run, known.outputs)) return;
     }
+    if (const size_t now = open_descriptor_count(); now >= descriptors + static_cast<size_t>(runs - kFirst))
+      context.fail(fmt::format("{}: {} runs that waited for fences leave {} open descriptors", ready.name(),
+                               runs - kFirst, now - descriptors));
   });
 }
 
@@ -106,11 +114,16 @@ void unknown_fences(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject || !has_async(context, *subject)) return;
   context.each_session(*subject, context.claimed(*subject, 2), [&](ReadyCase& ready) {
-    for (const bool is_wait : {true, false}) {
+    for (const auto& [is_wait, kind] :
+         {std::pair{true, "com.example.unknown"}, {false, "com.example.unknown"}, {true, "callback"}}) {
       Gate gate;
       auto run = std::make_unique<AsyncRun>(ready, ready.inputs());
       etb_fence unknown = gate.fence();
-      unknown.kind = "com.example.unknown";
+      unknown.kind = kind;
+      if (std::string_view(kind) == "callback") {  // cannot be waited for
+        unknown.fd = -1;
+        unknown.signal = [](void*, etb_status) {};
+      }
       if (is_wait) {
         run->run->args.wait = &unknown;
         run->run->args.wait_count = 1;
@@ -122,12 +135,12 @@ void unknown_fences(CheckContext& context) {
       run->start(ready);
       if (run->started != ETB_OK && run->started != ETB_NOT_SUPPORTED)
         context.fail(
-            fmt::format("{}: execute_async refuses a fence of an unknown kind with {}, expected "
+            fmt::format("{}: execute_async refuses a fence of the kind '{}' with {}, expected "
                         "ETB_NOT_SUPPORTED",
-                        ready.name(), run->started));
+                        ready.name(), kind, run->started));
       if (run->started == ETB_OK) {
-        context.fail(fmt::format("{}: execute_async takes a fence to {} of a kind that no plugin knows",
-                                 ready.name(), is_wait ? "wait for" : "signal"));
+        context.fail(fmt::format("{}: execute_async takes a fence to {} of the kind '{}'", ready.name(),
+                                 is_wait ? "wait for" : "signal", kind));
         (void)run.release();
         return ready.session.abandon();
       }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <set>
 #include <thread>
@@ -104,12 +105,35 @@ void each_device_runs(CheckContext& context) {
   if (open_count != 0 && run_count == 0) context.fail("no device runs any of the claimed cases");
 }
 
+// Runs a case many times on both devices at once.
+void run_on_both(CheckContext& context, Subject& subject, const ClaimedCase& item, const OpenDevice& first,
+                 const OpenDevice& second) {
+  const auto a = CaseSession::make(subject, item.built, item.payload, {}, first.handle()),
+             b = CaseSession::make(subject, item.built, item.payload, {}, second.handle());
+  if (!a || !b) return;
+  const int runs = context.repeats(200, 8);
+  std::atomic<int> wrong_count{0};
+  context.progress().restart();
+  context.progress().at("runs on two devices");
+  const auto run = [&](CaseSession& session) {
+    for (int i = 0; i < runs && wrong_count == 0; ++i)
+      if (const RunResult result = session.run(item.built.runs[0]);
+          result.status != ETB_OK || !context.is_right(item, result))
+        ++wrong_count;
+  };
+  std::thread other([&] { run(**b); });
+  run(**a);
+  other.join();
+  if (wrong_count != 0)
+    context.fail(item.item->name + ": runs on two devices at once: an error or a wrong result");
+}
+
 // The same device twice if there is only one, which may then be in use.
 void two_at_once(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   const DeviceList devices = devices_of(context, *subject);
-  const std::vector<ClaimedCase> items = context.claimed(*subject, 1);
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 4);
   if (devices.empty() || items.empty()) return;
   OpenDevice first(context, *subject, devices.front()), second(context, *subject, devices.back());
   if (!is_open(context, devices.front(), first) || !is_open(context, devices.back(), second)) return;
@@ -118,20 +142,7 @@ void two_at_once(CheckContext& context) {
   context.progress().at("deinit while devices are open");
   if (const etb_status status = subject->table().deinit(subject->handle(), &error); status != ETB_BUSY)
     return context.fail(fmt::format("deinit while devices are open returns {}, expected ETB_BUSY", status));
-  const ClaimedCase& item = items[0];
-  {
-    const auto a = CaseSession::make(*subject, item.built, item.payload, {}, first.handle()),
-               b = CaseSession::make(*subject, item.built, item.payload, {}, second.handle());
-    if (!a || !b) return;
-    std::vector<RunResult> results(2);
-    context.progress().at("runs on two devices");
-    std::thread other([&] { results[1] = (*b)->run(item.built.runs[0]); });
-    results[0] = (*a)->run(item.built.runs[0]);
-    other.join();
-    for (const RunResult& result : results)
-      if (result.status != ETB_OK || !context.is_right(item, result))
-        context.fail(item.item->name + ": runs on two devices at once: an error or a wrong result");
-  }
+  for (const ClaimedCase& item : items) run_on_both(context, *subject, item, first, second);
   expect_closed(context, devices.front(), first);
   const auto after = query(context, *subject, second.handle());
   if (after && !after->is_same_device(devices.back()))
@@ -160,6 +171,56 @@ void options_are_checked(CheckContext& context) {
     if (hint != ETB_OK && hint != ETB_UNAVAILABLE)
       context.fail(fmt::format("'{}': open rejects an option that starts with x-", facts.name));
   }
+}
+
+// Returns an option of a device as text, "" if the plugin does not report it.
+std::string read_option(Subject& subject, const OpenDevice& device, const std::string& key) {
+  std::string out;
+  const etb_option_sink sink = {ETB_INIT_SIZE(etb_option_sink), 0, &out,
+                                [](void* ctx, const etb_option* option) {
+                                  *static_cast<std::string*>(ctx) = to_text(*option);
+                                  return etb_status{ETB_OK};
+                                }};
+  etb_error error = ETB_ERROR_INIT;
+  (void)subject.table().get_option(subject.handle(), ETB_OBJECT_DEVICE, device.handle(), key.c_str(), &sink,
+                                   &error);
+  return out;
+}
+
+// An option of one handle of a device is none of another handle, even of the same device.
+void options_stay_with_their_handle(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  size_t count = 0;
+  for (const OptionFacts& facts : options_of(*subject, context))
+    for (const DeviceFacts& each : devices_of(context, *subject)) {
+      if (!facts.has(ETB_OBJECT_DEVICE)) continue;
+      OpenDevice first(context, *subject, each);
+      const std::string usual = read_option(*subject, first, facts.key);
+      if (first.status() != ETB_OK || usual.empty()) continue;
+      for (const etb_option& option : ordinary_values(facts)) {
+        etb_error error = ETB_ERROR_INIT;
+        context.progress().at(to_text(option).c_str());
+        if (subject->table().set_option(subject->handle(), ETB_OBJECT_DEVICE, first.handle(), &option,
+                                        &error) != ETB_OK)
+          continue;
+        ++count;
+        const std::string changed = read_option(*subject, first, facts.key);
+        const OpenDevice second(context, *subject, each);
+        if (second.status() != ETB_OK) continue;
+        if (const std::string found = read_option(*subject, second, facts.key); found != usual)
+          context.fail(
+              fmt::format("'{}': after {} was set, another handle of the device has '{}', expected '{}'",
+                          each.name, to_text(option), found, usual));
+        if (const std::string found = read_option(*subject, first, facts.key); found != changed)
+          context.fail(
+              fmt::format("'{}': after the device was opened again, the first handle has '{}', "
+                          "expected '{}'",
+                          each.name, found, changed));
+      }
+    }
+  if (count == 0 && context.outcome().findings.empty())
+    context.skip("no option of a device can be read and changed");
 }
 
 // Opens and closes a device so often. Returns its free memory as the last one saw it, nothing after a failure.
@@ -212,6 +273,8 @@ void opened_often(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
+    {"dev.options-stay-with-their-handle", "An option of one handle of a device is none of another handle.",
+     "ABI-OPT-02", options_stay_with_their_handle},
     {"dev.described-completely",
      "Each device has its own uuid, a kind, a name in UTF-8 and no more free memory than memory.",
      "ABI-TYPE-03", described_completely},

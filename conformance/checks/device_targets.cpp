@@ -117,7 +117,10 @@ void expect_equal_verdicts(CheckContext& context, Subject& subject, const Claime
 void verdicts_for_each_device(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
-  const std::vector<ClaimedCase> items = context.claimed(*subject, 6);
+  std::vector<ClaimedCase> items = context.claimed(*subject, 6);
+  for (const char* pattern : {"*.large.*", "model.*"})  // a small device has no room for some
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 12))
+      items.push_back(std::move(item));
   const DeviceList devices = devices_of(context, *subject);
   for (const ClaimedCase& item : items) expect_equal_verdicts(context, *subject, item, devices);
   for (const DeviceFacts& facts : devices) {
@@ -128,6 +131,7 @@ void verdicts_for_each_device(CheckContext& context) {
     CompileOptions options;
     options.aot.target = target.get();
     for (const ClaimedCase& item : items) {
+      context.progress().restart();
       expect_true_verdict(context, *subject, item, item.payload, target.get(), facts, device.handle());
       const Compiled compiled = compile(*subject, item.built.image, options);
       if (compiled.status == ETB_OK)
@@ -184,7 +188,15 @@ void claims_for_smaller_devices(CheckContext& context) {
       context.progress().at("partition for a smaller device");
       context.progress().restart();
       if (!partition(*subject, item.built.image, options.aot).is_whole_claim()) continue;
-      if (const Compiled compiled = compile(*subject, item.built.image, options); compiled.status != ETB_OK)
+      const Compiled compiled = compile(*subject, item.built.image, options);
+      std::string text;
+      const etb_status dry = dry_check(*subject, item.built.image, text, options.aot);
+      if (dry != ETB_NOT_IMPLEMENTED && (dry == ETB_OK) != (compiled.status == ETB_OK))
+        return context.fail(fmt::format("{}: for {}, dry_check returns {} ({}) and compile {} ({})",
+                                        item.item->name, device.text, dry, text, compiled.status,
+                                        compiled.error));
+      // dry_check sees the region as a whole, a claim only nodes.
+      if (compiled.status != ETB_OK && (dry == ETB_NOT_IMPLEMENTED || !item.item->name.starts_with("model.")))
         return context.fail(fmt::format("{}: claimed for {}, but compile fails: {}", item.item->name,
                                         device.text, compiled.error));
     }

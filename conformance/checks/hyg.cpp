@@ -122,7 +122,16 @@ void attributes_are_unchanged(CheckContext& context) {
 
 // Some attributes belong to a thread: a run may happen on any.
 void attributes_of_threads_are_unchanged(CheckContext& context) {
-  context.each_session(bare(), 4, [&](ReadyCase& ready) {
+  SubjectOptions host = bare();
+  host.worker_count = 4;
+  const auto subject = context.open(host);
+  if (!subject) return;
+  // Large ones, too, of which the host's workers have pieces.
+  std::vector<ClaimedCase> items = context.claimed(*subject, 4);
+  for (const char* pattern : {"op.*.large.*", "op.mm.*", "op.convolution.*.large*", "net.*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 3))
+      items.push_back(std::move(item));
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
     std::string difference;
     std::thread([&] {
       const ProcessAttributes before = read_process_attributes();

@@ -148,6 +148,8 @@ void of_delegates(CheckContext& context) {
 
 void of_contexts(CheckContext& context) {
   const Ready ready = open_ready(context, true);
+  const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, nullptr,
+                               [](void*, const etb_event*) { return etb_status{ETB_OK}; }};
   expect_no_growth(
       context, ready.items.size(),
       [&](size_t i) {
@@ -160,10 +162,11 @@ void of_contexts(CheckContext& context) {
               ETB_OK)
             continue;
           (void)ready.sessions[i]->run_on(made, ready.items[i].built.runs[0]);
+          (void)ready.sessions[i]->run_on(made, ready.items[i].built.runs[0], {.events = &sink});
           (void)table.context_destroy(made, &error);
         }
       },
-      "context that was created, run and destroyed");
+      "context that was created, run with and without an event sink, and destroyed");
 }
 
 // Payloads that are cut or changed at several places, so that several steps of create have to be undone.

@@ -40,7 +40,34 @@ std::string defect_of(const etb_op_capability& op) {
   return "";
 }
 
+bool covers(const OpFacts& row, const etb_graph_spec& spec) {
+  return row.dtypes.contains(static_cast<etb_dtype>(spec.dtype)) && spec.rank >= row.min_rank &&
+         spec.rank <= row.max_rank && (row.layouts & layouts_of(spec)) != 0 &&
+         (spec.dynamic_dims == 0 || (row.flags & ETB_OP_DYNAMIC_SIZES) != 0);
+}
+
 }  // namespace
+
+bool covers_all(const OpFacts& row, const graph::Node& node) {
+  const std::vector<graph::Value> operands = node.operands();
+  return std::all_of(operands.begin(), operands.end(), [&](const graph::Value& operand) {
+    return operand.is_tensor() && !operand.is_quantized() && covers(row, operand.spec());
+  });
+}
+
+const OpFacts* find_row(const std::vector<OpFacts>& rows, const BuiltCase& built, bool& out_is_asked) {
+  const auto view = graph::View::open(built.image.span());
+  out_is_asked = false;
+  if (!view || view->graph_count() != 1 || view->method().nodes().size() != 1) return nullptr;
+  const graph::Node node = view->method().node(0);
+  const auto operands = node.operands();
+  if (operands.empty() || !operands[0].is_tensor()) return nullptr;
+  out_is_asked = true;
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const OpFacts& row) {
+    return row.op == node.op_name() && covers(row, operands[0].spec());
+  });
+  return found != rows.end() ? &*found : nullptr;
+}
 
 std::vector<OpFacts> op_rows_of(CheckContext& context, Subject& subject) {
   std::vector<OpFacts> out;
@@ -105,29 +132,6 @@ void op_rows_are_sound(CheckContext& context) {
                                  rows[i].op));
     if (context.outcome().findings.size() > 3) return;
   }
-}
-
-// True if the row lists the node's first tensor operand.
-bool covers(const OpFacts& row, const etb_graph_spec& spec) {
-  return row.dtypes.contains(static_cast<etb_dtype>(spec.dtype)) && spec.rank >= row.min_rank &&
-         spec.rank <= row.max_rank && (row.layouts & layouts_of(spec)) != 0 &&
-         (spec.dynamic_dims == 0 || (row.flags & ETB_OP_DYNAMIC_SIZES) != 0);
-}
-
-// Returns the row that lists the only node of this image, or null if no row lists it. `out_is_asked` is false for
-// images of several nodes and nodes without a tensor operand, which rows do not describe.
-const OpFacts* find_row(const std::vector<OpFacts>& rows, const BuiltCase& built, bool& out_is_asked) {
-  const auto view = graph::View::open(built.image.span());
-  out_is_asked = false;
-  if (!view || view->graph_count() != 1 || view->method().nodes().size() != 1) return nullptr;
-  const graph::Node node = view->method().node(0);
-  const auto operands = node.operands();
-  if (operands.empty() || !operands[0].is_tensor()) return nullptr;
-  out_is_asked = true;
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const OpFacts& row) {
-    return row.op == node.op_name() && covers(row, operands[0].spec());
-  });
-  return found != rows.end() ? &*found : nullptr;
 }
 
 // Compares claims of single nodes with the rows: dtype, rank, layout and dynamic sizes.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conformance/checks/check.hpp"
+#include "etb/cpp/graph_view.hpp"
 
 namespace etb::conformance {
 
@@ -19,6 +20,13 @@ struct OpFacts {
   std::string constraint;
   std::string defect;  // "" if there is none
 };
+
+// Returns the row that lists the only node of this image, or null if no row lists it. `out_is_asked` is false for
+// images of several nodes and nodes without a tensor operand, which rows do not describe.
+const OpFacts* find_row(const std::vector<OpFacts>& rows, const BuiltCase& built, bool& out_is_asked);
+
+// True if the row lists all operands of a node.
+bool covers_all(const OpFacts& row, const graph::Node& node);
 
 // Reads the op table. A failing call is a finding.
 std::vector<OpFacts> op_rows_of(CheckContext& context, Subject& subject);

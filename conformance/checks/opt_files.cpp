@@ -12,6 +12,7 @@
 #include "api/format/output_file.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
+#include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -108,6 +109,7 @@ void damage_files(CheckContext& context, Subject& subject, const ClaimedCase& it
 }
 
 void files_are_not_trusted(CheckContext& context) {
+  constexpr size_t kAgain = 4;
   const auto subject = context.open(bare());
   if (!subject) return;
   const std::vector<OptionFacts> options = options_of(*subject, context);
@@ -122,6 +124,11 @@ void files_are_not_trusted(CheckContext& context) {
         option.text = folder.path().c_str();
         use(context, *subject, item, {option}, "with an empty folder");
         use(context, *subject, item, {option}, "with its folder again");
+        const size_t descriptors = open_descriptor_count();
+        for (size_t i = 0; i < kAgain; ++i) use(context, *subject, item, {option}, "with its folder again");
+        if (const size_t now = open_descriptor_count(); now >= descriptors + kAgain)
+          context.fail(fmt::format("{}: {} delegates with a folder leave {} open descriptors",
+                                   item.item->name, kAgain, now - descriptors));
         damage_files(context, *subject, item, option, folder);
         for (const OptionFacts& other : options) {
           if (other.key == facts.key || !other.has(ETB_OBJECT_DELEGATE)) continue;

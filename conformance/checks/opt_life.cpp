@@ -103,6 +103,21 @@ std::vector<Described> schema_of(CheckContext& context, Subject& subject) {
   return out;
 }
 
+// True if the manifest states another default. It may leave one out.
+bool has_other_default(const host::OptionValue& stated, const Described& each) {
+  if (!each.default_value) return stated.index() != 0;
+  const etb_option& option = *each.default_value;
+  if (const auto* const is_on = std::get_if<bool>(&stated))
+    return option.type == ETB_OPTION_BOOL && option.i64 != static_cast<int64_t>(*is_on);
+  if (const auto* const whole = std::get_if<int64_t>(&stated))
+    return option.type == ETB_OPTION_F64 ? option.f64 != static_cast<double>(*whole) : option.i64 != *whole;
+  if (const auto* const real = std::get_if<double>(&stated))
+    return option.type == ETB_OPTION_F64 && option.f64 != *real;
+  if (const auto* const text = std::get_if<std::string>(&stated))
+    return option.type == ETB_OPTION_TEXT && each.default_text != *text;
+  return false;
+}
+
 // Names what the manifest says in another way than the schema; "" if nothing.
 std::string difference_of(const host::OptionEntry& entry, const Described& each) {
   constexpr std::pair<etb_option_type, const char*> kTypes[] = {
@@ -112,6 +127,7 @@ std::string difference_of(const host::OptionEntry& entry, const Described& each)
   constexpr std::pair<uint32_t, const char*> kScopeNames[] = {{ETB_OBJECT_PLUGIN, "plugin"},
                                                               {ETB_OBJECT_DEVICE, "device"},
                                                               {ETB_OBJECT_DELEGATE, "delegate"},
+                                                              {ETB_OBJECT_CONTEXT, "context"},
                                                               {ETB_OBJECT_RUN, "run"}};
   const OptionFacts& facts = each.facts;
   for (const auto& [type, name] : kTypes)
@@ -126,6 +142,7 @@ std::string difference_of(const host::OptionEntry& entry, const Described& each)
                                         (entry.maximum && *entry.maximum != facts.maximum)))
     return "range";
   if (!entry.choices.empty() && entry.choices != facts.choices) return "list of choices";
+  if (has_other_default(entry.default_value, each)) return "default";
   return "";
 }
 

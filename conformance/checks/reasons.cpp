@@ -6,6 +6,7 @@
 #include <set>
 
 #include "conformance/cases/case_builder.hpp"
+#include "conformance/cases/mutable_graph.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/op_table.hpp"
 #include "etb/cpp/graph_view.hpp"
@@ -45,12 +46,13 @@ std::optional<NodeFacts> facts_of(const graph::ImageBytes& image) {
 }
 
 // The ids that the contract names. Others are the vendor's.
+constexpr int kMostStatic = 200;  // nodes that are asked about again
 const std::set<std::string> kKnown = {"op", "dtype", "rank", "layout", "dynamic", "quant", "attribute"};
 
 // Returns the ops whose rows have a constraint: a dtype or rank may then depend on an attribute.
-std::set<std::string> restricted_ops(CheckContext& context, Subject& subject) {
+std::set<std::string> restricted_ops(const std::vector<OpFacts>& rows) {
   std::set<std::string> out;
-  for (const OpFacts& row : op_rows_of(context, subject))
+  for (const OpFacts& row : rows)
     if (!row.constraint.empty()) out.insert(row.op);
   return out;
 }
@@ -58,12 +60,41 @@ std::set<std::string> restricted_ops(CheckContext& context, Subject& subject) {
 struct Rejection {
   std::string name, reason, text;
   NodeFacts facts;
+  bool is_listed = false;  // a row without a constraint has the node
 };
+
+// Reasons that a row without a constraint excludes.
+const std::set<std::string> kOfRows = {"attribute", "rank", "layout", "dynamic"};
+
+// True if a row without a constraint describes all operands of the only node of this image.
+bool is_listed(const std::vector<OpFacts>& rows, const BuiltCase& built) {
+  bool is_asked = false;
+  const OpFacts* const row = find_row(rows, built, is_asked);
+  const auto view = graph::View::open(built.image.span());
+  return row != nullptr && view && row->constraint.empty() && covers_all(*row, view->method().node(0));
+}
 
 // Claimed nodes: the names of cases by op, by op and dtypes, and by op, dtypes and ranks.
 using Claimed = std::map<std::string, std::string>;
 
 std::string op_of(const NodeFacts& facts) { return facts.dtypes.substr(0, facts.dtypes.find(' ')); }
+
+// Returns the image with static sizes, the largest ones.
+Result<graph::ImageBytes> with_static_sizes(const graph::ImageBytes& image) {
+  ETB_ASSIGN(MutableGraph graph, read_mutable_graph(image));
+  for (uint32_t i = 0; i < graph.value_count(); ++i) graph.spec_of(i).dynamic_dims.clear();
+  return write_image(graph);
+}
+
+// A node that is rejected only because its sizes are dynamic is rejected for that reason, or for one of the vendor's.
+bool is_only_dynamic(Subject& subject, const Rejection& item) {
+  const Case* const found = find_case(item.name);
+  const Result<BuiltCase> built =
+      found != nullptr ? found->build(item.name) : make_error(Code::NOT_FOUND, "");
+  if (!built) return false;
+  const Result<graph::ImageBytes> image = with_static_sizes(built->image);
+  return image && partition(subject, *image).is_whole_claim();
+}
 
 // Returns the fact that contradicts the reason, "" if there is none.
 std::string contradiction(const Rejection& item, const Claimed& claimed, bool is_restricted) {
@@ -86,7 +117,8 @@ void reasons_are_true(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
-  const std::set<std::string> restricted = restricted_ops(context, *subject);
+  const std::vector<OpFacts> rows = op_rows_of(context, *subject);
+  const std::set<std::string> restricted = restricted_ops(rows);
   Claimed claimed;
   std::vector<Rejection> rejections;
   const auto& cases = all_cases();
@@ -101,10 +133,22 @@ void reasons_are_true(CheckContext& context) {
       claimed.try_emplace(facts->ranks, cases[i].name);
     } else if (answers.reasons.size() == 1) {
       const std::string& text = answers.reasons.begin()->second;
-      rejections.push_back({cases[i].name, text.substr(0, text.find(':')), text, *facts});
+      rejections.push_back(
+          {cases[i].name, text.substr(0, text.find(':')), text, *facts, is_listed(rows, *built)});
     }
   }
+  int asked_count = 0;
+  std::set<std::string> failed;  // ops, one finding for each
   for (const Rejection& item : rejections) {
+    if (item.is_listed && kOfRows.contains(item.reason) && failed.insert(op_of(item.facts)).second)
+      context.fail(fmt::format("{} is rejected ({}), but a row of the op table without a constraint has it",
+                               item.name, item.text));
+    if (item.facts.is_dynamic && item.reason != "dynamic" && kKnown.contains(item.reason) &&
+        ++asked_count <= kMostStatic && is_only_dynamic(*subject, item))
+      context.fail(
+          fmt::format("{} is rejected with the reason '{}', but the same node is claimed with static sizes, "
+                      "expected 'dynamic'",
+                      item.name, item.text));
     if (!kKnown.contains(item.reason) && item.reason.find('.') == std::string::npos)
       context.fail(fmt::format("{} is rejected with the reason '{}', expected {} or reverse DNS", item.name,
                                item.reason, fmt::join(kKnown, ", ")));

@@ -227,7 +227,7 @@ Result<uint32_t> XnnGraphBuilder::add_reshape(uint32_t id, Extents extents) {
     return out;
   }
   if (std::popcount(extents.dynamic_dims) > 1) {
-    return make_error(Code::NOT_SUPPORTED, "reshape to sizes of which more than one is dynamic");
+    return reject("dynamic", "reshape to sizes of which more than one is dynamic");
   }
   std::vector<uint32_t> sources;
   const uint32_t from = skip_reshapes(id, extents, sources);

@@ -151,9 +151,11 @@ Status lower_reciprocal(LoweringContext& context, SelfArgument args) {
 namespace {
 
 constexpr Op kRows[] = {
-    op_row<ops::add_Tensor, lower<XnnOperator::kAdd>>({.quantised = QuantKind::kComputes}),
+    op_row<ops::add_Tensor, lower<XnnOperator::kAdd>>(
+        {.quantised = QuantKind::kComputes, .constraint = "alpha is 1 for two tensors."}),
     op_row<ops::add_Scalar, lower<XnnOperator::kAdd>>({.quantised = QuantKind::kComputes}),
-    op_row<ops::sub_Tensor, lower<XnnOperator::kSubtract>>({.quantised = QuantKind::kComputes}),
+    op_row<ops::sub_Tensor, lower<XnnOperator::kSubtract>>(
+        {.quantised = QuantKind::kComputes, .constraint = "alpha is 1 for two tensors."}),
     op_row<ops::sub_Scalar, lower<XnnOperator::kSubtract>>({.quantised = QuantKind::kComputes}),
     op_row<ops::mul_Tensor, lower<XnnOperator::kMultiply>>({.quantised = QuantKind::kComputes}),
     op_row<ops::mul_Scalar, lower<XnnOperator::kMultiply>>({.quantised = QuantKind::kComputes}),

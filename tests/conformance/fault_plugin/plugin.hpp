@@ -33,7 +33,11 @@ struct Plugin {
       etb::text_option("tag", "", ETB_OBJECT_RUN, "Name of the run for logs, which do not exist."),
       etb::bool_option("x-lose-device", false, ETB_OBJECT_RUN, "The device is lost in this run, for tests.")};
   static constexpr etb::OpRow kOps[] = {
-      {.op = "aten.add.Tensor", .dtypes = kNumbers, .layouts = kBothLayouts, .dynamic_sizes = true},
+      {.op = "aten.add.Tensor",
+       .dtypes = kNumbers,
+       .layouts = kBothLayouts,
+       .dynamic_sizes = true,
+       .constraint = "alpha is 1"},
       {.op = "aten.mul.Tensor", .layouts = kBothLayouts, .dynamic_sizes = true},
       {.op = "aten.relu.default", .layouts = kBothLayouts, .dynamic_sizes = true},
       {.op = "aten.ceil.default", .layouts = kBothLayouts},
@@ -41,9 +45,13 @@ struct Plugin {
       {.op = "aten.maximum.default", .layouts = kBothLayouts},
       {.op = "aten.clamp.default", .layouts = kBothLayouts},
       {.op = "aten.mm.default"},
-      {.op = "aten.convolution.default", .min_rank = 0, .max_rank = 4, .layouts = kBothLayouts},
+      {.op = "aten.convolution.default",
+       .min_rank = 0,
+       .max_rank = 4,
+       .layouts = kBothLayouts,
+       .constraint = "two spatial dimensions, not transposed, float32"},
       {.op = "quantized_decomposed.quantize_per_tensor.default"},
-      {.op = "aten.sum.dim_IntList", .dtypes = kSummed},
+      {.op = "aten.sum.dim_IntList", .dtypes = kSummed, .constraint = "over the last dimension"},
   };
 
   static constexpr const char* kPreserveOps[] = {"aten.clamp.default"};
