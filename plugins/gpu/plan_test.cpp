@@ -319,6 +319,46 @@ TEST(GpuDispatches, TilesAreChosenBySizes) {
   }
 }
 
+// Returns a convolution with windows of one pixel, of images of at most size * size pixels.
+GpuGraph pointwise_graph(uint32_t size) {
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({1, 4, size, size})),
+                 weight = add_constant(graph, shape_of({12, 4, 1, 1}), "w");
+  graph.outputs.push_back(
+      add_node(graph, Operator::kConvolution, {x, weight}, {1, 1, 0, 0, 1, 1, 1}, {0, 6}));
+  return graph;
+}
+
+// One kernel less to compile, for networks that end with images of 7 x 7.
+TEST(GpuDispatches, PointwiseConvolutionsOfOddImagesAreNoProductsOnTiles) {
+  const auto odd = make_execution_plan(pointwise_graph(7), KernelFamily::kTiles),
+             even = make_execution_plan(pointwise_graph(8), KernelFamily::kTiles),
+             other = make_execution_plan(pointwise_graph(7), KernelFamily::kRegisters);
+  ASSERT_TRUE(odd && even && other);
+  EXPECT_EQ(odd->dispatches[0].kernel, Kernel::kTileConvolution);
+  EXPECT_EQ(odd->constants[0].packing, Packing::kFilters);
+  EXPECT_FALSE(odd->uses_kernel[index_of(Kernel::kTileMatmulEdge)]);
+  EXPECT_EQ(even->dispatches[0].kernel, Kernel::kTileMatmul);
+  EXPECT_EQ(even->constants[0].packing, Packing::kPlain);
+  EXPECT_EQ(other->constants[0].packing, Packing::kPlain);
+}
+
+TEST(GpuDispatches, TheBoundsDecideHowPointwiseConvolutionsAreComputed) {
+  for (const auto& [bound, kernel] :
+       {std::pair(7u, Kernel::kTileConvolution), std::pair(8u, Kernel::kTileMatmulEdge)}) {
+    const auto plan = make_execution_plan(pointwise_graph(bound), KernelFamily::kTiles);
+    ASSERT_TRUE(plan) << plan.error().message;
+    ShapeSolver solver(*plan);
+    const int64_t sizes[] = {1, 4, bound - 1, 5};
+    ASSERT_TRUE(solver.set_input(0, sizes));
+    ASSERT_TRUE(solver.solve());
+    std::vector<Dispatch> dispatches;
+    make_dispatches(plan->graph, plan->fusions, plan->family, solver.shapes(), plan->aliases, dispatches);
+    EXPECT_EQ(dispatches[0].kernel, kernel);
+    EXPECT_TRUE(plan->uses_kernel[index_of(kernel)]);
+  }
+}
+
 // Lavapipe ends long loops without a word.
 TEST(GpuDispatches, LoopsOfTooManyTurnsAreRejected) {
   GpuGraph graph;

@@ -20,7 +20,7 @@ function(etb_vulkan_kernels out)
     endif()
     add_custom_command(OUTPUT ${header} VERBATIM COMMENT "Compiling kernel ${name}"
       COMMAND ${ETB_GLSLANG} -V --quiet --target-env vulkan1.1 ${flags} --vn kSpirv${name} -o ${header} ${sources}/${file}.comp
-      DEPENDS ${sources}/${file}.comp ${sources}/kernel.glsl ${sources}/numbers.glsl ${sources}/functions.glsl ${sources}/functions.def)
+      DEPENDS ${sources}/${file}.comp ${sources}/kernel.glsl ${sources}/tile.glsl ${sources}/numbers.glsl ${sources}/functions.glsl ${sources}/functions.def)
     list(APPEND headers ${header})
     string(APPEND lines "#include \"spirv/${name}.h\"\n")
   endmacro()

@@ -74,8 +74,10 @@ Status VulkanContext::create_views(uint32_t value) {
   std::array<OwnedBufferView, 2>& views = binding_->views[value];
   if (views[0].get() != VK_NULL_HANDLE) return {};
   const VkDescriptorBufferInfo range = place_of(value).range;
-  ETB_ASSIGN(views[0], state_.device->make_view(range.buffer, range.offset, range.range, 1));
-  ETB_ASSIGN(views[1], state_.device->make_view(range.buffer, range.offset, range.range, 4));
+  const bool has_room = external(value) == nullptr && state_.device->facts().has_tiles;
+  const uint64_t nbytes = view_nbytes(range.range, has_room ? kViewRoom : 0);
+  ETB_ASSIGN(views[0], state_.device->make_view(range.buffer, range.offset, nbytes, 1));
+  ETB_ASSIGN(views[1], state_.device->make_view(range.buffer, range.offset, nbytes, 4));
   return {};
 }
 

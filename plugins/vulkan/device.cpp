@@ -144,7 +144,7 @@ Result<Buffer> Device::make_buffer(uint64_t nbytes, BufferUse use) const {
   constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   const std::shared_ptr<const Device> self = shared_from_this();
   auto info = vk_struct<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
-  info.size = std::max<uint64_t>(nbytes, 16);
+  info.size = std::max<uint64_t>(nbytes, 16) + (facts_.has_tiles ? kViewRoom : 0);
   info.usage = kBufferUsage;
   VkBuffer handle = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateBuffer(handle_, &info, nullptr, &handle), "vkCreateBuffer"));

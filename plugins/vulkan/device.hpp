@@ -69,6 +69,19 @@ inline constexpr VkBufferUsageFlags kBufferUsage =
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
+// Bytes after the values of a buffer, so that a view of the last one can be longer (view_nbytes()).
+inline constexpr uint64_t kViewRoom = 256;
+
+// Bytes of a view of a value that `room` bytes follow. Lavapipe compiles a kernel again for views whose size has only zeros in
+// bits 8 to 15: it reads them as the levels of an image (Mesa 22.3 to 25, lp_sampler_static_texture_state). So views have 256
+// bytes more then. Kernels read no element after the last one of a value.
+constexpr uint64_t view_nbytes(uint64_t nbytes, uint64_t room) {
+  const bool reads_as_image = (nbytes >> 8 & 255) == 0;
+  return reads_as_image && room >= kViewRoom && nbytes + kViewRoom <= gpu::kLeastRangeBytes
+             ? nbytes + kViewRoom
+             : nbytes;
+}
+
 enum class BufferUse {
   kTransfer,   // the host reads and writes it
   kArena,      // only kernels use it

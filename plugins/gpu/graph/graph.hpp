@@ -81,6 +81,7 @@ struct GpuValue {
   // Only in plans:
   uint32_t factors = kNoValue;  // value with the scales and zero points of codes that the device has
   bool has_halves = false;      // the device has float16
+  bool has_filters = false;     // the device has Packing::kFilters
 };
 
 enum class Operator : uint16_t {

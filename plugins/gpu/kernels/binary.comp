@@ -21,7 +21,7 @@ KERNEL3(READS, float, a, READS, float, b, WRITES, float, y) {
   uint rest = index / groups;
   uint first = (index - rest * groups) * 4;
   uint at = rest * push.sizes[0] + first, i = first * push.a_strides[0], j = first * push.b_strides[0];
-  for (uint d = 1; d < push.rank; ++d) {
+  ROLLED for (uint d = 1; d < push.rank; ++d) {
     uint above = rest / push.sizes[d];
     uint position = rest - above * push.sizes[d];
     i += position * push.a_strides[d];

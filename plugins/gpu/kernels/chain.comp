@@ -85,7 +85,7 @@ CHAIN_KERNEL {
   uint first = (index - rest * groups) * 4;
   uint at = rest * push.sizes[0] + first;
   EACH_OPERAND(BEGIN_OPERAND)
-  for (uint dim = 1; dim < push.rank; ++dim) {
+  ROLLED for (uint dim = 1; dim < push.rank; ++dim) {
     uint above = rest / push.sizes[dim];
     uint position = rest - above * push.sizes[dim];
     EACH_OPERAND(ADD_DIMENSION)

@@ -18,7 +18,7 @@ KERNEL2(READS, uint, x, WRITES, uint, y) {
   uint rest = index / groups;
   uint first = (index - rest * groups) * 4;
   uint i = push.from + first * push.from_strides[0], j = push.to + first * push.to_strides[0];
-  for (uint d = 1; d < push.rank; ++d) {
+  ROLLED for (uint d = 1; d < push.rank; ++d) {
     uint above = rest / push.sizes[d];
     uint position = rest - above * push.sizes[d];
     i += position * push.from_strides[d];

@@ -4,6 +4,7 @@
 // functions.glsl.
 #define NOT_A_NUMBER as_float(0x7fc00000u)
 #define UNROLL _Pragma("unroll")
+#define ROLLED
 #define ELEMENT(vector, i) (((float*)&(vector))[i])
 
 #define SPECIALIZED(index, name)

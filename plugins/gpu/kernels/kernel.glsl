@@ -12,6 +12,8 @@ layout(local_size_x_id = 0) in;
 #define INFINITY uintBitsToFloat(0x7f800000u)
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
 #define UNROLL [[unroll]]
+// For loops over dimensions. Mesa unrolls those that index an array, and lavapipe then compiles a copy for each of six.
+#define ROLLED [[dont_unroll]]
 #define ELEMENT(vector, i) (vector)[i]
 #define VEC4 vec4    // constructors, where OpenCL C has casts
 #define IVEC4 ivec4

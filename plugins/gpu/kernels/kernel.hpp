@@ -169,15 +169,14 @@ struct TexelBindings {
 constexpr TexelBindings texels_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::kTileMatmul:
-      return {2, {4, 4}};
-    case Kernel::kTileMatmulEdge:
-      return {2, {1, 1}};
+      return {3, {4, 4, 1}};
     case Kernel::kTileConvolution:
-      return {2, {1, 4}};
+      return {3, {1, 4, 1}};
+    case Kernel::kTileMatmulEdge:
     case Kernel::kTileDepthwise1:
     case Kernel::kTileDepthwise2:
     case Kernel::kTileDepthwise:
-      return {1, {1}};
+      return {3, {1, 1, 1}};
     case Kernel::kTileAttention:
     case Kernel::kTileAttentionMasked:
       return {4, {4, 4, 4, 1}};

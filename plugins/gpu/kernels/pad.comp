@@ -18,7 +18,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   if (index >= push.count) return;
   uint rest = index, from = 0, stride = 1;
   bool is_inside = true;
-  for (uint d = 0; d < push.rank; ++d) {
+  ROLLED for (uint d = 0; d < push.rank; ++d) {
     uint above = rest / push.sizes[d];
     int position = int(rest - above * push.sizes[d]) - push.before[d];
     is_inside = is_inside && position >= 0 && position < int(push.in_sizes[d]);

@@ -15,21 +15,28 @@ BEGIN_PUSH
 END_PUSH
 
 KERNEL2(READS, float, x, WRITES, float, y) {
+  // Read before the first branch, after which lavapipe reads arguments for each lane.
+  int height = push.height, width = push.width, kernel_height = push.kernel_height, kernel_width = push.kernel_width;
+  int dilation_height = push.dilation_height, dilation_width = push.dilation_width;
+  int padding_height = push.padding_height, padding_width = push.padding_width;
+  int stride_height = push.stride_height, stride_width = push.stride_width;
+  uint out_height = push.out_height, out_width = push.out_width, counts_padding = push.counts_padding;
+  int divisor = push.divisor;
   uint index = linear_index();
   if (index >= push.count) return;
-  uint line = index / push.out_width;
-  uint plane = line / push.out_height;
-  int left = int(index - line * push.out_width) * push.stride_width - push.padding_width;
-  int top = int(line - plane * push.out_height) * push.stride_height - push.padding_height;
-  uint from = plane * uint(push.height) * uint(push.width);
+  uint line = index / out_width;
+  uint plane = line / out_height;
+  int left = int(index - line * out_width) * stride_width - padding_width;
+  int top = int(line - plane * out_height) * stride_height - padding_height;
+  uint from = plane * uint(height) * uint(width);
   float result = MEAN != 0 ? 0.0 : -INFINITY;
-  for (int ky = 0; ky < push.kernel_height; ++ky) {
-    int row = top + ky * push.dilation_height;
-    if (row < 0 || row >= push.height) continue;
-    for (int kx = 0; kx < push.kernel_width; ++kx) {
-      int column = left + kx * push.dilation_width;
-      if (column < 0 || column >= push.width) continue;
-      float element = x[from + uint(row * push.width + column)];
+  for (int ky = 0; ky < kernel_height; ++ky) {
+    int row = top + ky * dilation_height;
+    if (row < 0 || row >= height) continue;
+    for (int kx = 0; kx < kernel_width; ++kx) {
+      int column = left + kx * dilation_width;
+      if (column < 0 || column >= width) continue;
+      float element = x[from + uint(row * width + column)];
 #if MEAN
       result += element;
 #else
@@ -39,12 +46,12 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   }
 #if MEAN
   // A window counts at most the padding on both sides of the image.
-  int bottom = min(top + push.kernel_height, push.height + push.padding_height);
-  int right = min(left + push.kernel_width, push.width + push.padding_width);
+  int bottom = min(top + kernel_height, height + padding_height);
+  int right = min(left + kernel_width, width + padding_width);
   int area = (bottom - top) * (right - left);
-  if (push.counts_padding == 0)
-    area = (min(bottom, push.height) - max(top, 0)) * (min(right, push.width) - max(left, 0));
-  result = divided(result, float(push.divisor != 0 ? push.divisor : area));
+  if (counts_padding == 0)
+    area = (min(bottom, height) - max(top, 0)) * (min(right, width) - max(left, 0));
+  result = divided(result, float(divisor != 0 ? divisor : area));
 #endif
   y[index] = result;
 }

@@ -16,7 +16,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   uint index = linear_index();
   if (index >= push.count) return;
   uint from = 0, rest = index;
-  for (uint d = 0; d < push.kept_rank; ++d) {
+  ROLLED for (uint d = 0; d < push.kept_rank; ++d) {
     uint above = rest / push.sizes[d];
     from += (rest - above * push.sizes[d]) * push.strides[d];
     rest = above;
@@ -34,7 +34,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   for (uint outer = 0; outer * inner < push.reduced; ++outer) {
     uint at = from;
     rest = outer;
-    for (uint d = push.kept_rank + 1; d < push.rank; ++d) {
+    ROLLED for (uint d = push.kept_rank + 1; d < push.rank; ++d) {
       uint above = rest / push.sizes[d];
       at += (rest - above * push.sizes[d]) * push.strides[d];
       rest = above;

@@ -8,7 +8,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-#include "kernel.glsl"
+#include "tile.glsl"
 #include "functions.glsl"
 
 layout(set = 0, binding = 0) uniform samplerBuffer q;
@@ -27,7 +27,7 @@ layout(push_constant) uniform Push {
   uint has_mask, zeroes_masked;     // zeroes_masked: a row of only -infinity has powers of 0, not NaN
   uint k_count, v_count, mask_count;  // elements
   float q_scale, scale;             // of q before the product, and of the product
-};
+} push;
 
 const uint kRows = 8;    // 16 are no faster, and take twice as long to compile
 const uint kBlocks = 2;  // of 32 columns
@@ -43,7 +43,11 @@ const uint kBlocks = 2;  // of 32 columns
 #endif
 
 // Adds four steps of the depth to row `i`.
-#define ROW(i) [[unroll]] for (uint n = 0; n < 4; ++n) score[i] += subgroupShuffle(w[n], i) * factor[n];
+#define ROW(i)                                      \
+  score[i] += subgroupShuffle(w.x, i) * factor[0]; \
+  score[i] += subgroupShuffle(w.y, i) * factor[1]; \
+  score[i] += subgroupShuffle(w.z, i) * factor[2]; \
+  score[i] += subgroupShuffle(w.w, i) * factor[3];
 
 // No loop over the distance: drivers unroll only loops that add to their counter.
 float larger_of(float x, uint distance) {
@@ -56,6 +60,9 @@ float sum_of(float x) { return pair_sum(pair_sum(pair_sum(x, 1), 2), 4); }
 
 void main() {
   // No invocation returns early: shuffles read all lanes.
+  uint rows = push.rows, keys = push.keys, depth = push.depth, columns = push.columns;
+  float q_scale = push.q_scale, scale = push.scale;
+  bool zeroes_masked = push.zeroes_masked != 0;
   uint lane = gl_SubgroupInvocationID;
   uint column = gl_WorkGroupID.x * (32 * kBlocks) + lane * 4;
   uint row = gl_WorkGroupID.y * kRows;
@@ -63,7 +70,8 @@ void main() {
   // Rows, keys and columns after the last are computed from it again, and not counted or stored.
   uint q_at = (batch * rows + min(row + lane, rows - 1)) * depth;
 #if MASKED
-  uint mask_at = batch / heads * mask_batch + batch % heads * mask_head;
+  uint heads = push.heads, mask_row = push.mask_row, mask_key = push.mask_key;
+  uint mask_at = batch / heads * push.mask_batch + batch % heads * push.mask_head;
 #endif
   float largest[kRows];
   float total[kRows];
@@ -128,18 +136,27 @@ void main() {
       }
     }
   }
-  [[unroll]] for (uint i = 0; i < kRows; ++i) {
-    float all = sum_of(total[i]);
-    if (largest[i] == -INFINITY) all = zeroes_masked != 0 || keys == 0 ? 1.0 : NOT_A_NUMBER;
-    [[unroll]] for (uint j = 0; j < kBlocks; ++j) {
-      vec4 result = sum[i][j] / all;
-      uint to = (batch * rows + row + i) * columns + column + 32 * j;
+  uint parts = min((rows - row + kPart - 1) / kPart, kRows / kPart);
+  for (uint part = 0; part < parts; ++part) {
+    [[unroll]] for (uint i = 0; i < kPart; ++i) {
+      float part_total, part_largest;
+      CHOOSE_SUM(part_total, total, part, i, kRows)
+      CHOOSE_SUM(part_largest, largest, part, i, kRows)
+      float all = sum_of(part_total);
+      all = part_largest != -INFINITY ? all : zeroes_masked || keys == 0 ? 1.0 : NOT_A_NUMBER;
+      uint y_row = row + part * kPart + i;
+      [[unroll]] for (uint j = 0; j < kBlocks; ++j) {
+        vec4 result = sum[i][j];
+        [[unroll]] for (uint p = 1; p < kRows / kPart; ++p) result = part == p ? sum[p * kPart + i][j] : result;
+        result = result / all;
+        uint to = (batch * rows + y_row) * columns + column + 32 * j;
 #if WHOLE
-      if (row + i < rows && column + 32 * j < columns) y[to / 4] = result;
+        if (y_row < rows && column + 32 * j < columns) y[to / 4] = result;
 #else
-      [[unroll]] for (uint n = 0; n < 4; ++n)
-        if (row + i < rows && column + 32 * j + n < columns) y[to + n] = result[n];
+        [[unroll]] for (uint n = 0; n < 4; ++n)
+          if (y_row < rows && column + 32 * j + n < columns) y[to + n] = result[n];
 #endif
+      }
     }
   }
 }

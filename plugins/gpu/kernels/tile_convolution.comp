@@ -6,11 +6,11 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-#include "kernel.glsl"
+#include "tile.glsl"
 
 layout(set = 0, binding = 0) uniform samplerBuffer x;
 layout(set = 0, binding = 1) uniform samplerBuffer filters;
-layout(set = 0, binding = 2) readonly buffer Bias { float bias[]; };
+layout(set = 0, binding = 2) uniform samplerBuffer bias;
 layout(set = 0, binding = 3) writeonly buffer Out { float y[]; };
 layout(push_constant) uniform Push {
   uint groups, inputs, channels;  // inputs and channels of one group
@@ -20,72 +20,82 @@ layout(push_constant) uniform Push {
   uint dilation_height, dilation_width;
   uint has_bias;
   float low, high;
-};
+} push;
 
-// Adds four steps to channel `c` of eight channels: lane 2 n + c / 4 has those of step n.
-#define CHANNEL(r, c)                               \
-  [[unroll]] for (uint j = 0; j < 2; ++j)           \
-    [[unroll]] for (uint n = 0; n < 4; ++n)         \
-      sum[r * 8 + c][j] += subgroupShuffle(w[r][c & 3], n * 2 + c / 4) * pixels[n][j];
-#define EIGHT_CHANNELS(r)                                                                             \
-  CHANNEL(r, 0) CHANNEL(r, 1) CHANNEL(r, 2) CHANNEL(r, 3) CHANNEL(r, 4) CHANNEL(r, 5) CHANNEL(r, 6) \
-  CHANNEL(r, 7)
+const uint kChannels = 16;
+
+// Adds four steps to a channel, whose numbers are in lane `lane` and in each second one after it.
+#define CHANNEL(channel, number, lane)                           \
+  sum[channel] += subgroupShuffle(number, lane) * pixels[0];     \
+  sum[channel] += subgroupShuffle(number, lane + 2) * pixels[1]; \
+  sum[channel] += subgroupShuffle(number, lane + 4) * pixels[2]; \
+  sum[channel] += subgroupShuffle(number, lane + 6) * pixels[3];
+#define FOUR_CHANNELS(channel, numbers, lane)                                  \
+  CHANNEL(channel, numbers.x, lane) CHANNEL(channel + 1, numbers.y, lane) \
+  CHANNEL(channel + 2, numbers.z, lane) CHANNEL(channel + 3, numbers.w, lane)
+#define EIGHT_CHANNELS(channel, numbers) FOUR_CHANNELS(channel, numbers, 0) FOUR_CHANNELS(channel + 4, numbers, 1)
 
 void main() {
+  uint channels = push.channels, height = push.height, width = push.width, out_width = push.out_width;
+  uint kernel_height = push.kernel_height, kernel_width = push.kernel_width;
+  int dilation_height = int(push.dilation_height), dilation_width = int(push.dilation_width);
+  bool has_bias = push.has_bias != 0;
+  float low = push.low, high = push.high;
   uint lane = gl_SubgroupInvocationID;
   uint blocks = (channels + 15) / 16, eights = (channels + 7) / 8;
   uint group = gl_WorkGroupID.y / blocks, block = gl_WorkGroupID.y - group * blocks;
-  uint batch = gl_WorkGroupID.z;
-  uint depth = inputs * kernel_height * kernel_width;
-  uint count = out_height * out_width;
-  uint pixel[2];
-  int top[2], left[2];
-  [[unroll]] for (uint j = 0; j < 2; ++j) {
-    pixel[j] = gl_WorkGroupID.x * 16 + j * 8 + gl_LocalInvocationID.x;
-    uint out_y = pixel[j] / out_width;
-    top[j] = int(out_y * stride_height) - padding_height;
-    left[j] = int((pixel[j] - out_y * out_width) * stride_width) - padding_width;
-  }
-  uint filter_at[2];
-  [[unroll]] for (uint r = 0; r < 2; ++r)
-    filter_at[r] = (group * eights + min(block * 2 + r, eights - 1)) * depth * 2 + lane;
-  float sum[16][2];
-  [[unroll]] for (uint i = 0; i < 16; ++i) sum[i][0] = sum[i][1] = 0.0;
-  uint plane = (batch * groups + group) * inputs * height * width;
+  uint batch = gl_WorkGroupID.z, groups = push.groups;
+  uint depth = push.inputs * kernel_height * kernel_width;
+  uint count = push.out_height * out_width;
+  uvec2 pixel = gl_WorkGroupID.x * 16 + gl_LocalInvocationID.x + uvec2(0, 8);
+  uvec2 out_y = pixel / out_width;
+  ivec2 top = ivec2(out_y * push.stride_height) - push.padding_height;
+  ivec2 left = ivec2((pixel - out_y * out_width) * push.stride_width) - push.padding_width;
+  uint upper_at = (group * eights + block * 2) * depth * 2 + lane;
+  uint lower_at = (group * eights + min(block * 2 + 1, eights - 1)) * depth * 2 + lane;
+  vec2 sum[kChannels];
+  [[unroll]] for (uint i = 0; i < kChannels; ++i) sum[i] = vec2(0);
+  uint plane_size = height * width;
+  uint plane = (batch * groups + group) * push.inputs * plane_size;
   uint ky = 0, kx = 0;  // of step k
   for (uint k = 0; k < depth; k += 4) {
-    vec4 w[2];
     bool has_filter = k + lane / 2 < depth;
-    [[unroll]] for (uint r = 0; r < 2; ++r)
-      w[r] = has_filter ? texelFetch(filters, int(filter_at[r] + k * 2)) : vec4(0);
-    float pixels[4][2];
+    vec4 upper = texelFetch(filters, int(upper_at + k * 2)), lower = texelFetch(filters, int(lower_at + k * 2));
+    upper = has_filter ? upper : vec4(0);
+    lower = has_filter ? lower : vec4(0);
+    vec2 pixels[4];
     [[unroll]] for (uint n = 0; n < 4; ++n) {
-      [[unroll]] for (uint j = 0; j < 2; ++j) {
-        int row = top[j] + int(ky * dilation_height), column = left[j] + int(kx * dilation_width);
-        bool is_inside = uint(row) < height && uint(column) < width && k + n < depth;
-        float element = texelFetch(x, is_inside ? int(plane) + row * int(width) + column : 0).x;
-        pixels[n][j] = is_inside ? element : 0.0;
-      }
+      ivec2 row = top + int(ky) * dilation_height, column = left + int(kx) * dilation_width;
+      bool has_step = k + n < depth;
+      bvec2 is_inside = bvec2(has_step && uint(row.x) < height && uint(column.x) < width,
+                              has_step && uint(row.y) < height && uint(column.y) < width);
+      ivec2 at = int(plane) + row * int(width) + column;
+      float first = texelFetch(x, is_inside.x ? at.x : 0).x, second = texelFetch(x, is_inside.y ? at.y : 0).x;
+      pixels[n] = vec2(is_inside.x ? first : 0.0, is_inside.y ? second : 0.0);
       kx += 1;
       bool is_next_row = kx == kernel_width;
       kx = is_next_row ? 0 : kx;
       ky += is_next_row ? 1 : 0;
       bool is_next_plane = ky == kernel_height;
       ky = is_next_plane ? 0 : ky;
-      plane += is_next_plane ? height * width : 0;
+      plane += is_next_plane ? plane_size : 0;
     }
-    EIGHT_CHANNELS(0)
-    EIGHT_CHANNELS(1)
+    EIGHT_CHANNELS(0, upper)
+    EIGHT_CHANNELS(8, lower)
   }
-  [[unroll]] for (uint i = 0; i < 16; ++i) {
-    uint in_group = block * 16 + i;
-    uint channel = group * channels + min(in_group, channels - 1);
-    float channel_bias = bias[channel];  // outside of branches: one load for all lanes
-    float start = has_bias != 0 ? channel_bias : 0.0;
-    uint to = (batch * groups * channels + channel) * count;
-    [[unroll]] for (uint j = 0; j < 2; ++j) {
-      float result = limited(sum[i][j] + start, low, high);
-      if (in_group < channels && pixel[j] < count) y[to + pixel[j]] = result;
+  uint parts = min((channels - block * 16 + kPart - 1) / kPart, kChannels / kPart);
+  for (uint part = 0; part < parts; ++part) {
+    [[unroll]] for (uint i = 0; i < kPart; ++i) {
+      uint in_group = block * 16 + part * kPart + i;
+      uint channel = group * channels + min(in_group, channels - 1);
+      float channel_bias = texelFetch(bias, int(channel)).x;
+      float start = has_bias ? channel_bias : 0.0;
+      vec2 total;
+      CHOOSE_SUM(total, sum, part, i, kChannels)
+      vec2 result = clamped_numbers(total + start, low, high);
+      uint to = (batch * groups * channels + channel) * count + pixel.x;
+      if (in_group < channels && pixel.x < count) y[to] = result.x;
+      if (in_group < channels && pixel.y < count) y[to + 8] = result.y;
     }
   }
 }

@@ -7,22 +7,18 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-#include "kernel.glsl"
+#include "tile.glsl"
 
 layout(set = 0, binding = 0) uniform samplerBuffer a;
 layout(set = 0, binding = 1) uniform samplerBuffer b;
-layout(set = 0, binding = 2) readonly buffer Bias { float bias[]; };
+layout(set = 0, binding = 2) uniform samplerBuffer bias;
 #if WHOLE
-#define NUMBERS vec4  // columns of an invocation: four neighbours
-#define GROUPS 1      // ... so many times
+#define NUMBERS vec4  // four neighbouring columns of an invocation
 #define COLUMNS 32    // of a workgroup
-#define LIMITED(v) vec4(limited(v.x, low, high), limited(v.y, low, high), limited(v.z, low, high), limited(v.w, low, high))
 layout(set = 0, binding = 3) writeonly buffer Out { vec4 y[]; };
 #else
-#define NUMBERS float
-#define GROUPS 2
+#define NUMBERS vec2  // a column of an invocation, and the one eight columns after it
 #define COLUMNS 16
-#define LIMITED(v) limited(v, low, high)
 layout(set = 0, binding = 3) writeonly buffer Out { float y[]; };
 #endif
 layout(push_constant) uniform Push {
@@ -31,68 +27,89 @@ layout(push_constant) uniform Push {
   uint b_row;                      // elements from one row of b to the next
   uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;
-};
+} push;
 
 const uint kRows = 16;
 
-// Adds four steps of the depth to row `i` of the eight rows whose numbers are in `w`.
-#define ROW(r, i)                                                                                        \
-  [[unroll]] for (uint j = 0; j < GROUPS; ++j)                                                           \
-    [[unroll]] for (uint n = 0; n < 4; ++n) sum[r * 8 + i][j] += subgroupShuffle(w[r][n], i) * factor[n][j];
-#define EIGHT_ROWS(r) \
-  ROW(r, 0) ROW(r, 1) ROW(r, 2) ROW(r, 3) ROW(r, 4) ROW(r, 5) ROW(r, 6) ROW(r, 7)
+float bias_at(uint i) { return texelFetch(bias, int(i)).x; }
+
+// Adds four steps of the depth to a row, whose numbers are in lane `lane` of `steps`.
+#define ROW(row, steps, lane)                               \
+  sum[row] += subgroupShuffle(steps.x, lane) * factor[0]; \
+  sum[row] += subgroupShuffle(steps.y, lane) * factor[1]; \
+  sum[row] += subgroupShuffle(steps.z, lane) * factor[2]; \
+  sum[row] += subgroupShuffle(steps.w, lane) * factor[3];
+#define EIGHT_ROWS(row, steps)                                                        \
+  ROW(row, steps, 0) ROW(row + 1, steps, 1) ROW(row + 2, steps, 2) ROW(row + 3, steps, 3) \
+  ROW(row + 4, steps, 4) ROW(row + 5, steps, 5) ROW(row + 6, steps, 6) ROW(row + 7, steps, 7)
 
 void main() {
   // No invocation returns early: shuffles read all lanes.
+  uint rows = push.rows, columns = push.columns, depth = push.depth, b_row = push.b_row, y_batch = push.y_batch;
+  uint bias_row = push.bias_row, bias_column = push.bias_column;
+  float alpha = push.alpha, beta = push.beta, low = push.low, high = push.high;
+  bool has_row_bias = push.has_bias != 0 && bias_row != 0, has_column_bias = push.has_bias != 0 && bias_row == 0;
   uint lane = gl_SubgroupInvocationID;
-  uint column = gl_WorkGroupID.x * COLUMNS + gl_LocalInvocationID.x * (COLUMNS / 8 / GROUPS);
   uint row = gl_WorkGroupID.y * kRows;
   uint batch = gl_WorkGroupID.z;
   // Rows and columns after the last are computed from it again, and not stored.
-  uint a_at[2], b_at[GROUPS];
-  [[unroll]] for (uint r = 0; r < 2; ++r) a_at[r] = batch * a_batch + min(row + r * 8 + lane, rows - 1) * depth;
-  [[unroll]] for (uint j = 0; j < GROUPS; ++j)
-    b_at[j] = batch * b_batch + min(column + 8 * j, columns - (WHOLE != 0 ? 4 : 1));
-  NUMBERS sum[kRows][GROUPS];
-  [[unroll]] for (uint i = 0; i < kRows; ++i)
-    [[unroll]] for (uint j = 0; j < GROUPS; ++j) sum[i][j] = NUMBERS(0);
+  uint upper_at = batch * push.a_batch + min(row + lane, rows - 1) * depth;
+  uint lower_at = batch * push.a_batch + min(row + 8 + lane, rows - 1) * depth;
+#if WHOLE
+  uint column = gl_WorkGroupID.x * COLUMNS + gl_LocalInvocationID.x * 4;
+  uint b_at = batch * push.b_batch + min(column, columns - 4);
+#else
+  uint column = gl_WorkGroupID.x * COLUMNS + gl_LocalInvocationID.x;
+  uvec2 b_at = batch * push.b_batch + min(column + uvec2(0, 8), uvec2(columns - 1));
+#endif
+  NUMBERS sum[kRows];
+  [[unroll]] for (uint i = 0; i < kRows; ++i) sum[i] = NUMBERS(0);
   for (uint k = 0; k < depth; k += 4) {
-    vec4 w[2];
-    NUMBERS factor[4][GROUPS];
+    vec4 upper, lower;  // numbers of a
+    NUMBERS factor[4];
 #if WHOLE
-    [[unroll]] for (uint r = 0; r < 2; ++r) w[r] = texelFetch(a, int((a_at[r] + k) / 4));
-    [[unroll]] for (uint n = 0; n < 4; ++n) factor[n][0] = texelFetch(b, int((b_at[0] + (k + n) * b_row) / 4));
+    upper = texelFetch(a, int((upper_at + k) / 4));
+    lower = texelFetch(a, int((lower_at + k) / 4));
+    [[unroll]] for (uint n = 0; n < 4; ++n) factor[n] = texelFetch(b, int((b_at + (k + n) * b_row) / 4));
 #else
-    [[unroll]] for (uint r = 0; r < 2; ++r)
-      [[unroll]] for (uint n = 0; n < 4; ++n) w[r][n] = k + n < depth ? texelFetch(a, int(a_at[r] + k + n)).x : 0.0;
-    [[unroll]] for (uint n = 0; n < 4; ++n)
-      [[unroll]] for (uint j = 0; j < GROUPS; ++j)
-        factor[n][j] = k + n < depth ? texelFetch(b, int(b_at[j] + (k + n) * b_row)).x : 0.0;
-#endif
-    EIGHT_ROWS(0)
-    EIGHT_ROWS(1)
-  }
-  NUMBERS start[GROUPS];
-  [[unroll]] for (uint j = 0; j < GROUPS; ++j) {
-    start[j] = NUMBERS(0);
-    if (has_bias != 0 && bias_row == 0) {
-#if WHOLE
-      uvec4 at = min(column + uvec4(0, 1, 2, 3), uvec4(columns - 1)) * bias_column;
-      start[j] = beta * vec4(bias[at.x], bias[at.y], bias[at.z], bias[at.w]);
-#else
-      start[j] = beta * bias[min(column + 8 * j, columns - 1) * bias_column];
-#endif
+    [[unroll]] for (uint n = 0; n < 4; ++n) {
+      bool is_inside = k + n < depth;
+      uint step = is_inside ? k + n : 0;
+      uvec2 at = b_at + step * b_row;
+      float upper_number = texelFetch(a, int(upper_at + step)).x, lower_number = texelFetch(a, int(lower_at + step)).x;
+      vec2 numbers = vec2(texelFetch(b, int(at.x)).x, texelFetch(b, int(at.y)).x);
+      upper[n] = is_inside ? upper_number : 0.0;
+      lower[n] = is_inside ? lower_number : 0.0;
+      factor[n] = is_inside ? numbers : vec2(0);
     }
+#endif
+    EIGHT_ROWS(0, upper)
+    EIGHT_ROWS(8, lower)
   }
-  [[unroll]] for (uint i = 0; i < kRows; ++i) {
-    // Loaded outside of branches, where the driver loads once for all lanes.
-    float row_bias = bias[min(row + i, rows - 1) * bias_row];
-    float row_start = has_bias != 0 && bias_row != 0 ? beta * row_bias : 0.0;
-    [[unroll]] for (uint j = 0; j < GROUPS; ++j) {
-      NUMBERS result = alpha * sum[i][j] + (start[j] + row_start);
-      result = LIMITED(result);
-      uint to = batch * y_batch + (row + i) * columns + column + 8 * j;
-      if (row + i < rows && column + 8 * j < columns) y[to / (WHOLE != 0 ? 4 : 1)] = result;
+#if WHOLE
+  uvec4 at = min(column + uvec4(0, 1, 2, 3), uvec4(columns - 1)) * bias_column;
+  NUMBERS start = vec4(bias_at(at.x), bias_at(at.y), bias_at(at.z), bias_at(at.w));
+#else
+  uvec2 at = min(column + uvec2(0, 8), uvec2(columns - 1)) * bias_column;
+  NUMBERS start = vec2(bias_at(at.x), bias_at(at.y));
+#endif
+  start = has_column_bias ? beta * start : NUMBERS(0);
+  uint parts = min((rows - row + kPart - 1) / kPart, kRows / kPart);
+  for (uint part = 0; part < parts; ++part) {
+    [[unroll]] for (uint i = 0; i < kPart; ++i) {
+      uint y_row = row + part * kPart + i;
+      float row_bias = bias_at(min(y_row, rows - 1) * bias_row);
+      float row_start = has_row_bias ? beta * row_bias : 0.0;
+      NUMBERS total;
+      CHOOSE_SUM(total, sum, part, i, kRows)
+      NUMBERS result = clamped_numbers(alpha * total + (start + row_start), low, high);
+      uint to = batch * y_batch + y_row * columns + column;
+#if WHOLE
+      if (y_row < rows && column < columns) y[to / 4] = result;
+#else
+      if (y_row < rows && column < columns) y[to] = result.x;
+      if (y_row < rows && column + 8 < columns) y[to + 8] = result.y;
+#endif
     }
   }
 }

@@ -307,7 +307,8 @@ void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node
     add(product_kernels(family));
   }
   if (node.op == Operator::kConvolution && !has_codes) {
-    const ConvolutionKind kind = convolution_kind(node, graph.value(node.inputs[1]).shape);
+    const GpuValue& weight = graph.value(node.inputs[1]);
+    const ConvolutionKind kind = planned_kind(node, weight, weight.shape);
     if (kind == ConvolutionKind::kProduct) add(product_kernels(family));
     if (kind == ConvolutionKind::kGeneral) add(convolution_kernels(family));
   }

@@ -88,7 +88,7 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
     return tl::make_unexpected(with_context(std::move(inferred).error(), "payload"));
   }
   plan.folds = fold_batch_norms(plan.graph);
-  plan.constants = plan_packing(plan.graph);
+  plan.constants = plan_packing(plan.graph, family, bounds);
   for (size_t i = bounds.size(); i < plan.graph.values.size(); ++i)
     bounds.push_back(plan.graph.values[i].shape);
   plan.bounds = std::move(bounds);

@@ -93,5 +93,7 @@ PackedProductKernels packed_product_kernels(uint32_t bits, uint32_t columns);
 // products.cpp: which kernel family a convolution takes, by its weight and attributes alone.
 enum class ConvolutionKind { kGeneral, kDepthwise, kProduct };
 ConvolutionKind convolution_kind(const GpuNode& node, const Shape& weight);
+// Likewise, after packing. `shape`: the sizes of the weight.
+ConvolutionKind planned_kind(const GpuNode& node, const GpuValue& weight, const Shape& shape);
 
 }  // namespace etb::gpu

@@ -16,16 +16,31 @@ constexpr uint64_t kTile = 8;  // channels of a tile, as in convolution.comp
 
 uint64_t round_up(uint64_t number, uint64_t to) { return (number + to - 1) / to * to; }
 
-// The packing of input `index` of a node.
-Packing packing_of(const GpuGraph& graph, const GpuNode& node, size_t index) {
+// True if the filters of a convolution are packed. Images without a multiple of four pixels would need a second kernel for
+// products, kTileMatmulEdge. The one for convolutions is as fast, and networks have it for their first layer. The choice
+// is by the bounds: filters are packed once, for all sizes.
+bool has_packed_filters(const GpuGraph& graph, const GpuNode& node, KernelFamily family, const Shape& bound) {
+  switch (convolution_kind(node, graph.value(node.inputs[1]).shape)) {
+    case ConvolutionKind::kGeneral:
+      return true;
+    case ConvolutionKind::kDepthwise:
+      return false;
+    case ConvolutionKind::kProduct:
+      return family == KernelFamily::kTiles && bound.product(2, 4) % 4 != 0;
+  }
+  return false;
+}
+
+// The packing of input `index` of a node, whose result has at most the sizes `bound`.
+Packing packing_of(const GpuGraph& graph, const GpuNode& node, size_t index, KernelFamily family,
+                   const Shape& bound) {
   if (index != 1) return Packing::kPlain;
   if (const Packing codes = code_packing_of(graph, node); codes != Packing::kPlain) return codes;
   if (const GpuValue& value = graph.value(node.inputs[1]);
       node.op == Operator::kMatmul && value.host == HostNumbers::kHalves && value.shape.rank == 2)
     return node.ints[field::kTransposedB] != 0 ? Packing::kTransposedHalves : Packing::kMatrixHalves;
   if (node.op == Operator::kMatmul && node.ints[field::kTransposedB] != 0) return Packing::kTransposed;
-  if (node.op == Operator::kConvolution &&
-      convolution_kind(node, graph.value(node.inputs[1]).shape) == ConvolutionKind::kGeneral)
+  if (node.op == Operator::kConvolution && has_packed_filters(graph, node, family, bound))
     return Packing::kFilters;
   return Packing::kPlain;
 }
@@ -81,7 +96,8 @@ void add_factors(GpuGraph& graph, std::vector<PackedConstant>& constants) {
 
 }  // namespace
 
-std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
+std::vector<PackedConstant> plan_packing(GpuGraph& graph, KernelFamily family,
+                                         std::span<const Shape> bounds) {
   struct Use {
     uint32_t source;
     Packing packing;
@@ -96,7 +112,7 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
       const uint32_t source = node.inputs[i];
       const ValueRole role = graph.value(source).role;
       if (role != ValueRole::kConstant && role != ValueRole::kInline) continue;
-      const Packing packing = packing_of(graph, node, i);
+      const Packing packing = packing_of(graph, node, i, family, bounds[node.output]);
       const bool has_groups = packing == Packing::kFilters || packing == Packing::kFilterCodes;
       const uint32_t groups = has_groups ? static_cast<uint32_t>(node.ints[field::kGroups]) : 1;
       auto [found, is_new] = values.try_emplace({source, packing, groups}, source);
@@ -111,6 +127,7 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph) {
         constants.push_back({found->second, packing, groups});
         if (is_of_codes(packing)) add_factors(graph, constants);
         graph.values[found->second].has_halves = is_of_halves(packing);
+        graph.values[found->second].has_filters = packing == Packing::kFilters;
       }
       node.inputs[i] = found->second;
     }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "plugins/gpu/graph/graph.hpp"
+#include "plugins/gpu/kernels/kernel.hpp"
 
 namespace etb::gpu {
 
@@ -33,7 +35,8 @@ struct PackedConstant {
 };
 
 // Gives each node that needs a packing a value of its own in the graph, and returns the constants that nodes read.
-std::vector<PackedConstant> plan_packing(GpuGraph& graph);
+// `bounds`: largest sizes of the values that nodes compute.
+std::vector<PackedConstant> plan_packing(GpuGraph& graph, KernelFamily family, std::span<const Shape> bounds);
 
 // Number of elements after packing: floats, or words of codes.
 uint64_t packed_numel(const PackedConstant& constant, const GpuValue& value);

@@ -106,6 +106,10 @@ ConvolutionKind convolution_kind(const GpuNode& node, const Shape& weight) {
   return ConvolutionKind::kGeneral;
 }
 
+ConvolutionKind planned_kind(const GpuNode& node, const GpuValue& weight, const Shape& shape) {
+  return weight.has_filters ? ConvolutionKind::kGeneral : convolution_kind(node, shape);
+}
+
 void dispatch_matmul(const NodeDispatch& context) {
   const Shape &a = context.input(0), &b = context.input(1), &out = context.result();
   const auto& inputs = context.node.inputs;
@@ -190,10 +194,10 @@ void dispatch_register_convolution(const NodeDispatch& context, bool is_depthwis
 }  // namespace
 
 void dispatch_convolution(const NodeDispatch& context) {
-  const Shape& weight = context.input(1);
-  const ConvolutionKind kind = convolution_kind(context.node, weight);
+  const GpuValue& weight = context.graph.value(context.node.inputs[1]);
+  const ConvolutionKind kind = planned_kind(context.node, weight, context.input(1));
   const bool is_depthwise = kind == ConvolutionKind::kDepthwise;
-  if (context.graph.value(context.node.inputs[1]).factors != kNoValue)
+  if (weight.factors != kNoValue)
     return dispatch_register_convolution(context, is_depthwise,
                                          is_depthwise ? Kernel::kDepthwise8 : Kernel::kConvolution8);
   if (kind == ConvolutionKind::kProduct) return dispatch_pointwise(context);

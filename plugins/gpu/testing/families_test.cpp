@@ -2,6 +2,8 @@
 // Compares the kernel families with "registers", which every device has: "groups", and "auto", those that suit the device.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "plugins/gpu/testing/float_run.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 
@@ -63,7 +65,8 @@ struct Window {
 TEST(KernelFamilies, ComputeTheSameConvolutions) {
   const Window windows[] = {
       {3, 32, 1, 17, 3, 2, 1, 1},  // the first layer of many networks
-      {8, 20, 1, 14, 1, 1, 0, 1},  // a product; its planes have no multiple of four
+      {8, 20, 1, 14, 1, 1, 0, 1},  // a product
+      {9, 20, 1, 7, 1, 1, 0, 1},   // a product; its planes have no multiple of four
       {6, 4, 2, 9, 3, 1, 1, 1},     {5, 17, 1, 8, 2, 1, 0, 2},  {16, 16, 16, 13, 3, 1, 1, 1},
       {16, 16, 16, 13, 3, 2, 1, 1}, {4, 4, 4, 20, 5, 1, 2, 1},  {4, 4, 4, 20, 3, 3, 2, 2},
       {2, 2, 2, 270, 3, 1, 1, 1},   {2, 2, 2, 523, 3, 2, 1, 1},  // wider than a strip
@@ -84,6 +87,62 @@ TEST(KernelFamilies, ComputeTheSameConvolutions) {
         {w.stride, w.stride, w.padding, w.padding, w.dilation, w.dilation, static_cast<int32_t>(w.groups)},
         {-2, 6}));
     expect_same(graph, shape_of({2, w.channels, out, out}), 1e-4f);
+  }
+}
+
+// Compares runs with an input of other sizes than the bounds, some of whose numbers are not finite.
+void expect_same_smaller(const GpuGraph& graph, const Shape& output, const std::vector<int64_t>& sizes) {
+  FloatRun registers(graph, output, "registers"), own(graph, output, "auto");
+  if (!registers.is_ready()) GTEST_SKIP() << registers.error();
+  size_t count = 1;
+  for (const int64_t size : sizes) count *= static_cast<size_t>(size);
+  std::vector<float> numbers = random_floats(count);
+  numbers[2] = NAN;
+  numbers[count / 2] = INFINITY;
+  numbers[count - 1] = -INFINITY;
+  registers.set_input(0, sizes, numbers);
+  own.set_input(0, sizes, numbers);
+  ASSERT_TRUE(registers.run()) << registers.error();
+  ASSERT_TRUE(own.run()) << own.error();
+  size_t finite = 0, others = 0;
+  for (size_t i = 0; i < own.output().size(); ++i) {
+    const float expected = registers.output()[i], found = own.output()[i];
+    ASSERT_EQ(std::isnan(expected), std::isnan(found)) << i;
+    std::isnan(expected) ? ++others : ++finite;
+    if (std::isnan(expected)) continue;
+    ASSERT_NEAR(expected, found, 1e-4f) << i;
+  }
+  EXPECT_GT(finite, 20u);
+  EXPECT_GT(others, 5u);
+}
+
+TEST(KernelFamilies, KeepNumbersThatAreNotFinite) {
+  for (const uint32_t size : {7u, 8u}) {
+    for (const uint32_t window : {1u, 3u}) {
+      SCOPED_TRACE("image " + std::to_string(size) + ", window " + std::to_string(window));
+      GpuGraph graph;
+      const Shape filters = shape_of({20, 9, window, window});
+      const uint32_t x = add_input(graph, shape_of({1, 9, size, size})),
+                     weight = add_constant(graph, filters, std::to_string(filters.numel()));
+      const auto padding = static_cast<int32_t>(window / 2);
+      graph.outputs.push_back(add_node(graph, Operator::kConvolution, {x, weight},
+                                       {1, 1, padding, padding, 1, 1, 1}, {-0.5f, 0.5f}));
+      expect_same_smaller(graph, shape_of({1, 20, size, size}), {1, 9, size, size});
+      expect_same_smaller(graph, shape_of({1, 20, size, size}), {1, 9, size - 1, 5});
+    }
+  }
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({1, 16, 9, 9})),
+                 weight = add_constant(graph, shape_of({16, 1, 3, 3}), "144");
+  graph.outputs.push_back(
+      add_node(graph, Operator::kConvolution, {x, weight}, {1, 1, 1, 1, 1, 1, 16}, {-0.5f, 0.5f}));
+  expect_same_smaller(graph, shape_of({1, 16, 9, 9}), {1, 16, 9, 9});
+  for (const uint32_t columns : {32u, 33u}) {
+    GpuGraph product;
+    const uint32_t a = add_input(product, shape_of({40, 12})),
+                   b = add_constant(product, shape_of({12, columns}), std::to_string(12 * columns));
+    product.outputs.push_back(add_node(product, Operator::kMatmul, {a, b}, {0}, {1, 1, -0.5f, 0.5f}));
+    expect_same_smaller(product, shape_of({40, columns}), {40, 12});
   }
 }
 
