@@ -22,11 +22,11 @@ layout(push_constant) uniform Push {
   float low, high;
 };
 
-// Adds four steps to channel `c` of eight channels: lane 2 n + c / 4 has those of step n.
+// Adds four steps to channel `c` of eight channels: lane 2 n + c / 4 has those of step n. In pairs, as in tile_matmul.comp.
+#define PRODUCT(r, c, n) (subgroupShuffle(w[r][c & 3], n * 2 + c / 4) * pixels[n][j])
 #define CHANNEL(r, c)                               \
   [[unroll]] for (uint j = 0; j < 2; ++j)           \
-    [[unroll]] for (uint n = 0; n < 4; ++n)         \
-      sum[r * 8 + c][j] += subgroupShuffle(w[r][c & 3], n * 2 + c / 4) * pixels[n][j];
+    sum[r * 8 + c][j] += (PRODUCT(r, c, 0) + PRODUCT(r, c, 1)) + (PRODUCT(r, c, 2) + PRODUCT(r, c, 3));
 #define EIGHT_CHANNELS(r)                                                                             \
   CHANNEL(r, 0) CHANNEL(r, 1) CHANNEL(r, 2) CHANNEL(r, 3) CHANNEL(r, 4) CHANNEL(r, 5) CHANNEL(r, 6) \
   CHANNEL(r, 7)
