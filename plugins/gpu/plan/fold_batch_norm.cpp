@@ -106,8 +106,7 @@ class Folder {
 
 // In double: an error of a factor would be one of all results of the channel, in the same direction.
 double factor_of(const BatchNormNumbers& numbers, size_t channel) {
-  return double{numbers.weight[channel]} /
-         std::sqrt(double{numbers.variance[channel]} + double{numbers.eps});
+  return double{numbers.weight[channel]} / std::sqrt(double{numbers.variance[channel]} + double{numbers.eps});
 }
 
 }  // namespace
