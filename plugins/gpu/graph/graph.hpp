@@ -57,6 +57,9 @@ enum class HostNumbers : uint8_t {
   kInt8,
   kUint8,
   kBools,
+  // Only in graphs of official files: an integer of rank 0. The value has one dimension of this size, and no element of it is copied,
+  // so that sizes of other values can follow from it.
+  kSize,
 };
 
 // Codes of a constant, one byte each in the program: number = (code - zero point) * scale.

@@ -152,6 +152,12 @@ Status CallContext::define_size(RuntimeSize size) {
   return {};
 }
 
+void CallContext::bound_size(RuntimeSize size, uint32_t bound) {
+  if (size.value == kNoValue) return;
+  GpuValue& value = state_.graph.values[size.value];
+  if (value.role == ValueRole::kInput && value.host == HostNumbers::kSize) value.shape.sizes[0] = bound;
+}
+
 // One size at most follows from the others; each of the rest is that of an input.
 Result<uint32_t> CallContext::add_sized(Operator op, uint32_t x, const std::vector<SizeItem>& sizes) {
   std::vector<uint32_t> inputs = {x};
@@ -170,6 +176,8 @@ Result<uint32_t> CallContext::add_sized(Operator op, uint32_t x, const std::vect
       ints.push_back(kInferredSize);
       continue;
     }
+    if (const Shape& made = result().shape; ints.size() < made.rank)
+      bound_size(*size.runtime, made.sizes[ints.size()]);
     ints.push_back(kCopiedSize - static_cast<int32_t>(inputs.size() * kMaxRank + size.runtime->dim));
     inputs.push_back(size.runtime->value);
   }

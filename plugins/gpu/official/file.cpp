@@ -125,7 +125,9 @@ Status VulkanFile::verify_arguments(const flatbuffers::Vector<uint32_t>* ids, co
   if (ids->size() > kMaxArguments) return bad(ids->size(), " ", what, "s, expected at most ", kMaxArguments);
   for (uint32_t i = 0; i < ids->size(); ++i) {
     if (ids->Get(i) >= value_count()) return bad(what, " ", i, ": no value ", ids->Get(i));
-    if (!is_tensor_[ids->Get(i)]) return bad(what, " ", i, ": value ", ids->Get(i), " is no tensor");
+    const fb::Content kind = value(ids->Get(i)).content_type();
+    if (!is_tensor_[ids->Get(i)] && kind != fb::Content::Size)
+      return bad(what, " ", i, ": value ", ids->Get(i), ", expected a tensor or a size");
   }
   return {};
 }

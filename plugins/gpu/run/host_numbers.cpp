@@ -84,6 +84,8 @@ etb_dtype expected_dtype(const GpuValue& value) {
       return ETB_DTYPE_UINT8;
     case HostNumbers::kBools:
       return ETB_DTYPE_BOOL;
+    case HostNumbers::kSize:
+      return ETB_DTYPE_INT64;
   }
   return ETB_DTYPE_FLOAT32;
 }
