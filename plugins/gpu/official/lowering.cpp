@@ -144,9 +144,26 @@ Status add_size_output(LoweringOfFile& state, uint32_t value) {
   return {};
 }
 
+// True if the region only passes an input of integers on, as integers: then they need not become floats.
+bool is_only_passed_on(const LoweringOfFile& state, uint32_t id) {
+  if (state.graph.value(id).host != HostNumbers::kIntegers) return false;
+  const auto* outputs = state.file.graph().outputs();
+  for (uint32_t i = 0; outputs != nullptr && i < outputs->size(); ++i) {
+    const FileTensor* tensor = state.file.tensor(outputs->Get(i));
+    const bool is_other = tensor != nullptr && host_numbers(*tensor) != HostNumbers::kIntegers;
+    if (state.ids[outputs->Get(i)] == id && is_other) return false;
+  }
+  return std::none_of(state.graph.nodes.begin(), state.graph.nodes.end(), [&](const GpuNode& node) {
+    return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+  });
+}
+
 Status add_outputs(LoweringOfFile& state) {
   const auto* outputs = state.file.graph().outputs();
-  std::set<uint32_t> known;
+  std::set<uint32_t> known, passed_on;
+  for (const uint32_t input : state.graph.inputs)
+    if (is_only_passed_on(state, input)) passed_on.insert(input);
+  for (const uint32_t input : passed_on) state.graph.values[input].host = HostNumbers::kInt32Bits;
   for (uint32_t i = 0; outputs != nullptr && i < outputs->size(); ++i) {
     const uint32_t value = outputs->Get(i);
     if (state.file.tensor(value) == nullptr) {
@@ -157,10 +174,11 @@ Status add_outputs(LoweringOfFile& state) {
     const FileTensor& tensor = *state.file.tensor(value);
     uint32_t id = state.ids[value];
     if (id == kNoValue) return bad("output ", i, ": value ", value, " is never computed");
+    const bool has_bits = passed_on.count(id) != 0;
     if (state.graph.value(id).role != ValueRole::kResult || known.count(id) != 0)
       id = add_copy(state.graph, id, tensor.shape.rank);
     known.insert(id);
-    state.graph.values[id].host = host_numbers(tensor);
+    state.graph.values[id].host = has_bits ? HostNumbers::kInt32Bits : host_numbers(tensor);
     state.graph.outputs.push_back(id);
   }
   return {};
@@ -190,6 +208,7 @@ Status check_sizes(const LoweringOfFile& state) {
 Status lower_all(LoweringOfFile& state) {
   state.ids.assign(state.file.value_count(), kNoValue);
   state.graph.integer_limit = static_cast<int64_t>(state.input_limit);
+  state.graph.has_smaller_bounds = state.file.has_smaller_bounds();
   ETB_TRY(add_inputs(state));
   ETB_TRY(lower_calls(state));
   ETB_TRY(add_outputs(state));

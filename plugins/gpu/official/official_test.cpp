@@ -278,6 +278,43 @@ TEST(OfficialPayload, FiltersMayBeComputed) {
   EXPECT_THAT(convolution({6, 2, 65}, {2, 6, 5}), HasSubstr("of 65 numbers, expected 1 to 64"));
 }
 
+// The exporter states 16384 for sizes without a bound.
+TEST(OfficialPayload, BoundsThatNoMemoryHasBecomeSmaller) {
+  const auto read_image = [](std::vector<uint32_t> sizes) {
+    Bytes bytes;
+    const int32_t x = bytes.tensor(sizes), y = bytes.tensor(sizes);
+    bytes.inputs = {static_cast<uint32_t>(x)};
+    bytes.outputs = {static_cast<uint32_t>(y)};
+    bytes.call("aten.exp.default", {x, y});
+    return read(bytes.finish());
+  };
+  const auto image = read_image({1, 3, 16384, 16384});
+  ASSERT_TRUE(image) << image.error().message;
+  EXPECT_TRUE(image->has_smaller_bounds);
+  EXPECT_EQ(image->value(image->inputs[0]).shape.sizes[3], 2048u);
+  const auto small = read_image({1, 3, 4096, 4096});
+  ASSERT_TRUE(small) << small.error().message;
+  EXPECT_FALSE(small->has_smaller_bounds);
+  EXPECT_EQ(small->value(small->inputs[0]).shape.sizes[3], 4096u);
+  EXPECT_FALSE(read_image({1 << 20, 1 << 20}));
+}
+
+// Integers that are only passed on keep all of their bits.
+TEST(OfficialPayload, IntegersThatArePassedOnAreNoFloats) {
+  const auto host_of_input = [](int8_t result_type) {
+    Bytes bytes;
+    const int32_t x = bytes.tensor({4}, kInt32), y = bytes.tensor({4}, result_type), null = bytes.nothing();
+    bytes.inputs = {static_cast<uint32_t>(x)};
+    bytes.outputs = {static_cast<uint32_t>(y)};
+    bytes.call("aten._to_copy.default", {x, null, null, null, null, null, null, y});
+    const auto graph = read(bytes.finish());
+    EXPECT_TRUE(graph);
+    return graph->value(graph->inputs[0]).host;
+  };
+  EXPECT_EQ(host_of_input(kInt32), HostNumbers::kInt32Bits);
+  EXPECT_EQ(host_of_input(kFloat32), HostNumbers::kIntegers);
+}
+
 TEST(OfficialPayload, ConstantsAreAsLongAsTheirTensors) {
   Layer layer;
   layer.bytes.constant("short", 8);

@@ -158,6 +158,7 @@ Status GpuContext::reserve(std::span<const Tensor> inputs) {
                                                     dtype_text(expected_dtype(value)));
   }
   ETB_TRY(created());
+  if (plan_.graph.has_smaller_bounds) return {};
   ETB_TRY(take_buffers(
       plan_.graph.inputs, [&](size_t i) -> const etb_tensor& { return inputs[i].raw(); }, inputs.size()));
   return resize([&](size_t i) { return inputs[i]; });
@@ -172,6 +173,11 @@ Status GpuContext::write_input(uint32_t id, const Tensor& tensor) {
   if (is_same_on_device(value, tensor.dtype()) && tensor.is_contiguous())
     return write(location(id).offset, {data, tensor.nbytes()});
   const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
+  if (value.host == HostNumbers::kInt32Bits) {
+    if (!read_int32_bits(tensor, numbers))
+      return make_error(Code::INVALID_ARGUMENT, "an integer beyond int32, the type in the payload");
+    return write(location(id).offset, std::as_bytes(numbers));
+  }
   const ReadNumbers facts = read_tensor(tensor, numbers);
   if (facts.largest > static_cast<double>(plan_.graph.integer_limit))
     return make_error(Code::INVALID_ARGUMENT, "an integer beyond " +
@@ -218,7 +224,10 @@ Status GpuContext::read_output(uint32_t id, const OutputTensor& tensor) {
     return read(location(id).offset, {data, tensor.nbytes()});
   const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
   ETB_TRY(read(location(id).offset, std::as_writable_bytes(numbers)));
-  write_tensor(numbers, tensor);
+  if (value.host == HostNumbers::kInt32Bits)
+    write_int32_bits(numbers, tensor);
+  else
+    write_tensor(numbers, tensor);
   return {};
 }
 
@@ -268,7 +277,7 @@ Status GpuContext::run_for_values(const Run& run) {
     const std::string name = result_name(id);
     const GpuValue& value = plan_.graph.value(id);
     const bool is_number = value.host != HostNumbers::kBools && value.host != HostNumbers::kIntegers &&
-                           value.host != HostNumbers::kSize;
+                           value.host != HostNumbers::kSize && value.host != HostNumbers::kInt32Bits;
     const bool is_wanted = last[id] == i && value.role == ValueRole::kResult && is_number && !value.is_step &&
                            values.wants(name.c_str());
     ETB_ASSIGN(std::byte* const result, run_one(i, is_wanted));
