@@ -22,6 +22,8 @@ layout(push_constant) uniform Push {
   float low, high;
 };
 
+const uint kPart = 32;
+
 // Adds four steps to channel `c` of eight channels: lane 2 n + c / 4 has those of step n. In pairs, as in tile_matmul.comp.
 #define PRODUCT(r, c, n) (subgroupShuffle(w[r][c & 3], n * 2 + c / 4) * pixels[n][j])
 #define CHANNEL(r, c)                               \
@@ -49,11 +51,13 @@ void main() {
   uint filter_at[2];
   [[unroll]] for (uint r = 0; r < 2; ++r)
     filter_at[r] = (group * eights + min(block * 2 + r, eights - 1)) * depth * 2 + lane;
-  float sum[16][2];
-  [[unroll]] for (uint i = 0; i < 16; ++i) sum[i][0] = sum[i][1] = 0.0;
+  float total[16][2], sum[16][2];  // parts of kPart steps are added up on their own, as in tile_matmul.comp
+  [[unroll]] for (uint i = 0; i < 16; ++i) total[i][0] = total[i][1] = 0.0;
   uint plane = (batch * groups + group) * inputs * height * width;
   uint ky = 0, kx = 0;  // of step k
-  for (uint k = 0; k < depth; k += 4) {
+  for (uint part = 0; part < depth; part += kPart) {
+  [[unroll]] for (uint i = 0; i < 16; ++i) sum[i][0] = sum[i][1] = 0.0;
+  for (uint k = part; k < min(part + kPart, depth); k += 4) {
     vec4 w[2];
     bool has_filter = k + lane / 2 < depth;
     [[unroll]] for (uint r = 0; r < 2; ++r)
@@ -77,6 +81,9 @@ void main() {
     EIGHT_CHANNELS(0)
     EIGHT_CHANNELS(1)
   }
+  [[unroll]] for (uint i = 0; i < 16; ++i)
+    [[unroll]] for (uint j = 0; j < 2; ++j) total[i][j] += sum[i][j];
+  }
   [[unroll]] for (uint i = 0; i < 16; ++i) {
     uint in_group = block * 16 + i;
     uint channel = group * channels + min(in_group, channels - 1);
@@ -84,7 +91,7 @@ void main() {
     float start = has_bias != 0 ? channel_bias : 0.0;
     uint to = (batch * groups * channels + channel) * count;
     [[unroll]] for (uint j = 0; j < 2; ++j) {
-      float result = limited(sum[i][j] + start, low, high);
+      float result = limited(total[i][j] + start, low, high);
       if (in_group < channels && pixel[j] < count) y[to + pixel[j]] = result;
     }
   }

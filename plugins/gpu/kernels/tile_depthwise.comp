@@ -52,19 +52,23 @@ void main() {
     [[unroll]] for (int c = 0; c < kColumns; ++c)
       pixels[c] = pixel_at(uint(row) < height, plane + row * int(width), left + c);
     [[unroll]] for (int n = 0; n < int(kPixels); ++n)
-      [[unroll]] for (int kx = 0; kx < 3; ++kx) sum[n] += factor[ky * 3 + kx] * pixels[n * STRIDE + kx];
+      sum[n] += factor[ky * 3] * pixels[n * STRIDE] + factor[ky * 3 + 1] * pixels[n * STRIDE + 1] +
+                factor[ky * 3 + 2] * pixels[n * STRIDE + 2];
   }
 #else
   uint filter_at = channel * kernel_height * kernel_width;
   for (uint ky = 0; ky < kernel_height; ++ky) {
     int row = top + int(ky * dilation_height);
     int line = plane + row * int(width);
+    float part[kPixels];  // of the row: shorter chains of sums are more exact
+    [[unroll]] for (uint n = 0; n < kPixels; ++n) part[n] = 0.0;
     for (uint kx = 0; kx < kernel_width; ++kx) {
       float factor = filters[filter_at++];
       int column = left + int(kx * dilation_width);
       [[unroll]] for (uint n = 0; n < kPixels; ++n)
-        sum[n] += factor * pixel_at(uint(row) < height, line, column + int(n * stride_width));
+        part[n] += factor * pixel_at(uint(row) < height, line, column + int(n * stride_width));
     }
+    [[unroll]] for (uint n = 0; n < kPixels; ++n) sum[n] += part[n];
   }
 #endif
   uint to = (batch_channel * out_height + out_y) * out_width + out_x;

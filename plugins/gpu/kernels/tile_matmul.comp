@@ -34,6 +34,8 @@ layout(push_constant) uniform Push {
 };
 
 const uint kRows = 16;
+// Steps of the depth that are added up on their own: the error of a sum grows with the root of the length of its chains.
+const uint kPart = 32;
 
 // Adds four steps of the depth to row `i` of the eight rows whose numbers are in `w`. In pairs: as many operations as one after the
 // other, and a chain of sums of a quarter of the length, so the result is nearer to the exact one.
@@ -56,10 +58,13 @@ void main() {
   [[unroll]] for (uint r = 0; r < 2; ++r) a_at[r] = batch * a_batch + min(row + r * 8 + lane, rows - 1) * depth;
   [[unroll]] for (uint j = 0; j < GROUPS; ++j)
     b_at[j] = batch * b_batch + min(column + 8 * j, columns - (WHOLE != 0 ? 4 : 1));
-  NUMBERS sum[kRows][GROUPS];
+  NUMBERS total[kRows][GROUPS], sum[kRows][GROUPS];
+  [[unroll]] for (uint i = 0; i < kRows; ++i)
+    [[unroll]] for (uint j = 0; j < GROUPS; ++j) total[i][j] = NUMBERS(0);
+  for (uint part = 0; part < depth; part += kPart) {
   [[unroll]] for (uint i = 0; i < kRows; ++i)
     [[unroll]] for (uint j = 0; j < GROUPS; ++j) sum[i][j] = NUMBERS(0);
-  for (uint k = 0; k < depth; k += 4) {
+  for (uint k = part; k < min(part + kPart, depth); k += 4) {
     vec4 w[2];
     NUMBERS factor[4][GROUPS];
 #if WHOLE
@@ -74,6 +79,9 @@ void main() {
 #endif
     EIGHT_ROWS(0)
     EIGHT_ROWS(1)
+  }
+  [[unroll]] for (uint i = 0; i < kRows; ++i)
+    [[unroll]] for (uint j = 0; j < GROUPS; ++j) total[i][j] += sum[i][j];
   }
   NUMBERS start[GROUPS];
   [[unroll]] for (uint j = 0; j < GROUPS; ++j) {
@@ -92,7 +100,7 @@ void main() {
     float row_bias = bias[min(row + i, rows - 1) * bias_row];
     float row_start = has_bias != 0 && bias_row != 0 ? beta * row_bias : 0.0;
     [[unroll]] for (uint j = 0; j < GROUPS; ++j) {
-      NUMBERS result = alpha * sum[i][j] + (start[j] + row_start);
+      NUMBERS result = alpha * total[i][j] + (start[j] + row_start);
       result = LIMITED(result);
       uint to = batch * y_batch + (row + i) * columns + column + 8 * j;
       if (row + i < rows && column + 8 * j < columns) y[to / (WHOLE != 0 ? 4 : 1)] = result;

@@ -70,13 +70,13 @@ Status lower_gelu(CallContext& call) {
       call.add_unary(approximate == "tanh" ? UnaryFunction::kGeluTanh : UnaryFunction::kGelu, x));
 }
 
-// x * min(max(x + 3, 0), 6) / 6
+// x * min(max(x + 3, 0), 6) / 6, as x * min(max(x / 6 + 0.5, 0), 1): its roundings are smaller, and x does not overflow.
 Status lower_hardswish(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, call.floats(0));
-  const uint32_t raised = call.add_binary(BinaryFunction::kAdd, x, call.add_number(3));
-  const uint32_t gate = call.add_unary(UnaryFunction::kClamp, raised, 0, 6);
-  const uint32_t product = call.add_binary(BinaryFunction::kMul, x, gate);
-  return call.define_floats(call.add_binary(BinaryFunction::kDiv, product, call.add_number(6)));
+  const uint32_t part = call.add_binary(BinaryFunction::kDiv, x, call.add_number(6));
+  const uint32_t raised = call.add_binary(BinaryFunction::kAdd, part, call.add_number(0.5));
+  const uint32_t gate = call.add_unary(UnaryFunction::kClamp, raised, 0, 1);
+  return call.define_floats(call.add_binary(BinaryFunction::kMul, x, gate));
 }
 
 // x where |x| > lambda, else 0. NaN stays.
