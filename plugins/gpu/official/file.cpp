@@ -18,9 +18,10 @@ constexpr uint32_t kMaxArguments = 4096;  // inputs, outputs
 constexpr std::string_view kMagic = "VH00";
 
 // Exporters state the longest texture for a dimension without a bound: two of these are more than any memory. Long dimensions are then
-// divided by a power of two, so that tensors have this many elements at most. The rules of the operators must still agree.
+// divided by a power of two, so that tensors have this many elements at most, and a little shortened, so that no loop over an image has
+// more turns than lavapipe allows. The rules of the operators must still agree.
 constexpr uint32_t kLongDimension = 4096, kMostDivisor = 64;
-constexpr uint64_t kMostDividedNumel = uint64_t{1} << 24;
+constexpr uint64_t kMostDividedNumel = uint64_t{1} << 20;
 
 Result<FileTensor> read_tensor(const fb::Tensor& from, size_t constant_count, uint32_t divisor) {
   FileTensor tensor;
@@ -36,8 +37,9 @@ Result<FileTensor> read_tensor(const fb::Tensor& from, size_t constant_count, ui
   uint64_t numel = 1;
   for (uint32_t d = 0; d < rank; ++d) {
     const uint32_t size = from.sizes()->Get(d);
-    const bool is_divided = from.constant() < 0 && size >= kLongDimension && size % divisor == 0;
-    tensor.shape.sizes[d] = is_divided ? size / divisor : size;
+    const bool is_divided =
+        from.constant() < 0 && size >= kLongDimension && size % (divisor * 128) == 0 && divisor > 1;
+    tensor.shape.sizes[d] = is_divided ? size / (divisor * 128) * 127 : size;
     numel *= std::max<uint64_t>(tensor.shape.sizes[d], 1);
     if (numel > most) return failed(Code::OUT_OF_MEMORY, {"more than ", kMaxNumel, " elements"});
   }
