@@ -326,6 +326,23 @@ uint32_t CallContext::result_count() const {
   return list == nullptr ? 1 : list->items() == nullptr ? 0 : list->items()->size();
 }
 
+bool CallContext::is_read(uint32_t index) const {
+  const auto found = result_id(index);
+  if (!found) return false;
+  const fb::Graph& graph = state_.file.graph();
+  const auto reads = [&](const auto* ids, uint32_t count) {
+    for (uint32_t i = 0; ids != nullptr && i < count; ++i)
+      if (static_cast<uint32_t>(ids->Get(i)) == *found) return true;
+    return false;
+  };
+  if (graph.outputs() != nullptr && reads(graph.outputs(), graph.outputs()->size())) return true;
+  for (uint32_t i = 0; i < graph.calls()->size(); ++i) {
+    const auto* arguments = graph.calls()->Get(i)->arguments();
+    if (reads(arguments, arguments->size() - 1)) return true;  // the last one is the result
+  }
+  return false;
+}
+
 Result<uint32_t> CallContext::result_id(uint32_t index) const {
   const uint32_t last = argument_count() - 1;
   uint32_t found = id(last);

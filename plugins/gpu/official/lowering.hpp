@@ -95,6 +95,8 @@ class CallContext {
 
   // Results.
   uint32_t result_count() const;
+  // True if a call or the program reads a result.
+  bool is_read(uint32_t index) const;
   Result<const FileTensor*> find_result(uint32_t index = 0) const;
   // The first result; the lowering has checked that it is a tensor.
   const FileTensor& result() const { return **find_result(); }

@@ -260,10 +260,19 @@ Status lower_where(CallContext& call) {
   ETB_TRY(call.check_same_kind(1));
   ETB_TRY(call.check_same_kind(2));
   const Shape shape = call.result().shape;
-  const auto whole = [&](uint32_t at, uint32_t id) {
-    return call.add_expand(id, call.declared(at).shape, shape);
+  const uint32_t operands[] = {condition, a, b};
+  const auto is_whole = [&](uint32_t at) { return call.declared(at).shape == shape; };
+  const uint32_t like = is_whole(0) ? 0 : is_whole(1) ? 1 : 2;
+  // The sizes of an operand that has those of the result: they may be smaller in a run.
+  const auto whole = [&](uint32_t at) {
+    if (is_whole(at)) return operands[at];
+    if (!is_whole(like)) return call.add_expand(operands[at], call.declared(at).shape, shape);
+    std::vector<int32_t> sizes;
+    for (uint32_t d = 0; d < shape.rank; ++d)
+      sizes.push_back(kCopiedSize - static_cast<int32_t>(kMaxRank + d));
+    return call.add(Operator::kExpand, {operands[at], operands[like]}, std::move(sizes));
   };
-  const uint32_t made = call.add(Operator::kWhere, {whole(0, condition), whole(1, a), whole(2, b)});
+  const uint32_t made = call.add(Operator::kWhere, {whole(0), whole(1), whole(2)});
   return call.define_moved(made, call.magnitude(a) > call.magnitude(b) ? a : b);
 }
 
