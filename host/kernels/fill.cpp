@@ -195,7 +195,7 @@ etb_status cosine_window(KernelContext& context, int64_t length, bool is_periodi
   constexpr double kTwoPi = 6.283185307179586;
   for (int64_t i = 0; i < length; ++i) {
     if (context.should_stop(1)) return context.stopped();
-    // A window of one number is 1 in PyTorch, whatever alpha and beta are.
+    // A window of one number is 1 in PyTorch for any alpha and beta.
     const double number =
         length == 1 ? 1.0 : alpha - beta * std::cos(kTwoPi * static_cast<double>(i) / period);
     store(out.data_as<char>() + i * nbytes, &number, 1, 1);
