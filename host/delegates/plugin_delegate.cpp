@@ -161,8 +161,6 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
   input_count_ = info.input_count;
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
-  argument_count_ = static_cast<uint32_t>(slots_.size());
-  stated_inputs_.resize(input_count_);
   if (request.arguments.empty()) {
     ETB_TRY(read_requirements(
         request.arenas));  // the program never calls this delegate, or its host prepares later
@@ -197,9 +195,6 @@ Status PluginDelegate::read_requirements(std::span<const std::span<std::byte>> a
   ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
     if (met) met = staging_->require(req);
     if (met && (req.role & ETB_ROLE_INPUT) == 0) shared_inputs_[req.index] = req.may_alias_input;
-    if (met && (req.role & ETB_ROLE_INPUT) != 0 && req.spec != nullptr)
-      stated_inputs_[req.index] = {
-          true, req.spec->dtype, {req.spec->sizes, req.spec->sizes + req.spec->rank}};
     accepts_device_memory_ = accepts_device_memory_ || req.kind_count != 0;
   }));
   return met;
@@ -212,22 +207,15 @@ Status PluginDelegate::use_device_memory(std::shared_ptr<const Device> device) {
   });
 }
 
-// With other positions the plugin's requirements for device memory would name other arguments.
-Status PluginDelegate::match(std::span<EValue* const> arguments) {
-  ETB_ASSIGN(chosen_, match_arguments(stated_inputs_, slots_.size() - input_count_, arguments));
-  argument_count_ = static_cast<uint32_t>(arguments.size());
-  accepts_device_memory_ = false;
-  for (uint32_t& shared : shared_inputs_)
-    if (shared != 0) shared = chosen_[shared - 1] + 1;
-  return {};
-}
-
-Status PluginDelegate::prepare(std::span<EValue* const> passed, std::span<const std::span<std::byte>> arenas,
-                               bool may_move) {
+Status PluginDelegate::prepare(std::span<EValue* const> arguments,
+                               std::span<const std::span<std::byte>> arenas, bool may_move) {
   ETB_TRY(read_requirements(arenas));
-  if (passed.size() != slots_.size()) ETB_TRY(match(passed));
-  std::vector<EValue*> arguments(slots_.size());
-  for (uint32_t i = 0; i < arguments.size(); ++i) arguments[i] = passed[argument_of(i)];
+  if (arguments.size() != slots_.size()) {
+    return make_error(Code::INCOMPATIBLE, "the program passes " + std::to_string(arguments.size()) +
+                                              " arguments, the plugin expects " +
+                                              std::to_string(input_count_) + " inputs and " +
+                                              std::to_string(slots_.size() - input_count_) + " outputs");
+  }
   ETB_TRY(staging_->reserve(arguments, may_move));
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i]->is_tensor() || arguments[i]->tensor().dynamism() == Dynamism::kStatic) continue;
@@ -336,7 +324,7 @@ Status PluginDelegate::run_watched(const etb_exec_args& args, const RunLimits& l
 }
 
 etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args) noexcept {
-  if (run.arguments.size() != argument_count_) {
+  if (run.arguments.size() != tensors_.size()) {
     if (run.error != nullptr) {
       run.error->code = ETB_INVALID_PROGRAM;
       std::snprintf(run.error->text, sizeof run.error->text,
@@ -346,8 +334,7 @@ etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args)
     return ETB_INVALID_PROGRAM;
   }
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
-    if (const etb_status status = bind(*run.arguments[argument_of(i)], i, run.error); status != ETB_OK)
-      return status;
+    if (const etb_status status = bind(*run.arguments[i], i, run.error); status != ETB_OK) return status;
   }
   if (values_)
     if (const Status ready = values_->before_run(); !ready) return to_c(ready.error(), run.error);
@@ -387,7 +374,7 @@ etb_status PluginDelegate::end_run(const Status& status, const DelegateRun& run)
   if (values_)
     if (const Status shown = values_->after_run(); !shown) return to_c(shown.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {
-    EValue& value = *run.arguments[argument_of(i)];
+    EValue& value = *run.arguments[i];
     if (value.is_tensor())
       ETB_CHECK(update_output(i, value.tensor(), run.error));
     else

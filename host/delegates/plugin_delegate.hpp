@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "host/delegates/argument_matching.hpp"
 #include "host/delegates/argument_staging.hpp"
 #include "host/delegates/delegate_options.hpp"
 #include "host/delegates/device_memory.hpp"
@@ -79,10 +78,7 @@ class PluginDelegate final : public MethodDelegate {
   Status use_device_memory(std::shared_ptr<const Device> device);
   void count_transfers(std::shared_ptr<TransferCounts> counts) { transfers_ = std::move(counts); }
   void count_memory(std::unique_ptr<DeviceMemory::Share> share) { share_ = std::move(share); }
-  DelegateOperands operands() const noexcept override {
-    const auto output_count = static_cast<uint32_t>(slots_.size()) - input_count_;
-    return {argument_count_ - output_count, shared_inputs_};
-  }
+  DelegateOperands operands() const noexcept override { return {input_count_, shared_inputs_}; }
   DelegateMemory memory() const noexcept override { return memory_; }
   void destroy() noexcept override { delete this; }
 
@@ -105,9 +101,6 @@ class PluginDelegate final : public MethodDelegate {
   Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
                 DelegateOptions options);
   Status read_requirements(std::span<const std::span<std::byte>> arenas);
-  // Finds the arguments that the plugin reads, where the program passes more.
-  Status match(std::span<EValue* const> arguments);
-  uint32_t argument_of(uint32_t slot) const noexcept { return chosen_.empty() ? slot : chosen_[slot]; }
   Status reserve(std::span<EValue* const> arguments);
   etb_status describe(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
@@ -134,10 +127,7 @@ class PluginDelegate final : public MethodDelegate {
   std::shared_ptr<StagingMemory> copies_;
   std::optional<ArgumentStaging> staging_;
   uint32_t input_count_ = 0;
-  uint32_t argument_count_ = 0;             // that the program passes
-  std::vector<StatedInput> stated_inputs_;  // by input
-  std::vector<uint32_t> chosen_;            // by slot: index of the argument; empty: all, in their order
-  std::vector<uint32_t> shared_inputs_;     // etb_io_req.may_alias_input, by output
+  std::vector<uint32_t> shared_inputs_;  // etb_io_req.may_alias_input, by output
   std::vector<std::byte> scratch_;
   std::vector<etb_option> run_options_;
   void* aligned_scratch_ = nullptr;
