@@ -35,7 +35,7 @@ layout(push_constant) uniform Push {
 
 const uint kRows = 16;
 // Steps of the depth that are added up on their own: the error of a sum grows with the root of the length of its chains.
-const uint kPart = 32;
+const uint kPart = 256;
 
 // Adds four steps of the depth to row `i` of the eight rows whose numbers are in `w`. In pairs: as many operations as one after the
 // other, and a chain of sums of a quarter of the length, so the result is nearer to the exact one.
