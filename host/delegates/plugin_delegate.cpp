@@ -279,7 +279,7 @@ etb_status PluginDelegate::describe(const EValue& value, uint32_t argument, etb_
     tensor.upper_sizes = slot.is_bound_known ? slot.upper_sizes.data() : nullptr;
     return ETB_OK;
   }
-  if (value.is_int() && argument < input_count_) {  // a symbolic integer
+  if (value.is_int()) {  // a symbolic integer
     tensor.dtype = ETB_DTYPE_INT64;
     tensor.sizes = slot.sizes.data();
     return ETB_OK;
@@ -374,7 +374,11 @@ etb_status PluginDelegate::end_run(const Status& status, const DelegateRun& run)
   if (values_)
     if (const Status shown = values_->after_run(); !shown) return to_c(shown.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {
-    ETB_CHECK(update_output(i, run.arguments[i]->tensor(), run.error));
+    EValue& value = *run.arguments[i];
+    if (value.is_tensor())
+      ETB_CHECK(update_output(i, value.tensor(), run.error));
+    else
+      value = EValue(*static_cast<const int64_t*>(tensors_[i].data));
   }
   return ETB_OK;
 }

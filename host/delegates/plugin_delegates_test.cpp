@@ -79,6 +79,41 @@ TEST(PluginDelegates, CarrySizesThatChange) {
   }
 }
 
+// Writes the number of elements of its input as an integer.
+const etb_plugin_table* ETB_CALL query_counting(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.execute = [](etb_context*, const etb_exec_args* args, etb_error*) -> etb_status {
+    const etb_tensor& out = args->outputs[0];
+    if (out.dtype != ETB_DTYPE_INT64 || out.rank != 0 || out.capacity_bytes < sizeof(int64_t))
+      return ETB_INVALID_ARGUMENT;
+    *static_cast<int64_t*>(out.data) = 100 + args->inputs[0].sizes[0];
+    return ETB_OK;
+  };
+  return &toy.plugin;
+}
+
+TEST(PluginDelegates, CarryIntegersThatThePluginComputes) {
+  const etb_static_plugin plugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, query_counting, kToyBackend}};
+  RegistryOptions options = linked_only();
+  options.static_plugins = plugins;
+  Registry registry(options);
+  PluginDelegates delegates(registry);
+  auto program = program_with(kToyBackend, kToyPayload, true);
+  constexpr int32_t kInteger = 3;  // alpha of add_program()
+  program.methods[0].outputs = {kInteger};
+  program.methods[0].instructions = {{2, 0, 0, {0, kInteger}}};
+  MethodFixture fixture(program);
+  fixture.options.delegates = &delegates;
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  for (const int64_t count : {2, 4}) {
+    FloatVector x(std::vector<float>(static_cast<size_t>(count), 1));
+    ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
+    ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+    ASSERT_TRUE(fixture.method.output(0).is_int());
+    EXPECT_EQ(fixture.method.output(0).to_int(), 100 + count);
+  }
+}
+
 // ---- Deadlines
 
 std::atomic<bool> was_asked = false;

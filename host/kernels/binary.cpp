@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that are one formula of two inputs: the loops are rows in vector/binary.def, the ops and their overloads rows here.
 #include "host/kernels/kernel.hpp"
+#include "ops/__lshift__.hpp"
+#include "ops/__rshift__.hpp"
 #include "ops/add.hpp"
 #include "ops/atan2.hpp"
 #include "ops/bitwise_and.hpp"
@@ -214,6 +216,10 @@ constexpr Kernel kRows[] = {
         Overlap::kExact),
     kernel_row<ops::maximum_out, run_plain<BinaryOp::maximum, Rule::kSame>>(Overlap::kExact),
     kernel_row<ops::minimum_out, run_plain<BinaryOp::minimum, Rule::kSame>>(Overlap::kExact),
+    kernel_row<ops::_lshift_Tensor_out, run_shift<BinaryOp::left_shift>>(Overlap::kExact),
+    kernel_row<ops::_lshift_Scalar_out, run_shift<BinaryOp::left_shift>>(Overlap::kExact),
+    kernel_row<ops::_rshift_Tensor_out, run_shift<BinaryOp::right_shift>>(Overlap::kExact),
+    kernel_row<ops::_rshift_Scalar_out, run_shift<BinaryOp::right_shift>>(Overlap::kExact),
     kernel_row<ops::bitwise_left_shift_Tensor_out, run_shift<BinaryOp::left_shift>>(Overlap::kExact),
     kernel_row<ops::bitwise_left_shift_Tensor_Scalar_out, run_shift<BinaryOp::left_shift>>(Overlap::kExact),
     kernel_row<ops::bitwise_right_shift_Tensor_out, run_shift<BinaryOp::right_shift>>(Overlap::kExact),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose output does not depend on an input's elements: arange, full, zeros, ones, fill, rand, dropout and alike.
+// Kernels whose output does not depend on an input's elements: arange, full, zeros, ones, fill, windows, rand, dropout and alike.
 #include <cmath>
 #include <numeric>
 
@@ -8,10 +8,13 @@
 #include "ops/arange.hpp"
 #include "ops/dim_order_ops/_empty_dim_order.hpp"
 #include "ops/empty.hpp"
+#include "ops/empty_permuted.hpp"
 #include "ops/empty_strided.hpp"
 #include "ops/fill.hpp"
 #include "ops/full.hpp"
 #include "ops/full_like.hpp"
+#include "ops/hamming_window.hpp"
+#include "ops/hann_window.hpp"
 #include "ops/native_dropout.hpp"
 #include "ops/ones.hpp"
 #include "ops/rand.hpp"
@@ -176,6 +179,48 @@ etb_status arange_start_out(KernelContext& context, ops::arange_start_out<Kernel
   return arange(context, args.start(), args.end(), args.step(), args.out());
 }
 
+// Stores alpha - beta * cos(2 pi i / n): n is the length of a periodic window, and one less of a symmetric one.
+etb_status cosine_window(KernelContext& context, int64_t length, bool is_periodic, double alpha, double beta,
+                         Tensor& out) {
+  if (length < 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "a window of %lld numbers", static_cast<long long>(length));
+  ETB_CHECK(resize_output(context, out, {&length, 1}));
+  if (!is_floating(out.dtype()))
+    return context.fail(ETB_INVALID_TYPE, "the output is %s, expected a float", to_text(out.dtype()));
+  const ConvertLoop store =
+      vector_table(context)
+          .conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kDouble)];
+  const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
+  const double period = static_cast<double>(is_periodic ? length : length - 1);
+  constexpr double kTwoPi = 6.283185307179586;
+  for (int64_t i = 0; i < length; ++i) {
+    if (context.should_stop(1)) return context.stopped();
+    // A window of one number is 1 in PyTorch for any alpha and beta.
+    const double number =
+        length == 1 ? 1.0 : alpha - beta * std::cos(kTwoPi * static_cast<double>(i) / period);
+    store(out.data_as<char>() + i * nbytes, &number, 1, 1);
+  }
+  return ETB_OK;
+}
+
+// hamming_window(window_length, periodic, alpha, beta, out) and the forms with fewer arguments; hann_window likewise.
+template <class Arguments>
+etb_status window_out(KernelContext& context, Arguments args) {
+  bool is_periodic = true;
+  double alpha = 0.54, beta = 0.46;
+  if constexpr (requires { args.periodic(); }) is_periodic = args.periodic();
+  if constexpr (requires { args.alpha(); }) alpha = args.alpha();
+  if constexpr (requires { args.beta(); }) beta = args.beta();
+  return cosine_window(context, args.window_length(), is_periodic, alpha, beta, args.out());
+}
+
+template <class Arguments>
+etb_status hann_window_out(KernelContext& context, Arguments args) {
+  bool is_periodic = true;
+  if constexpr (requires { args.periodic(); }) is_periodic = args.periodic();
+  return cosine_window(context, args.window_length(), is_periodic, 0.5, 0.5, args.out());
+}
+
 // Stores next() for each element.
 template <class Next>
 etb_status fill_random(KernelContext& context, Tensor& out, Next next) {
@@ -288,11 +333,22 @@ constexpr Kernel kRows[] = {
     kernel_row<ops::fill_Tensor_out, fill_tensor_out>(),
     kernel_row<ops::empty_out, empty_out<ops::empty_out<KernelArguments>>>(),
     kernel_row<ops::empty_strided_out, empty_out<ops::empty_strided_out<KernelArguments>>>(),
+    kernel_row<ops::empty_permuted_out, empty_out<ops::empty_permuted_out<KernelArguments>>>(),
     kernel_row<ops::dim_order_ops::_empty_dim_order_out,
                empty_out<ops::dim_order_ops::_empty_dim_order_out<KernelArguments>>>(),
     kernel_row<ops::resize_in_place_default, resize_in_place>(),
     kernel_row<ops::arange_out, arange_out>(),
     kernel_row<ops::arange_start_out, arange_start_out>(),
+    kernel_row<ops::hamming_window_out, window_out<ops::hamming_window_out<KernelArguments>>>(),
+    kernel_row<ops::hamming_window_periodic_out,
+               window_out<ops::hamming_window_periodic_out<KernelArguments>>>(),
+    kernel_row<ops::hamming_window_periodic_alpha_out,
+               window_out<ops::hamming_window_periodic_alpha_out<KernelArguments>>>(),
+    kernel_row<ops::hamming_window_periodic_alpha_beta_out,
+               window_out<ops::hamming_window_periodic_alpha_beta_out<KernelArguments>>>(),
+    kernel_row<ops::hann_window_out, hann_window_out<ops::hann_window_out<KernelArguments>>>(),
+    kernel_row<ops::hann_window_periodic_out,
+               hann_window_out<ops::hann_window_periodic_out<KernelArguments>>>(),
     kernel_row<ops::rand_out, rand_out>(),
     kernel_row<ops::randn_out, randn_out>(),
     kernel_row<ops::randperm_out, randperm_out>(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that copy elements to other places in a regular pattern: flip, repeat, roll, diagonal, unfold, as_strided, tril,
-// pixel_shuffle.
+// pixel_shuffle. Those of diagonals and strided parts also write into a copy of the tensor (diagonal_scatter, as_strided_scatter).
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,9 @@
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
 #include "ops/as_strided_copy.hpp"
+#include "ops/as_strided_scatter.hpp"
 #include "ops/diagonal_copy.hpp"
+#include "ops/diagonal_scatter.hpp"
 #include "ops/flip.hpp"
 #include "ops/pixel_shuffle.hpp"
 #include "ops/pixel_unshuffle.hpp"
@@ -158,32 +160,83 @@ etb_status roll_out(KernelContext& context, ops::roll_out<KernelArguments> args)
   return ETB_OK;
 }
 
-// diagonal_copy(self, offset, dim1, dim2, out): the diagonal becomes the last dim.
-etb_status diagonal_copy_out(KernelContext& context, ops::diagonal_copy_out<KernelArguments> args) {
-  const Tensor& self = args.self();
-  const int64_t offset = args.offset();
+// Elements of a tensor's memory in a regular pattern.
+struct StridedPart {
+  size_t rank = 0;
+  int64_t sizes[kMaxRank] = {}, strides[kMaxRank] = {}, start = 0;
+  bool is_empty() const { return std::find(sizes, sizes + rank, 0) != sizes + rank; }
+};
+
+etb_status copy_part(KernelContext& context, const Tensor& self, const StridedPart& part, Tensor& out) {
+  StridedCopy copy;
+  ETB_CHECK(start_copy(context, self, {part.sizes, part.rank}, out, &copy));
+  if (part.is_empty()) return ETB_OK;
+  std::copy_n(part.strides, part.rank, copy.from_strides);
+  copy.from = element_at(self, part.start);
+  return copy.run(context);
+}
+
+// Writes src over a part of `out`, which has the other elements already.
+etb_status write_part(KernelContext& context, const Tensor& src, const StridedPart& part, Tensor& out) {
+  ETB_CHECK(expect_same_dtype(context, src, out));
+  if (!std::equal(src.sizes().begin(), src.sizes().end(), part.sizes, part.sizes + part.rank)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "the source has sizes %s, expected %s",
+                        SizesText(src.sizes()).text, SizesText({part.sizes, part.rank}).text);
+  }
+  if (part.is_empty()) return ETB_OK;
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(src.dtype());
+  copy.rank = src.rank();
+  copy.to = const_cast<char*>(element_at(out, part.start));
+  copy.from = src.data();
+  for (int dim = 0; dim < src.rank(); ++dim) {
+    copy.sizes[dim] = src.size(dim);
+    copy.to_strides[dim] = part.strides[dim];
+    copy.from_strides[dim] = src.stride(dim);
+  }
+  return copy.run(context);
+}
+
+// Copies self to out.
+etb_status copy_whole(KernelContext& context, const Tensor& self, Tensor& out) {
+  ETB_CHECK(resize_output(context, out, self.sizes()));
+  ETB_CHECK(expect_same_dtype(context, self, out));
+  return copy_tensor(context, self, out);
+}
+
+// Finds the diagonal of two dims, which becomes the last dim.
+etb_status find_diagonal(KernelContext& context, const Tensor& self, int64_t offset, int64_t dim1,
+                         int64_t dim2, StridedPart* out_part) {
   int first = 0, second = 0;
-  ETB_CHECK(wrap_dim(context, args.dim1(), self.rank(), &first));
-  ETB_CHECK(wrap_dim(context, args.dim2(), self.rank(), &second));
+  ETB_CHECK(wrap_dim(context, dim1, self.rank(), &first));
+  ETB_CHECK(wrap_dim(context, dim2, self.rank(), &second));
   if (first == second || self.rank() < 2)
     return context.fail(ETB_INVALID_ARGUMENT, "the diagonal of dims %d and %d", first, second);
-  ops::Numbers numbers;
-  const int64_t count = ops::diagonal_size(numbers, self.size(first), self.size(second), offset);
-  int64_t sizes[kMaxRank], strides[kMaxRank];
-  size_t rank = 0;
   for (int dim = 0; dim < self.rank(); ++dim) {
     if (dim == first || dim == second) continue;
-    sizes[rank] = self.size(dim);
-    strides[rank++] = self.stride(dim);
+    out_part->sizes[out_part->rank] = self.size(dim);
+    out_part->strides[out_part->rank++] = self.stride(dim);
   }
-  sizes[rank++] = count;
-  StridedCopy copy;
-  ETB_CHECK(start_copy(context, self, {sizes, rank}, args.out(), &copy));
-  if (args.out().numel() == 0) return ETB_OK;
-  strides[rank - 1] = self.stride(first) + self.stride(second);
-  std::copy_n(strides, rank, copy.from_strides);
-  copy.from = element_at(self, offset >= 0 ? offset * self.stride(second) : -offset * self.stride(first));
-  return copy.run(context);
+  ops::Numbers numbers;
+  out_part->sizes[out_part->rank] = ops::diagonal_size(numbers, self.size(first), self.size(second), offset);
+  out_part->strides[out_part->rank++] = self.stride(first) + self.stride(second);
+  // Without elements the offset may be any number.
+  if (!out_part->is_empty())
+    out_part->start = offset >= 0 ? offset * self.stride(second) : -offset * self.stride(first);
+  return ETB_OK;
+}
+
+etb_status diagonal_copy_out(KernelContext& context, ops::diagonal_copy_out<KernelArguments> args) {
+  StridedPart part;
+  ETB_CHECK(find_diagonal(context, args.self(), args.offset(), args.dim1(), args.dim2(), &part));
+  return copy_part(context, args.self(), part, args.out());
+}
+
+etb_status diagonal_scatter_out(KernelContext& context, ops::diagonal_scatter_out<KernelArguments> args) {
+  StridedPart part;
+  ETB_CHECK(copy_whole(context, args.self(), args.out()));
+  ETB_CHECK(find_diagonal(context, args.out(), args.offset(), args.dim1(), args.dim2(), &part));
+  return write_part(context, args.src(), part, args.out());
 }
 
 // unfold_copy(self, dimension, size, step, out): windows along a dim; the positions in a window become the last dim.
@@ -213,34 +266,59 @@ etb_status unfold_copy_out(KernelContext& context, ops::unfold_copy_out<KernelAr
   return copy.run(context);
 }
 
-etb_status as_strided_copy_out(KernelContext& context, ops::as_strided_copy_out<KernelArguments> args) {
-  const Tensor& self = args.self();
-  const IntList wanted = args.size(), strides = args.stride();
-  const int64_t start = args.storage_offset().value_or(0);
-  if (wanted.size() != strides.size() || wanted.size() > kMaxRank || start < 0) {
-    return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes with %zu strides from %lld on", wanted.size(),
+// Finds the part of a tensor's memory that sizes and strides name; all of it is inside.
+etb_status find_strided(KernelContext& context, const Tensor& self, IntList sizes, IntList strides,
+                        int64_t start, StridedPart* out_part) {
+  if (sizes.size() != strides.size() || sizes.size() > kMaxRank || start < 0) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes with %zu strides from %lld on", sizes.size(),
                         strides.size(), static_cast<long long>(start));
   }
-  int64_t sizes[kMaxRank], last = start;
-  bool is_empty = false, overflows = false;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    sizes[i] = wanted[i];
-    is_empty = is_empty || sizes[i] == 0;
+  int64_t last = start;
+  bool overflows = false;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t size = sizes[i], stride = strides[i];
     int64_t reach = 0;
-    overflows = overflows || sizes[i] < 0 || strides[i] < 0 ||
-                __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+    overflows = overflows || size < 0 || stride < 0 || __builtin_mul_overflow(size - 1, stride, &reach) ||
                 __builtin_add_overflow(last, reach, &last);
+    out_part->sizes[i] = size;
+    out_part->strides[i] = stride;
   }
-  if (overflows || (!is_empty && last >= self.numel())) {
+  out_part->rank = sizes.size();
+  out_part->start = start;
+  if (overflows || (!out_part->is_empty() && last >= self.numel())) {
     return context.fail(ETB_INVALID_ARGUMENT, "the view reaches element %lld of %lld",
                         static_cast<long long>(last), static_cast<long long>(self.numel()));
   }
-  StridedCopy copy;
-  ETB_CHECK(start_copy(context, self, {sizes, wanted.size()}, args.out(), &copy));
-  if (is_empty) return ETB_OK;
-  for (size_t i = 0; i < wanted.size(); ++i) copy.from_strides[i] = strides[i];
-  copy.from = element_at(self, start);
-  return copy.run(context);
+  return ETB_OK;
+}
+
+etb_status as_strided_copy_out(KernelContext& context, ops::as_strided_copy_out<KernelArguments> args) {
+  StridedPart part;
+  ETB_CHECK(find_strided(context, args.self(), args.size(), args.stride(), args.storage_offset().value_or(0),
+                         &part));
+  return copy_part(context, args.self(), part, args.out());
+}
+
+// as_strided_scatter(self, src, size, stride, storage_offset, out): the strides are those of self's memory, so the output must have the
+// same layout. As in PyTorch no element may be written along a dim of stride 0.
+etb_status as_strided_scatter_out(KernelContext& context, ops::as_strided_scatter_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
+  StridedPart part;
+  ETB_CHECK(
+      find_strided(context, self, args.size(), args.stride(), args.storage_offset().value_or(0), &part));
+  for (size_t i = 0; i < part.rank; ++i) {
+    if (part.strides[i] == 0 && part.sizes[i] > 1)
+      return context.fail(ETB_INVALID_ARGUMENT, "dim %zu: %lld elements with stride 0 are one", i,
+                          static_cast<long long>(part.sizes[i]));
+  }
+  ETB_CHECK(copy_whole(context, self, out));
+  for (int dim = 0; dim < self.rank(); ++dim) {
+    if (self.stride(dim) != out.stride(dim) && self.size(dim) > 1)
+      return context.fail(ETB_NOT_SUPPORTED, "dim %d: the output has stride %lld, the input %lld", dim,
+                          static_cast<long long>(out.stride(dim)), static_cast<long long>(self.stride(dim)));
+  }
+  return write_part(context, args.src(), part, out);
 }
 
 etb_status tril_out(KernelContext& context, ops::tril_out<KernelArguments> args) {
@@ -338,8 +416,10 @@ constexpr Kernel kRows[] = {
     kernel_row<ops::repeat_out, repeat_out>(),
     kernel_row<ops::roll_out, roll_out>(),
     kernel_row<ops::diagonal_copy_out, diagonal_copy_out>(),
+    kernel_row<ops::diagonal_scatter_out, diagonal_scatter_out>(),
     kernel_row<ops::unfold_copy_out, unfold_copy_out>(),
     kernel_row<ops::as_strided_copy_out, as_strided_copy_out>(),
+    kernel_row<ops::as_strided_scatter_out, as_strided_scatter_out>(),
     kernel_row<ops::tril_out, tril_out>(),
     kernel_row<ops::pixel_shuffle_out, pixel_shuffle_out>(),
     kernel_row<ops::pixel_unshuffle_out, pixel_unshuffle_out>(),

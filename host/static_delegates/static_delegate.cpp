@@ -146,7 +146,7 @@ etb_status StaticDelegate::bind(const EValue& value, uint32_t index, etb_error* 
   tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
   tensor.role = index < input_count_ ? ETB_ROLE_INPUT : ETB_ROLE_OUTPUT;
   tensor.sizes = argument.sizes;
-  if (value.is_int() && index < input_count_) {  // a symbolic integer
+  if (value.is_int()) {  // a symbolic integer
     argument.scalar = value.to_int();
     tensor.dtype = ETB_DTYPE_INT64;
     tensor.data = &argument.scalar;
@@ -202,6 +202,10 @@ etb_status StaticDelegate::execute(const DelegateRun& run) noexcept {
   args.priority = 500;
   ETB_CHECK(table_.execute(context_, &args, run.error));
   for (uint32_t i = input_count_; i < count; ++i) {
+    if (!run.arguments[i]->is_tensor()) {
+      *run.arguments[i] = EValue(arguments_[i].scalar);
+      continue;
+    }
     Tensor& output = run.arguments[i]->tensor();
     if (const etb_status status = output.resize({arguments_[i].sizes, static_cast<size_t>(output.rank())});
         status != ETB_OK)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -304,6 +305,20 @@ TEST(GpuBatchNorms, FoldIntoFiltersAndBias) {
   fold_bias(numbers, convolution_bias);
   EXPECT_THAT(filters, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(convolution_bias, ElementsAre(14, 26));
+}
+
+// Each factor is rounded once, with the filter: an error of its own would be one of all results of the channel.
+TEST(GpuBatchNorms, FactorsAreNotRounded) {
+  std::vector<float> weight, bias(64, 0.0f), mean(64, 0.0f), variance, filters(64, 0.7f);
+  for (int c = 0; c < 64; ++c) {
+    weight.push_back(0.3f + 0.01f * static_cast<float>(c));
+    variance.push_back(0.9f + 0.013f * static_cast<float>(c));
+  }
+  fold_filters({weight, bias, mean, variance, 1e-5f}, filters);
+  for (size_t c = 0; c < 64; ++c) {
+    const double factor = double{weight[c]} / std::sqrt(double{variance[c]} + double{1e-5f});
+    EXPECT_EQ(filters[c], static_cast<float>(double{0.7f} * factor)) << c;
+  }
 }
 
 TEST(GpuDispatches, TilesAreChosenBySizes) {

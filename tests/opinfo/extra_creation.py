@@ -25,6 +25,26 @@ def constants(emit):
         emit("aten::empty_strided.out", [(I, [3, 4]), (I, [4, 1])], [torch.zeros(3, 4, dtype=dtype)], "open")
         emit("dim_order_ops::_empty_dim_order.out", [("List[int]", [2, 3, 4, 5]), ("Optional[List[int]]", [0, 2, 3, 1])],
              [torch.zeros(2, 3, 4, 5, dtype=dtype).contiguous(memory_format=torch.channels_last)], "open")
+        for sizes, layout in (([], []), ([3], [0]), ([2, 3, 4], [0, 1, 2]), ([0, 5], [0, 1])):
+            emit("aten::empty_permuted.out", [(I, sizes), ("List[int]", layout)], [torch.zeros(sizes, dtype=dtype)], "open")
+
+
+def windows(emit):
+    """PyTorch rounds the positions of 16-bit windows, so these are those of float32. The scale is that of the sum alpha - beta * cos."""
+    for dtype in FLOATS:
+        made_in = torch.float32 if dtype.itemsize == 2 else dtype
+        for length in (0, 1, 2, 7, 24):
+            for name in ("hamming", "hann"):
+                whole = getattr(aten, name + "_window")
+                emit(f"aten::{name}_window.out", [("int", length)], [whole.default(length, dtype=made_in).to(dtype)], "window", 1.0)
+                for periodic in (True, False):
+                    arguments = [("int", length), ("bool", periodic)]
+                    emit(f"aten::{name}_window.periodic_out", arguments, [whole.periodic(length, periodic, dtype=made_in).to(dtype)], "window", 1.0)
+                    if name == "hamming":
+                        emit("aten::hamming_window.periodic_alpha_out", arguments + [("float", 0.6)],
+                             [whole.periodic_alpha(length, periodic, 0.6, dtype=made_in).to(dtype)], "window", 1.1)
+                        emit("aten::hamming_window.periodic_alpha_beta_out", arguments + [("float", 0.6), ("float", -0.25)],
+                             [whole.periodic_alpha_beta(length, periodic, 0.6, -0.25, dtype=made_in).to(dtype)], "window", 1.0)
 
 
 def dtype_views(emit):
@@ -125,7 +145,7 @@ def resized(emit):
 
 
 def add_plain(emit):
-    for family in (constants, dtype_views, ranges, random_numbers, conversions, complex_conversions, complex_parts, resized):
+    for family in (constants, windows, dtype_views, ranges, random_numbers, conversions, complex_conversions, complex_parts, resized):
         family(emit)
 
 
@@ -167,6 +187,17 @@ def index_puts(emit):
         emit(aten.index_put_.default, [x.clone(), [torch.zeros(0, dtype=torch.int64)], values[:0, None], False], {}, "zero size")
 
 
+def shifts(emit):
+    for dtype in INTEGERS:
+        x = torch.tensor([[0, 1, 5], [100, 7, 3]]).to(dtype)
+        by = torch.tensor([0, 1, 6]).to(dtype)
+        for op in (aten.__lshift__, aten.__rshift__):
+            emit(op.Tensor, [x, by], {}, "shift")
+            emit(op.Tensor, [-x, by[:1]], {}, "shift")
+            for count in (0, 1, 5, 31, 100, -1):
+                emit(op.Scalar, [x, count], {}, "shift")
+
+
 def add_all(emit):
-    for family in (zero_sizes, dropouts, index_puts):
+    for family in (zero_sizes, dropouts, index_puts, shifts):
         family(emit)

@@ -133,6 +133,13 @@ def parts(emit):
         emit(aten.split_copy.Tensor, [x, 3, -2], {}, "parts")
         emit(aten.slice_scatter.default, [x, x[:, 1:5:2] if dtype == torch.bool else x[:, 1:5:2] + 1, 1, 1, 5, 2], {}, "parts")
         emit(aten.select_scatter.default, [x, x[:, 0], 1, 3], {}, "parts")
+        cube = torch.randint(0, 2 if dtype == torch.bool else 100, (3, 4, 5), generator=generator).to(dtype)
+        for offset, first, second in ((0, 0, 1), (2, -1, 0), (-1, 1, 2), (9, 0, 2)):
+            part = cube.diagonal(offset, first, second)
+            emit(aten.diagonal_scatter.default, [cube, torch.ones_like(part), offset, first, second], {}, "parts")
+        for size, stride, start in (([2, 3], [6, 2], 1), ([4], [7], None), ([], [], 5), ([0, 2], [1, 1], 0), ([2, 2, 2], [1, 2, 12], 3)):
+            part = x.as_strided(size, stride, start)
+            emit(aten.as_strided_scatter.default, [x, torch.ones_like(part), size, stride, start], {}, "parts")
         emit(aten.embedding.default, [x, torch.tensor([[0, 3], [2, 2]])], {}, "rows")
         emit(aten.embedding.default, [x, torch.tensor([[0, 3], [2, 2]], dtype=torch.int32)], {}, "rows")
         emit(aten.embedding.default, [x, torch.zeros(0, 2, dtype=torch.int64)], {}, "rows")

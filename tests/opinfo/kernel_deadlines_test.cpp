@@ -37,9 +37,9 @@ constexpr uint64_t kShortNs = 15 * kMs * kSlowness;     // a shorter call need n
 constexpr int64_t kNbytes = 8 << 20;  // all given tensors together; 12 times that for the fastest kernels
 
 // Kernels without a loop over elements.
-const std::set<std::string> kConstantTime = {"aten::empty.out", "aten::empty_strided.out", "aten::resize_",
-                                             "aten::scalar_tensor.out",
-                                             "dim_order_ops::_empty_dim_order.out"};
+const std::set<std::string> kConstantTime = {
+    "aten::empty.out", "aten::empty_permuted.out", "aten::empty_strided.out",
+    "aten::resize_",   "aten::scalar_tensor.out",  "dim_order_ops::_empty_dim_order.out"};
 
 uint64_t cpu_ns() {
   timespec now{};

@@ -34,7 +34,7 @@ DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int
 RENAMED = {"aten::mean": "aten::mean.dtype_out", "aten::prod": "aten::prod.out", "aten::max": "aten::max.unary_out",
            "aten::min": "aten::min.unary_out"}
 # Results that PyTorch leaves unspecified (memory contents, random numbers): only sizes are compared.
-OPEN_RESULT = {"aten::empty.out", "aten::rand.out", "aten::randn.out", "aten::randperm.out", "aten::empty_strided.out",
+OPEN_RESULT = {"aten::empty.out", "aten::empty_permuted.out", "aten::rand.out", "aten::randn.out", "aten::randperm.out", "aten::empty_strided.out",
                "dim_order_ops::_empty_dim_order.out", "llama::update_cache.out", "llama::update_cache_with_indices.out"}
 # Likewise one result of several: vectors that may have any sign.
 OPEN_OUTS = {("aten::linalg_eig.out", "eigenvectors")}

@@ -57,6 +57,11 @@ enum class HostNumbers : uint8_t {
   kInt8,
   kUint8,
   kBools,
+  // Only in graphs of official files: an integer of rank 0. The value has one dimension of this size, and no element of it is copied,
+  // so that sizes of other values can follow from it.
+  kSize,
+  // Likewise: int32 or int64, on the device the bits of int32. Only copied, so all of them are exact.
+  kInt32Bits,
 };
 
 // Codes of a constant, one byte each in the program: number = (code - zero point) * scale.
@@ -181,6 +186,7 @@ struct GpuGraph {
   std::vector<uint32_t> inputs;              // values of role kInput, in their order
   std::vector<uint32_t> outputs;             // results, each once
   int64_t integer_limit = int64_t{1} << 24;  // largest magnitude of integers that become floats
+  bool has_smaller_bounds = false;           // a host may reserve for larger inputs than any run can have
 
   const GpuValue& value(uint32_t id) const { return values[id]; }
 };

@@ -64,10 +64,12 @@ float unary_reciprocal(float x, float p0, float p1) {
   return result;
 }
 
+// 1 - e / (1 + e) has smaller roundings than 1 / (1 + e).
 float sigmoid(float x) {
   precise float e = exponential(-abs(x));
-  precise float result = (x < 0.0 ? e : 1.0) / (1.0 + e);
-  return is_nan(x) ? x : result;
+  precise float below = e / (1.0 + e);
+  precise float above = 1.0 - below;
+  return is_nan(x) ? x : (x < 0.0 ? below : above);
 }
 float unary_sigmoid(float x, float p0, float p1) { return sigmoid(x); }
 

@@ -40,10 +40,13 @@ KERNEL2(READS, float, x, WRITES, float, y) {
       rest = above;
     }
     FOUR_EACH(first, inner) {
+#if REDUCTION < 2
+      float four[4] = {0.0, 0.0, 0.0, 0.0};
+#endif
       EACH_OF_FOUR(i, first, inner) {
         float element = x[at + i * step];
 #if REDUCTION < 2
-        part += element;
+        four[n] = element;
 #elif REDUCTION == 2
         total = is_nan(element) || element > total ? element : total;  // a comparison with NaN is false
 #elif REDUCTION == 3
@@ -56,6 +59,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
 #endif
       }
 #if REDUCTION < 2
+      part += (four[0] + four[1]) + (four[2] + four[3]);
       if ((first & 63) == 60) {
         total += part;
         part = 0.0;

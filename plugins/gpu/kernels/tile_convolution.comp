@@ -23,13 +23,13 @@ layout(push_constant) uniform Push {
 } push;
 
 const uint kChannels = 16;
+const uint kSteps = 32;  // that are added up on their own, as in tile_matmul.comp
 
-// Adds four steps to a channel, whose numbers are in lane `lane` and in each second one after it.
-#define CHANNEL(channel, number, lane)                           \
-  sum[channel] += subgroupShuffle(number, lane) * pixels[0];     \
-  sum[channel] += subgroupShuffle(number, lane + 2) * pixels[1]; \
-  sum[channel] += subgroupShuffle(number, lane + 4) * pixels[2]; \
-  sum[channel] += subgroupShuffle(number, lane + 6) * pixels[3];
+// Adds four steps to a channel, whose numbers are in lane `lane` and in each second one after it. In pairs, as in tile_matmul.comp.
+#define CHANNEL(channel, number, lane)                                                                      \
+  chain[channel] +=                                                                                         \
+      (subgroupShuffle(number, lane) * pixels[0] + subgroupShuffle(number, lane + 2) * pixels[1]) +         \
+      (subgroupShuffle(number, lane + 4) * pixels[2] + subgroupShuffle(number, lane + 6) * pixels[3]);
 #define FOUR_CHANNELS(channel, numbers, lane)                                  \
   CHANNEL(channel, numbers.x, lane) CHANNEL(channel + 1, numbers.y, lane) \
   CHANNEL(channel + 2, numbers.z, lane) CHANNEL(channel + 3, numbers.w, lane)
@@ -53,12 +53,15 @@ void main() {
   ivec2 left = ivec2((pixel - out_y * out_width) * push.stride_width) - push.padding_width;
   uint upper_at = (group * eights + block * 2) * depth * 2 + lane;
   uint lower_at = (group * eights + min(block * 2 + 1, eights - 1)) * depth * 2 + lane;
-  vec2 sum[kChannels];
+  vec2 sum[kChannels], chain[kChannels];
   [[unroll]] for (uint i = 0; i < kChannels; ++i) sum[i] = vec2(0);
   uint plane_size = height * width;
   uint plane = (batch * groups + group) * push.inputs * plane_size;
   uint ky = 0, kx = 0;  // of step k
-  for (uint k = 0; k < depth; k += 4) {
+  for (uint first_step = 0; first_step < depth; first_step += kSteps) {
+  uint end = min(first_step + kSteps, depth);
+  [[unroll]] for (uint i = 0; i < kChannels; ++i) chain[i] = vec2(0);
+  for (uint k = first_step; k < end; k += 4) {
     bool has_filter = k + lane / 2 < depth;
     vec4 upper = texelFetch(filters, int(upper_at + k * 2)), lower = texelFetch(filters, int(lower_at + k * 2));
     upper = has_filter ? upper : vec4(0);
@@ -82,6 +85,8 @@ void main() {
     }
     EIGHT_CHANNELS(0, upper)
     EIGHT_CHANNELS(8, lower)
+  }
+  [[unroll]] for (uint i = 0; i < kChannels; ++i) sum[i] += chain[i];
   }
   uint parts = min((channels - block * 16 + kPart - 1) / kPart, kChannels / kPart);
   for (uint part = 0; part < parts; ++part) {

@@ -61,9 +61,8 @@ void main() {
     [[unroll]] for (int c = 0; c < kColumns; ++c)
       pixels[c] = pixel_at(has_row, line, left + c, width);
     [[unroll]] for (int n = 0; n < int(kPixels); ++n) {
-      sum[n] += factor[0] * pixels[n * STRIDE];
-      sum[n] += factor[1] * pixels[n * STRIDE + 1];
-      sum[n] += factor[2] * pixels[n * STRIDE + 2];
+      sum[n] += factor[0] * pixels[n * STRIDE] + factor[1] * pixels[n * STRIDE + 1] +
+                factor[2] * pixels[n * STRIDE + 2];
     }
   }
 #else
@@ -72,12 +71,15 @@ void main() {
     int row = top + int(ky) * dilation_height;
     bool has_row = uint(row) < height;
     int line = plane + row * int(width);
+    float part[kPixels];  // of the row: shorter chains of sums are more exact
+    [[unroll]] for (uint n = 0; n < kPixels; ++n) part[n] = 0.0;
     for (uint kx = 0; kx < kernel_width; ++kx) {
       float factor = texelFetch(filters, filter_at++).x;
       int column = left + int(kx) * dilation_width;
       [[unroll]] for (uint n = 0; n < kPixels; ++n)
-        sum[n] += factor * pixel_at(has_row, line, column + int(n) * stride_width, width);
+        part[n] += factor * pixel_at(has_row, line, column + int(n) * stride_width, width);
     }
+    [[unroll]] for (uint n = 0; n < kPixels; ++n) sum[n] += part[n];
   }
 #endif
   uint to = (batch_channel * out_height + out_y) * out_width + out_x;

@@ -152,6 +152,12 @@ Status CallContext::define_size(RuntimeSize size) {
   return {};
 }
 
+void CallContext::bound_size(RuntimeSize size, uint32_t bound) {
+  if (size.value == kNoValue) return;
+  GpuValue& value = state_.graph.values[size.value];
+  if (value.role == ValueRole::kInput && value.host == HostNumbers::kSize) value.shape.sizes[0] = bound;
+}
+
 // One size at most follows from the others; each of the rest is that of an input.
 Result<uint32_t> CallContext::add_sized(Operator op, uint32_t x, const std::vector<SizeItem>& sizes) {
   std::vector<uint32_t> inputs = {x};
@@ -170,6 +176,8 @@ Result<uint32_t> CallContext::add_sized(Operator op, uint32_t x, const std::vect
       ints.push_back(kInferredSize);
       continue;
     }
+    if (const Shape& made = result().shape; ints.size() < made.rank)
+      bound_size(*size.runtime, made.sizes[ints.size()]);
     ints.push_back(kCopiedSize - static_cast<int32_t>(inputs.size() * kMaxRank + size.runtime->dim));
     inputs.push_back(size.runtime->value);
   }
@@ -316,6 +324,23 @@ Result<uint32_t> CallContext::reshaped_constant(uint32_t id, const Shape& shape)
 uint32_t CallContext::result_count() const {
   const fb::Values* list = value(argument_count() - 1).content_as_Values();
   return list == nullptr ? 1 : list->items() == nullptr ? 0 : list->items()->size();
+}
+
+bool CallContext::is_read(uint32_t index) const {
+  const auto found = result_id(index);
+  if (!found) return false;
+  const fb::Graph& graph = state_.file.graph();
+  const auto reads = [&](const auto* ids, uint32_t count) {
+    for (uint32_t i = 0; ids != nullptr && i < count; ++i)
+      if (static_cast<uint32_t>(ids->Get(i)) == *found) return true;
+    return false;
+  };
+  if (graph.outputs() != nullptr && reads(graph.outputs(), graph.outputs()->size())) return true;
+  for (uint32_t i = 0; i < graph.calls()->size(); ++i) {
+    const auto* arguments = graph.calls()->Get(i)->arguments();
+    if (reads(arguments, arguments->size() - 1)) return true;  // the last one is the result
+  }
+  return false;
 }
 
 Result<uint32_t> CallContext::result_id(uint32_t index) const {

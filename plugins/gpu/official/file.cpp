@@ -17,7 +17,13 @@ constexpr uint32_t kMaxArguments = 4096;  // inputs, outputs
 
 constexpr std::string_view kMagic = "VH00";
 
-Result<FileTensor> read_tensor(const fb::Tensor& from, size_t constant_count) {
+// Exporters state the longest texture for a dimension without a bound: two of these are more than any memory. Long dimensions are then
+// divided by a power of two, so that tensors have this many elements at most, and a little shortened, so that no loop over an image has
+// more turns than lavapipe allows. The rules of the operators must still agree.
+constexpr uint32_t kLongDimension = 4096, kMostDivisor = 64;
+constexpr uint64_t kMostDividedNumel = uint64_t{1} << 20;
+
+Result<FileTensor> read_tensor(const fb::Tensor& from, size_t constant_count, uint32_t divisor) {
   FileTensor tensor;
   if (from.element_type() < 0 || from.element_type() > static_cast<int8_t>(ElementType::kInt64))
     return bad("element type ", static_cast<int>(from.element_type()), ", expected 0 to 7");
@@ -27,11 +33,15 @@ Result<FileTensor> read_tensor(const fb::Tensor& from, size_t constant_count) {
   const uint32_t rank = from.sizes() == nullptr ? 0 : from.sizes()->size();
   if (rank > kMaxRank) return bad("rank ", rank, ", expected at most ", kMaxRank);
   tensor.shape.rank = rank;
+  const uint64_t most = divisor == 1 ? kMaxNumel : kMostDividedNumel;
   uint64_t numel = 1;
   for (uint32_t d = 0; d < rank; ++d) {
-    tensor.shape.sizes[d] = from.sizes()->Get(d);
+    const uint32_t size = from.sizes()->Get(d);
+    const bool is_divided =
+        from.constant() < 0 && size >= kLongDimension && size % (divisor * 128) == 0 && divisor > 1;
+    tensor.shape.sizes[d] = is_divided ? size / (divisor * 128) * 127 : size;
     numel *= std::max<uint64_t>(tensor.shape.sizes[d], 1);
-    if (numel > kMaxNumel) return bad("more than ", kMaxNumel, " elements");
+    if (numel > most) return failed(Code::OUT_OF_MEMORY, {"more than ", kMaxNumel, " elements"});
   }
   if (from.constant() >= 0 && static_cast<size_t>(from.constant()) >= constant_count)
     return bad("constant ", from.constant(), ", expected less than ", constant_count);
@@ -72,6 +82,17 @@ bool is_official_payload(std::span<const std::byte> prefix) {
 }
 
 Status VulkanFile::verify_values() {
+  const Status whole = read_tensors(1);
+  if (whole || whole.error().code != Code::OUT_OF_MEMORY) return whole;
+  for (uint32_t divisor = 2; divisor <= kMostDivisor; divisor *= 2) {
+    if (!read_tensors(divisor)) continue;
+    divisor_ = divisor;
+    return {};
+  }
+  return bad(whole.error().message);
+}
+
+Status VulkanFile::read_tensors(uint32_t divisor) {
   const auto* values = graph_->values();
   const size_t count = values == nullptr ? 0 : values->size(),
                constants = graph_->constants() == nullptr ? 0 : graph_->constants()->size();
@@ -81,7 +102,7 @@ Status VulkanFile::verify_values() {
     if (values->Get(i)->content() == nullptr) return bad("value ", i, ": without content");
     const fb::Tensor* tensor = values->Get(i)->content_as_Tensor();
     if (tensor == nullptr) continue;
-    auto made = read_tensor(*tensor, constants);
+    auto made = read_tensor(*tensor, constants, divisor);
     if (!made)
       return tl::make_unexpected(with_context(std::move(made).error(), "value " + std::to_string(i)));
     tensors_[i] = *made;
@@ -125,7 +146,9 @@ Status VulkanFile::verify_arguments(const flatbuffers::Vector<uint32_t>* ids, co
   if (ids->size() > kMaxArguments) return bad(ids->size(), " ", what, "s, expected at most ", kMaxArguments);
   for (uint32_t i = 0; i < ids->size(); ++i) {
     if (ids->Get(i) >= value_count()) return bad(what, " ", i, ": no value ", ids->Get(i));
-    if (!is_tensor_[ids->Get(i)]) return bad(what, " ", i, ": value ", ids->Get(i), " is no tensor");
+    const fb::Content kind = value(ids->Get(i)).content_type();
+    if (!is_tensor_[ids->Get(i)] && kind != fb::Content::Size)
+      return bad(what, " ", i, ": value ", ids->Get(i), ", expected a tensor or a size");
   }
   return {};
 }

@@ -50,6 +50,8 @@ class VulkanFile {
   const vulkan_schema::Value& value(uint32_t index) const { return *graph_->values()->Get(index); }
   // The tensor of a value, or NULL if it is none.
   const FileTensor* tensor(uint32_t index) const { return is_tensor_[index] ? &tensors_[index] : nullptr; }
+  // True if tensors have smaller bounds than the file states, because no device has memory for those.
+  bool has_smaller_bounds() const { return divisor_ != 1; }
   // Bytes of a constant without a key.
   std::span<const std::byte> stored_bytes(const vulkan_schema::Constant& constant) const {
     return bytes_.subspan(constant.offset(), constant.nbytes());
@@ -58,6 +60,7 @@ class VulkanFile {
  private:
   Status verify();
   Status verify_values();
+  Status read_tensors(uint32_t divisor);
   Status verify_constants();
   Status verify_calls();
   Status verify_arguments(const flatbuffers::Vector<uint32_t>* ids, const char* what);
@@ -67,6 +70,7 @@ class VulkanFile {
   const vulkan_schema::Graph* graph_ = nullptr;
   std::vector<FileTensor> tensors_;  // by value
   std::vector<bool> is_tensor_;
+  uint32_t divisor_ = 1;  // of long dimensions
 };
 
 // A part of a message.

@@ -46,10 +46,29 @@ Status check_operators(const VulkanFile& file) {
   return make_error(Code::NOT_SUPPORTED, "operators without a kernel here: " + text);
 }
 
+// An integer that is passed is a dimension of a value without elements. Its bound is that of the results whose sizes it is.
+Status add_size_input(LoweringOfFile& state, uint32_t value) {
+  const auto id = static_cast<uint32_t>(state.graph.values.size());
+  GpuValue made;
+  made.role = ValueRole::kInput;
+  made.shape.rank = 1;
+  made.host = HostNumbers::kSize;
+  state.graph.values.push_back(std::move(made));
+  state.graph.inputs.push_back(id);
+  state.magnitudes.push_back(0);
+  if (!state.sizes.emplace(value, RuntimeSize{id, 0}).second)
+    return bad("value ", value, " is an input twice");
+  return {};
+}
+
 Status add_inputs(LoweringOfFile& state) {
   const auto* inputs = state.file.graph().inputs();
   for (uint32_t i = 0; inputs != nullptr && i < inputs->size(); ++i) {
     const uint32_t value = inputs->Get(i);
+    if (state.file.tensor(value) == nullptr) {
+      ETB_TRY(add_size_input(state, value));
+      continue;
+    }
     const FileTensor& tensor = *state.file.tensor(value);
     if (tensor.constant >= 0) return bad("input ", i, ": value ", value, " is a constant");
     if (state.ids[value] != kNoValue) return bad("input ", i, ": value ", value, " is an input twice");
@@ -101,18 +120,65 @@ uint32_t add_copy(GpuGraph& graph, uint32_t id, uint32_t rank) {
   return made;
 }
 
+// A size that the program gets: the one dimension of a value, which is a zero expanded to it.
+Status add_size_output(LoweringOfFile& state, uint32_t value) {
+  const auto found = state.sizes.find(value);
+  if (found == state.sizes.end()) return bad("value ", value, " is never computed");
+  const RuntimeSize size = found->second;
+  if (size.value == kNoValue)
+    return make_error(Code::NOT_SUPPORTED,
+                      "value " + std::to_string(value) + ", a size that is computed at run time");
+  const auto zero = static_cast<uint32_t>(state.graph.values.size()), made = zero + 1;
+  GpuValue number, output;
+  number.role = ValueRole::kInline;
+  number.floats = {0};
+  output.host = HostNumbers::kSize;
+  state.graph.values.push_back(std::move(number));
+  state.graph.values.push_back(std::move(output));
+  state.magnitudes.resize(state.graph.values.size());
+  state.graph.nodes.push_back({Operator::kExpand,
+                               {zero, size.value},
+                               made,
+                               {kCopiedSize - static_cast<int32_t>(kMaxRank + size.dim)}});
+  state.graph.outputs.push_back(made);
+  return {};
+}
+
+// True if the region only passes an input of integers on, as integers: then they need not become floats.
+bool is_only_passed_on(const LoweringOfFile& state, uint32_t id) {
+  if (state.graph.value(id).host != HostNumbers::kIntegers) return false;
+  const auto* outputs = state.file.graph().outputs();
+  for (uint32_t i = 0; outputs != nullptr && i < outputs->size(); ++i) {
+    const FileTensor* tensor = state.file.tensor(outputs->Get(i));
+    const bool is_other = tensor != nullptr && host_numbers(*tensor) != HostNumbers::kIntegers;
+    if (state.ids[outputs->Get(i)] == id && is_other) return false;
+  }
+  return std::none_of(state.graph.nodes.begin(), state.graph.nodes.end(), [&](const GpuNode& node) {
+    return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+  });
+}
+
 Status add_outputs(LoweringOfFile& state) {
   const auto* outputs = state.file.graph().outputs();
-  std::set<uint32_t> known;
+  std::set<uint32_t> known, passed_on;
+  for (const uint32_t input : state.graph.inputs)
+    if (is_only_passed_on(state, input)) passed_on.insert(input);
+  for (const uint32_t input : passed_on) state.graph.values[input].host = HostNumbers::kInt32Bits;
   for (uint32_t i = 0; outputs != nullptr && i < outputs->size(); ++i) {
     const uint32_t value = outputs->Get(i);
+    if (state.file.tensor(value) == nullptr) {
+      if (Status added = add_size_output(state, value); !added)
+        return tl::make_unexpected(with_context(std::move(added).error(), "output " + std::to_string(i)));
+      continue;
+    }
     const FileTensor& tensor = *state.file.tensor(value);
     uint32_t id = state.ids[value];
     if (id == kNoValue) return bad("output ", i, ": value ", value, " is never computed");
+    const bool has_bits = passed_on.count(id) != 0;
     if (state.graph.value(id).role != ValueRole::kResult || known.count(id) != 0)
       id = add_copy(state.graph, id, tensor.shape.rank);
     known.insert(id);
-    state.graph.values[id].host = host_numbers(tensor);
+    state.graph.values[id].host = has_bits ? HostNumbers::kInt32Bits : host_numbers(tensor);
     state.graph.outputs.push_back(id);
   }
   return {};
@@ -142,9 +208,15 @@ Status check_sizes(const LoweringOfFile& state) {
 Status lower_all(LoweringOfFile& state) {
   state.ids.assign(state.file.value_count(), kNoValue);
   state.graph.integer_limit = static_cast<int64_t>(state.input_limit);
+  state.graph.has_smaller_bounds = state.file.has_smaller_bounds();
   ETB_TRY(add_inputs(state));
   ETB_TRY(lower_calls(state));
   ETB_TRY(add_outputs(state));
+  for (const uint32_t input : state.graph.inputs) {
+    GpuValue& value = state.graph.values[input];
+    const bool has_no_bound = value.host == HostNumbers::kSize && value.shape.sizes[0] == 0;
+    if (has_no_bound) value.shape.sizes[0] = static_cast<uint32_t>(kMaxNumel);
+  }
   return check_sizes(state);
 }
 

@@ -95,6 +95,8 @@ class CallContext {
 
   // Results.
   uint32_t result_count() const;
+  // True if a call or the program reads a result.
+  bool is_read(uint32_t index) const;
   Result<const FileTensor*> find_result(uint32_t index = 0) const;
   // The first result; the lowering has checked that it is a tensor.
   const FileTensor& result() const { return **find_result(); }
@@ -121,6 +123,8 @@ class CallContext {
   Status define_floats(uint32_t id, uint32_t index = 0);
   // Makes the result a size that is known at run time.
   Status define_size(RuntimeSize size);
+  // States the largest number that a size may be, if it is an integer that the program passes.
+  void bound_size(RuntimeSize size, uint32_t bound);
   // Adds the inputs and integers of a reshape or expansion to these sizes.
   Result<uint32_t> add_sized(Operator op, uint32_t x, const std::vector<SizeItem>& sizes);
   Status check_same_kind(uint32_t at, uint32_t index = 0) const;

@@ -51,6 +51,7 @@ struct Bytes {
   int32_t text(const char* value) {
     return add(fb::Content::Text, fb::CreateTextDirect(builder, value).Union());
   }
+  int32_t size() { return add(fb::Content::Size, fb::CreateSize(builder, 0).Union()); }
   int32_t nothing() { return add(fb::Content::Nothing, fb::CreateNothing(builder).Union()); }
   void constant(const char* key, uint64_t nbytes) {
     constants.push_back(fb::CreateConstantDirect(builder, UINT64_MAX, nbytes, key));
@@ -169,7 +170,7 @@ TEST(OfficialPayload, IndicesBeyondTheValuesAreNamed) {
   EXPECT_THAT(reason_of(input.finish()), HasSubstr("input 0: no value 9"));
   Layer no_tensor;
   no_tensor.bytes.outputs = {4};
-  EXPECT_THAT(reason_of(no_tensor.finish()), HasSubstr("output 0: value 4 is no tensor"));
+  EXPECT_THAT(reason_of(no_tensor.finish()), HasSubstr("output 0: value 4, expected a tensor or a size"));
   Layer constant;
   constant.bytes.tensor({1}, kFloat32, 5);
   EXPECT_THAT(reason_of(constant.finish()), HasSubstr("value 5: constant 5, expected less than 1"));
@@ -224,6 +225,94 @@ TEST(OfficialPayload, SizesThatTheOperatorDoesNotComputeAreNamed) {
   Layer rank;
   rank.bytes.tensor({1, 1, 1, 1, 1, 1, 1});
   EXPECT_THAT(reason_of(rank.finish()), HasSubstr("value 5: rank 7, expected at most 6"));
+}
+
+// Rows of x [1, 3] as often as the program says; the number of rows of y [5, 2] leaves the region.
+TEST(OfficialPayload, SizesEnterAndLeaveAsIntegers) {
+  Bytes bytes;
+  const int32_t x = bytes.tensor({1, 3}), y = bytes.tensor({5, 2}), count = bytes.size(), rows = bytes.size(),
+                result = bytes.tensor({7, 3}), negated = bytes.tensor({5, 2});
+  bytes.inputs = {static_cast<uint32_t>(x), static_cast<uint32_t>(count), static_cast<uint32_t>(y)};
+  bytes.outputs = {static_cast<uint32_t>(rows), static_cast<uint32_t>(result)};
+  bytes.call("aten.neg.default", {y, negated});
+  bytes.call("sym_size.int", {negated, bytes.integer(0), rows});
+  bytes.call("aten.expand_copy.default",
+             {x, bytes.list({count, bytes.integer(3)}), bytes.flag(false), result});
+  const auto graph = read(bytes.finish());
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_EQ(graph->inputs.size(), 3u);
+  ASSERT_EQ(graph->outputs.size(), 2u);
+  const GpuValue &entering = graph->value(graph->inputs[1]), &leaving = graph->value(graph->outputs[0]);
+  EXPECT_EQ(entering.host, HostNumbers::kSize);
+  EXPECT_EQ(entering.shape.sizes[0], 7u);
+  EXPECT_EQ(leaving.host, HostNumbers::kSize);
+  const auto plan = make_execution_plan(*graph);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->bounds[graph->outputs[0]].sizes[0], 5u);
+  EXPECT_EQ(plan->memory.locations[graph->inputs[1]].nbytes, 16u);
+}
+
+TEST(OfficialPayload, SizesThatNoCallComputesAreNamed) {
+  Bytes bytes;
+  const int32_t count = bytes.size();
+  bytes.outputs = {static_cast<uint32_t>(count)};
+  EXPECT_THAT(reason_of(bytes), HasSubstr("output 0: value 0 is never computed"));
+}
+
+// A convolution whose filters are an argument becomes products of the images below each number of the filters.
+TEST(OfficialPayload, FiltersMayBeComputed) {
+  const auto convolution = [](std::vector<uint32_t> filters, std::vector<uint32_t> out) {
+    Bytes bytes;
+    const int32_t x = bytes.tensor({2, 4, 9}), w = bytes.tensor(std::move(filters)),
+                  made = bytes.tensor(std::move(out));
+    bytes.inputs = {static_cast<uint32_t>(x), static_cast<uint32_t>(w)};
+    bytes.outputs = {static_cast<uint32_t>(made)};
+    bytes.call("aten.convolution.default",
+               {x, w, bytes.nothing(), bytes.integers({2}), bytes.integers({1}), bytes.integers({1}),
+                bytes.flag(false), bytes.integers({0}), bytes.integer(2), made});
+    return reason_of(bytes);
+  };
+  EXPECT_EQ(convolution({6, 2, 3}, {2, 6, 5}), "");
+  EXPECT_THAT(convolution({6, 2, 3}, {2, 6, 4}), HasSubstr("the operator computes [2, 6, 5]"));
+  EXPECT_THAT(convolution({6, 3, 3}, {2, 6, 5}), HasSubstr("filters that do not fit the image"));
+  EXPECT_THAT(convolution({6, 2, 65}, {2, 6, 5}), HasSubstr("of 65 numbers, expected 1 to 64"));
+}
+
+// The exporter states 16384 for sizes without a bound.
+TEST(OfficialPayload, BoundsThatNoMemoryHasBecomeSmaller) {
+  const auto read_image = [](std::vector<uint32_t> sizes) {
+    Bytes bytes;
+    const int32_t x = bytes.tensor(sizes), y = bytes.tensor(sizes);
+    bytes.inputs = {static_cast<uint32_t>(x)};
+    bytes.outputs = {static_cast<uint32_t>(y)};
+    bytes.call("aten.exp.default", {x, y});
+    return read(bytes.finish());
+  };
+  const auto image = read_image({1, 3, 16384, 16384});
+  ASSERT_TRUE(image) << image.error().message;
+  EXPECT_TRUE(image->has_smaller_bounds);
+  EXPECT_EQ(image->value(image->inputs[0]).shape.sizes[3], 508u);
+  const auto small = read_image({1, 3, 4096, 4096});
+  ASSERT_TRUE(small) << small.error().message;
+  EXPECT_FALSE(small->has_smaller_bounds);
+  EXPECT_EQ(small->value(small->inputs[0]).shape.sizes[3], 4096u);
+  EXPECT_FALSE(read_image({1 << 20, 1 << 20}));
+}
+
+// Integers that are only passed on keep all of their bits.
+TEST(OfficialPayload, IntegersThatArePassedOnAreNoFloats) {
+  const auto host_of_input = [](int8_t result_type) {
+    Bytes bytes;
+    const int32_t x = bytes.tensor({4}, kInt32), y = bytes.tensor({4}, result_type), null = bytes.nothing();
+    bytes.inputs = {static_cast<uint32_t>(x)};
+    bytes.outputs = {static_cast<uint32_t>(y)};
+    bytes.call("aten._to_copy.default", {x, null, null, null, null, null, null, y});
+    const auto graph = read(bytes.finish());
+    EXPECT_TRUE(graph);
+    return graph->value(graph->inputs[0]).host;
+  };
+  EXPECT_EQ(host_of_input(kInt32), HostNumbers::kInt32Bits);
+  EXPECT_EQ(host_of_input(kFloat32), HostNumbers::kIntegers);
 }
 
 TEST(OfficialPayload, ConstantsAreAsLongAsTheirTensors) {

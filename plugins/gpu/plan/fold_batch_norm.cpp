@@ -104,8 +104,9 @@ class Folder {
   std::vector<BatchNormFold> folds_;
 };
 
-float factor_of(const BatchNormNumbers& numbers, size_t channel) {
-  return numbers.weight[channel] / std::sqrt(numbers.variance[channel] + numbers.eps);
+// In double: an error of a factor would be one of all results of the channel, in the same direction.
+double factor_of(const BatchNormNumbers& numbers, size_t channel) {
+  return double{numbers.weight[channel]} / std::sqrt(double{numbers.variance[channel]} + double{numbers.eps});
 }
 
 }  // namespace
@@ -115,14 +116,15 @@ std::vector<BatchNormFold> fold_batch_norms(GpuGraph& graph) { return Folder(gra
 void fold_filters(const BatchNormNumbers& numbers, std::span<float> filters) {
   const size_t channels = numbers.weight.size(), length = channels == 0 ? 0 : filters.size() / channels;
   for (size_t c = 0; c < channels; ++c) {
-    const float factor = factor_of(numbers, c);
-    for (float& each : filters.subspan(c * length, length)) each *= factor;
+    const double factor = factor_of(numbers, c);
+    for (float& each : filters.subspan(c * length, length)) each = static_cast<float>(each * factor);
   }
 }
 
 void fold_bias(const BatchNormNumbers& numbers, std::span<float> bias) {
   for (size_t c = 0; c < bias.size(); ++c)
-    bias[c] = (bias[c] - numbers.mean[c]) * factor_of(numbers, c) + numbers.bias[c];
+    bias[c] = static_cast<float>((double{bias[c]} - double{numbers.mean[c]}) * factor_of(numbers, c) +
+                                 double{numbers.bias[c]});
 }
 
 }  // namespace etb::gpu

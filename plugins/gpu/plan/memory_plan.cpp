@@ -87,7 +87,9 @@ Result<MemoryPlan> plan_memory(const GpuGraph& graph, const Fusions& fusions, st
   plan.locations.resize(graph.values.size());
   for (const auto* ids : {&graph.inputs, &graph.outputs}) {
     for (const uint32_t id : *ids) {
-      const uint64_t nbytes = padded(shapes[id].numel() * nbytes_of(graph.value(id).type));
+      const GpuValue& value = graph.value(id);
+      const bool has_elements = value.role != ValueRole::kInput || value.host != HostNumbers::kSize;
+      const uint64_t nbytes = padded(has_elements ? shapes[id].numel() * nbytes_of(value.type) : 0);
       plan.locations[id] = {Memory::kTransfer, plan.transfer_bytes, nbytes};
       plan.transfer_bytes = round_up(plan.transfer_bytes + nbytes, alignment);
     }

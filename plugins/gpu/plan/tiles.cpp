@@ -6,6 +6,11 @@
 
 namespace etb::gpu {
 
+namespace {
+constexpr uint32_t kProductPart = 256,
+                   kConvolutionPart = 32;  // kSteps of tile_matmul.comp and tile_convolution.comp
+}
+
 void dispatch_tile_product(const NodeDispatch& context, const Product& product,
                            const ProductOperands& operands) {
   constexpr uint32_t kRows = 16;
@@ -13,7 +18,7 @@ void dispatch_tile_product(const NodeDispatch& context, const Product& product,
   const bool is_whole = whole % 4 == 0;
   Dispatch& dispatch = context.add_empty(is_whole ? Kernel::kTileMatmul : Kernel::kTileMatmulEdge);
   bind_product(dispatch, product, operands);
-  dispatch.turns = divide_up(product.depth, 4);
+  dispatch.turns = divide_up(product.depth, 4) + divide_up(product.depth, kProductPart);
   dispatch.items = {divide_up(product.columns, is_whole ? 32 : 16) * kLeastLocalSize,
                     divide_up(product.rows, kRows), product.batch};
 }
@@ -24,7 +29,7 @@ void dispatch_tile_convolution(const NodeDispatch& context, bool is_depthwise) {
   if (!is_depthwise) {
     Dispatch& dispatch = context.add_empty(Kernel::kTileConvolution);
     bind_convolution(context, dispatch, false);
-    dispatch.turns = divide_up(weight.product(1, 4), 4);
+    dispatch.turns = divide_up(weight.product(1, 4), 4) + divide_up(weight.product(1, 4), kConvolutionPart);
     dispatch.items = {divide_up(out.product(2, 4), 16) * kLeastLocalSize,
                       groups * divide_up(out.sizes[1] / groups, 16), out.sizes[0]};
     return;

@@ -2,6 +2,7 @@
 #include "plugins/gpu/run/context.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <tuple>
 
@@ -29,6 +30,14 @@ Status check_tensor(const Tensor& tensor, const GpuValue& value) {
   return check_strides(tensor);
 }
 
+// Checks a tensor that is passed for a size.
+Status check_integer(const Tensor& tensor, const GpuValue& value) {
+  if (tensor.sizes().size() != 0)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "rank " + std::to_string(tensor.sizes().size()) + ", expected an integer of rank 0");
+  return check_tensor(tensor, value);
+}
+
 std::array<int64_t, kMaxRank> sizes_of(const Shape& shape) {
   std::array<int64_t, kMaxRank> sizes{};
   std::copy_n(shape.sizes.begin(), shape.rank, sizes.begin());
@@ -50,6 +59,7 @@ GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind, Compl
     for (const uint32_t id : *ids)
       if (plan.graph.value(id).host != HostNumbers::kSame) most = std::max(most, plan.bounds[id].numel());
   numbers_.resize(most);
+  input_integers_.resize(plan.graph.inputs.size());
 }
 
 Status GpuContext::take_buffer(uint32_t id, const etb_tensor& tensor) {
@@ -101,11 +111,24 @@ Status GpuContext::keep_going(const Run& run) const {
   return asked_->check();
 }
 
-Status GpuContext::resize(const auto& size_of_input) {
+Result<std::span<const int64_t>> GpuContext::sizes_of_input(size_t index, const Tensor& tensor) {
+  const uint32_t id = plan_.graph.inputs[index];
+  const GpuValue& value = plan_.graph.value(id);
+  if (value.host != HostNumbers::kSize) return tensor.sizes();
+  int64_t& integer = input_integers_[index];
+  integer = plan_.bounds[id].sizes[0];
+  if (tensor.raw().data != nullptr) {
+    ETB_TRY(check_integer(tensor, value));
+    std::memcpy(&integer, tensor.raw().data, sizeof(integer));
+  }
+  return std::span<const int64_t>(&integer, 1);
+}
+
+Status GpuContext::resize(const auto& input_at) {
   ETB_TRY(created());
   bool has_changed = !is_solved_;
   for (size_t i = 0; i < plan_.graph.inputs.size(); ++i) {
-    const std::span<const int64_t> sizes = size_of_input(i);
+    ETB_ASSIGN(const std::span<const int64_t> sizes, sizes_of_input(i, input_at(i)));
     const Shape& known = solver_.shapes()[plan_.graph.inputs[i]];
     bool is_same = sizes.size() == known.rank;
     for (uint32_t d = 0; is_same && d < known.rank; ++d) is_same = sizes[d] == int64_t{known.sizes[d]};
@@ -135,19 +158,26 @@ Status GpuContext::reserve(std::span<const Tensor> inputs) {
                                                     dtype_text(expected_dtype(value)));
   }
   ETB_TRY(created());
+  if (plan_.graph.has_smaller_bounds) return {};
   ETB_TRY(take_buffers(
       plan_.graph.inputs, [&](size_t i) -> const etb_tensor& { return inputs[i].raw(); }, inputs.size()));
-  return resize([&](size_t i) { return inputs[i].sizes(); });
+  return resize([&](size_t i) { return inputs[i]; });
 }
 
 Status GpuContext::write_input(uint32_t id, const Tensor& tensor) {
   const GpuValue& value = plan_.graph.value(id);
+  if (value.host == HostNumbers::kSize) return check_integer(tensor, value);  // resize() has read it
   ETB_TRY(check_tensor(tensor, value));
   const auto* data = static_cast<const std::byte*>(tensor.raw().data);
   if (tensor.nbytes() == 0) return {};
   if (is_same_on_device(value, tensor.dtype()) && tensor.is_contiguous())
     return write(location(id).offset, {data, tensor.nbytes()});
   const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
+  if (value.host == HostNumbers::kInt32Bits) {
+    if (!read_int32_bits(tensor, numbers))
+      return make_error(Code::INVALID_ARGUMENT, "an integer beyond int32, the type in the payload");
+    return write(location(id).offset, std::as_bytes(numbers));
+  }
   const ReadNumbers facts = read_tensor(tensor, numbers);
   if (facts.largest > static_cast<double>(plan_.graph.integer_limit))
     return make_error(Code::INVALID_ARGUMENT, "an integer beyond " +
@@ -168,10 +198,12 @@ Status GpuContext::write_inputs(const Run& run) {
 
 Status GpuContext::resize_outputs(const Run& run) const {
   for (uint32_t i = 0; i < run.output_count(); ++i) {
-    const Shape& shape = solver_.shapes()[plan_.graph.outputs[i]];
+    const uint32_t id = plan_.graph.outputs[i];
+    const Shape& shape = solver_.shapes()[id];
     const auto sizes = sizes_of(shape);
+    const uint32_t rank = plan_.graph.value(id).host == HostNumbers::kSize ? 0 : shape.rank;
     OutputTensor tensor = run.output(i);
-    if (Status fits = tensor.resize({sizes.data(), shape.rank}); !fits)
+    if (Status fits = tensor.resize({sizes.data(), rank}); !fits)
       return tl::make_unexpected(with_context(std::move(fits).error(), "output " + std::to_string(i)));
   }
   return {};
@@ -179,14 +211,23 @@ Status GpuContext::resize_outputs(const Run& run) const {
 
 Status GpuContext::read_output(uint32_t id, const OutputTensor& tensor) {
   const GpuValue& value = plan_.graph.value(id);
-  ETB_TRY(check_tensor(tensor, value));
   auto* data = static_cast<std::byte*>(tensor.raw().data);
+  if (value.host == HostNumbers::kSize) {
+    ETB_TRY(check_integer(tensor, value));
+    const int64_t integer = solver_.shapes()[id].sizes[0];
+    std::memcpy(data, &integer, sizeof(integer));
+    return {};
+  }
+  ETB_TRY(check_tensor(tensor, value));
   if (tensor.nbytes() == 0) return {};
   if (is_same_on_device(value, tensor.dtype()) && tensor.is_contiguous())
     return read(location(id).offset, {data, tensor.nbytes()});
   const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
   ETB_TRY(read(location(id).offset, std::as_writable_bytes(numbers)));
-  write_tensor(numbers, tensor);
+  if (value.host == HostNumbers::kInt32Bits)
+    write_int32_bits(numbers, tensor);
+  else
+    write_tensor(numbers, tensor);
   return {};
 }
 
@@ -235,7 +276,8 @@ Status GpuContext::run_for_values(const Run& run) {
     const uint32_t id = dispatches_[i].written();
     const std::string name = result_name(id);
     const GpuValue& value = plan_.graph.value(id);
-    const bool is_number = value.host != HostNumbers::kBools && value.host != HostNumbers::kIntegers;
+    const bool is_number = value.host != HostNumbers::kBools && value.host != HostNumbers::kIntegers &&
+                           value.host != HostNumbers::kSize && value.host != HostNumbers::kInt32Bits;
     const bool is_wanted = last[id] == i && value.role == ValueRole::kResult && is_number && !value.is_step &&
                            values.wants(name.c_str());
     ETB_ASSIGN(std::byte* const result, run_one(i, is_wanted));
@@ -298,7 +340,7 @@ Status GpuContext::bind(const Run& run) {
       plan_.graph.outputs,
       [&](size_t i) -> const etb_tensor& { return *ETB_AT(etb_tensor, run.raw().outputs, i); },
       run.output_count()));
-  ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)).sizes(); }));
+  ETB_TRY(resize([&](size_t i) { return run.input(static_cast<uint32_t>(i)); }));
   ETB_TRY(keep_going(run));
   ETB_TRY(resize_outputs(run));
   return write_inputs(run);

@@ -86,7 +86,9 @@ class GpuContext : private CompletionThread::Entry {
   virtual Result<std::byte*> run_one(size_t index, bool is_wanted) = 0;
 
  private:
-  Status resize(const auto& size_of_input);
+  Status resize(const auto& input_at);
+  // The sizes of an input's value: of a tensor its own, of an integer that integer. Those of a tensor without memory are the largest.
+  Result<std::span<const int64_t>> sizes_of_input(size_t index, const Tensor& tensor);
   // Reads the buffers of tensors, inputs or outputs. Sets has_new_externals_ if they are others than before.
   Status take_buffers(const std::vector<uint32_t>& ids, const auto& tensor_of, size_t count);
   Status take_buffer(uint32_t id, const etb_tensor& tensor);
@@ -119,8 +121,9 @@ class GpuContext : private CompletionThread::Entry {
   std::vector<ExternalBuffer> externals_;  // by value
   std::vector<uint8_t> has_moved_;         // by value
   bool has_new_externals_ = false;
-  bool is_solved_ = false;      // dispatches_ are those of the solver's sizes
-  std::vector<float> numbers_;  // of an argument that is converted
+  bool is_solved_ = false;               // dispatches_ are those of the solver's sizes
+  std::vector<float> numbers_;           // of an argument that is converted
+  std::vector<int64_t> input_integers_;  // by input
   StopRequest stop_;
   const StopRequest* asked_ = &stop_;  // another context's, if that runs this one
   // While an asynchronous run is in flight.

@@ -77,6 +77,7 @@ etb_dtype expected_dtype(const GpuValue& value) {
     case HostNumbers::kHalves:
       return ETB_DTYPE_FLOAT16;
     case HostNumbers::kIntegers:
+    case HostNumbers::kInt32Bits:
       return ETB_DTYPE_INT64;
     case HostNumbers::kInt8:
       return ETB_DTYPE_INT8;
@@ -84,6 +85,8 @@ etb_dtype expected_dtype(const GpuValue& value) {
       return ETB_DTYPE_UINT8;
     case HostNumbers::kBools:
       return ETB_DTYPE_BOOL;
+    case HostNumbers::kSize:
+      return ETB_DTYPE_INT64;
   }
   return ETB_DTYPE_FLOAT32;
 }
@@ -92,7 +95,8 @@ bool accepts(const GpuValue& value, etb_dtype dtype) {
   if (dtype == expected_dtype(value)) return true;
   if (value.host == HostNumbers::kFloats || value.host == HostNumbers::kHalves)
     return dtype == ETB_DTYPE_FLOAT32 || dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_FLOAT64;
-  return value.host == HostNumbers::kIntegers && dtype == ETB_DTYPE_INT32;
+  const bool has_integers = value.host == HostNumbers::kIntegers || value.host == HostNumbers::kInt32Bits;
+  return has_integers && dtype == ETB_DTYPE_INT32;
 }
 
 bool is_same_on_device(const GpuValue& value, etb_dtype dtype) {
@@ -231,6 +235,36 @@ ReadNumbers read_tensor(const Tensor& tensor, std::span<float> to) {
     facts.is_exact = facts.is_exact && one.is_exact;
   });
   return facts;
+}
+
+bool read_int32_bits(const Tensor& tensor, std::span<float> to) {
+  const auto* data = static_cast<const std::byte*>(tensor.raw().data);
+  const size_t nbytes = dtype_bits(tensor.dtype()) / 8;
+  bool fits = true;
+  for_each_element(tensor, [&](size_t i, size_t offset) {
+    int32_t narrow = 0;
+    std::memcpy(&narrow, data + offset * nbytes, sizeof(narrow));
+    if (tensor.dtype() == ETB_DTYPE_INT64) {
+      int64_t wide = 0;
+      std::memcpy(&wide, data + offset * nbytes, sizeof(wide));
+      narrow = static_cast<int32_t>(wide);
+      fits = fits && narrow == wide;
+    }
+    to[i] = std::bit_cast<float>(narrow);
+  });
+  return fits;
+}
+
+void write_int32_bits(std::span<const float> from, const OutputTensor& tensor) {
+  auto* data = static_cast<std::byte*>(tensor.raw().data);
+  const size_t nbytes = dtype_bits(tensor.dtype()) / 8;
+  for_each_element(tensor, [&](size_t i, size_t offset) {
+    int32_t narrow = 0;
+    std::memcpy(&narrow, &from[i], sizeof(narrow));
+    const int64_t wide = narrow;
+    std::memcpy(data + offset * nbytes, nbytes == sizeof(wide) ? static_cast<const void*>(&wide) : &narrow,
+                nbytes);
+  });
 }
 
 void write_tensor(std::span<const float> from, const OutputTensor& tensor) {

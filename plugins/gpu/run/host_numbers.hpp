@@ -32,5 +32,8 @@ void write_numbers(std::span<const float> from, etb_dtype dtype, std::byte* to);
 // Reads and writes the elements of a tensor in the order of its dimensions, for any order in memory.
 ReadNumbers read_tensor(const Tensor& tensor, std::span<float> to);
 void write_tensor(std::span<const float> from, const OutputTensor& tensor);
+// Likewise as the bits of int32. Returns false if an integer is beyond int32.
+bool read_int32_bits(const Tensor& tensor, std::span<float> to);
+void write_int32_bits(std::span<const float> from, const OutputTensor& tensor);
 
 }  // namespace etb::gpu

@@ -96,6 +96,33 @@ TEST(HostNumbers, ElementsAreReadInTheOrderOfTheDimensions) {
   EXPECT_THAT(tensor.data, ElementsAre(10, 40, 20, 50, 30, 60));
 }
 
+TEST(HostNumbers, BitsOfInt32AreExact) {
+  std::vector<int64_t> wide = {INT32_MAX, INT32_MIN, 16777217, -1};
+  int64_t size = 4;
+  etb_tensor raw{};
+  raw.struct_size = ETB_INIT_SIZE(etb_tensor);
+  raw.dtype = ETB_DTYPE_INT64;
+  raw.rank = 1;
+  raw.sizes = &size;
+  raw.data = wide.data();
+  raw.capacity_bytes = wide.size() * sizeof(int64_t);
+  std::vector<float> bits(4);
+  EXPECT_TRUE(read_int32_bits(Tensor(raw), bits));
+  const std::vector<int64_t> before = wide;
+  wide.assign(4, 0);
+  write_int32_bits(bits, OutputTensor(raw));
+  EXPECT_EQ(wide, before);
+  std::vector<int32_t> narrow(4);
+  etb_tensor of_narrow = raw;
+  of_narrow.dtype = ETB_DTYPE_INT32;
+  of_narrow.data = narrow.data();
+  of_narrow.capacity_bytes = narrow.size() * sizeof(int32_t);
+  write_int32_bits(bits, OutputTensor(of_narrow));
+  EXPECT_THAT(narrow, ElementsAre(INT32_MAX, INT32_MIN, 16777217, -1));
+  wide[2] = int64_t{INT32_MAX} + 1;
+  EXPECT_FALSE(read_int32_bits(Tensor(raw), bits));
+}
+
 TEST(HostNumbers, StridesBeyondTheCapacityAreRejected) {
   Transposed tensor;
   int64_t strides[2] = {1, 2};

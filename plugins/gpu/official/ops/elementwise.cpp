@@ -70,13 +70,13 @@ Status lower_gelu(CallContext& call) {
       call.add_unary(approximate == "tanh" ? UnaryFunction::kGeluTanh : UnaryFunction::kGelu, x));
 }
 
-// x * min(max(x + 3, 0), 6) / 6
+// x * min(max(x + 3, 0), 6) / 6, as x * min(max(x / 6 + 0.5, 0), 1): its roundings are smaller, and x does not overflow.
 Status lower_hardswish(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, call.floats(0));
-  const uint32_t raised = call.add_binary(BinaryFunction::kAdd, x, call.add_number(3));
-  const uint32_t gate = call.add_unary(UnaryFunction::kClamp, raised, 0, 6);
-  const uint32_t product = call.add_binary(BinaryFunction::kMul, x, gate);
-  return call.define_floats(call.add_binary(BinaryFunction::kDiv, product, call.add_number(6)));
+  const uint32_t part = call.add_binary(BinaryFunction::kDiv, x, call.add_number(6));
+  const uint32_t raised = call.add_binary(BinaryFunction::kAdd, part, call.add_number(0.5));
+  const uint32_t gate = call.add_unary(UnaryFunction::kClamp, raised, 0, 1);
+  return call.define_floats(call.add_binary(BinaryFunction::kMul, x, gate));
 }
 
 // x where |x| > lambda, else 0. NaN stays.
@@ -260,10 +260,19 @@ Status lower_where(CallContext& call) {
   ETB_TRY(call.check_same_kind(1));
   ETB_TRY(call.check_same_kind(2));
   const Shape shape = call.result().shape;
-  const auto whole = [&](uint32_t at, uint32_t id) {
-    return call.add_expand(id, call.declared(at).shape, shape);
+  const uint32_t operands[] = {condition, a, b};
+  const auto is_whole = [&](uint32_t at) { return call.declared(at).shape == shape; };
+  const uint32_t like = is_whole(0) ? 0 : is_whole(1) ? 1 : 2;
+  // The sizes of an operand that has those of the result: they may be smaller in a run.
+  const auto whole = [&](uint32_t at) {
+    if (is_whole(at)) return operands[at];
+    if (!is_whole(like)) return call.add_expand(operands[at], call.declared(at).shape, shape);
+    std::vector<int32_t> sizes;
+    for (uint32_t d = 0; d < shape.rank; ++d)
+      sizes.push_back(kCopiedSize - static_cast<int32_t>(kMaxRank + d));
+    return call.add(Operator::kExpand, {operands[at], operands[like]}, std::move(sizes));
   };
-  const uint32_t made = call.add(Operator::kWhere, {whole(0, condition), whole(1, a), whole(2, b)});
+  const uint32_t made = call.add(Operator::kWhere, {whole(0), whole(1), whole(2)});
   return call.define_moved(made, call.magnitude(a) > call.magnitude(b) ? a : b);
 }
 

@@ -121,6 +121,8 @@ uint32_t add_slice(CallContext& call, uint32_t x, uint32_t dim, int64_t start, i
 Result<uint32_t> add_slice_to(CallContext& call, uint32_t x, uint32_t dim, int64_t start, RuntimeSize end,
                               int64_t step) {
   if (end.value == kNoValue) return unsupported("a size that is computed at run time");
+  if (const Shape& made = call.result().shape; dim < made.rank && start >= 0 && step == 1)
+    call.bound_size(end, static_cast<uint32_t>(start) + made.sizes[dim]);
   return call.add(
       Operator::kSlice, {x, end.value},
       {static_cast<int32_t>(dim), to_int32(start), 0, to_int32(step), static_cast<int32_t>(end.dim)});

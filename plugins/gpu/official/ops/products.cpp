@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products and convolutions.
+#include <array>
+#include <initializer_list>
 #include <limits>
 
 #include "plugins/gpu/official/ops.hpp"
@@ -73,8 +75,6 @@ Result<Convolution> read_convolution(CallContext& call) {
   Convolution made;
   ETB_ASSIGN(made.x, call.floats(0));
   ETB_ASSIGN(made.weight, call.floats(1));
-  if (!call.is_constant(made.weight))
-    return unsupported("argument 1: computed or passed, expected a constant");
   if (!call.is_null(2)) {
     ETB_ASSIGN(made.bias, call.floats(2));
   }
@@ -89,8 +89,8 @@ Result<Convolution> read_convolution(CallContext& call) {
   ETB_ASSIGN(made.is_transposed, call.flag(6));
   ETB_ASSIGN(made.output_padding, window(call, 7, count, 0));
   ETB_ASSIGN(made.groups, call.integer(8));
-  if (made.groups < 1 || made.groups > int64_t{made.filters.sizes[0]})
-    return bad("argument 8: ", made.groups);
+  const uint32_t outputs = made.filters.sizes[0];
+  if (made.groups < 1 || made.groups > int64_t{outputs}) return bad("argument 8: ", made.groups);
   return made;
 }
 
@@ -106,7 +106,11 @@ Status raise_rank(CallContext& call, Convolution& made) {
   made.x = call.add(Operator::kReshape, {made.x}, {kCopiedSize, kCopiedSize - 1, 1, kCopiedSize - 2});
   made.in = raised(made.in);
   made.filters = raised(made.filters);
-  ETB_ASSIGN(made.weight, call.reshaped_constant(made.weight, made.filters));
+  if (call.is_constant(made.weight)) {
+    ETB_ASSIGN(made.weight, call.reshaped_constant(made.weight, made.filters));
+  } else {
+    made.weight = call.add_reshape(made.weight, made.filters);
+  }
   made.stride.insert(made.stride.begin(), 1);
   made.padding.insert(made.padding.begin(), 0);
   made.dilation.insert(made.dilation.begin(), 1);
@@ -169,10 +173,101 @@ Status undo_transposition(CallContext& call, Convolution& made) {
   return {};
 }
 
-Status add_convolution(CallContext& call, Convolution made) {
-  const bool is_row = made.in.rank == 3;
-  if (made.is_transposed && is_row) return unsupported("argument 6: a transposed convolution of rank 3");
-  ETB_TRY(raise_rank(call, made));
+// ---- Filters that are computed or passed: no kernel packs them in a run. The pixels below each number of a filter become an image,
+// and each group is a product of its filters with these images.
+
+Shape shape_of(std::initializer_list<uint64_t> sizes) {
+  Shape shape;
+  for (const uint64_t size : sizes) shape.sizes[shape.rank++] = static_cast<uint32_t>(size);
+  return shape;
+}
+
+// Rows and columns of the result; 0 if the filters do not fit.
+std::array<uint64_t, 2> result_sizes(const Convolution& made) {
+  std::array<uint64_t, 2> sizes{};
+  for (uint32_t i = 0; i < 2; ++i) {
+    const int64_t reach = made.dilation[i] * (int64_t{made.filters.sizes[2 + i]} - 1) + 1,
+                  rest = int64_t{made.in.sizes[2 + i]} + 2 * made.padding[i] - reach;
+    sizes[i] = rest < 0 ? 0 : static_cast<uint64_t>(rest / made.stride[i] + 1);
+  }
+  return sizes;
+}
+
+// The pixels of an image that one number of the filters multiplies: image [N, I, H, W] becomes [N, I, rows, columns].
+uint32_t add_pixels(CallContext& call, const Convolution& made, uint32_t image, std::array<uint64_t, 2> first,
+                    std::array<uint64_t, 2> counts) {
+  for (uint32_t i = 0; i < 2; ++i) {
+    const int64_t start = static_cast<int64_t>(first[i]) * made.dilation[i],
+                  end = start + (static_cast<int64_t>(counts[i]) - 1) * made.stride[i] + 1;
+    image = call.add(Operator::kSlice, {image},
+                     {static_cast<int32_t>(2 + i), static_cast<int32_t>(start), static_cast<int32_t>(end),
+                      static_cast<int32_t>(made.stride[i])});
+  }
+  return image;
+}
+
+// Images [N, I, rows, columns] for each number of the filters, as one factor [N * groups, numbers * I / groups, pixels].
+uint32_t add_columns(CallContext& call, const Convolution& made, std::array<uint64_t, 2> counts) {
+  uint32_t image = made.x;
+  if (made.padding[0] != 0 || made.padding[1] != 0) {
+    const auto rows = static_cast<int32_t>(made.padding[0]), columns = static_cast<int32_t>(made.padding[1]);
+    image = call.add(Operator::kPad, {image}, {columns, columns, rows, rows}, {0});
+  }
+  std::vector<uint32_t> images;
+  for (uint64_t ky = 0; ky < made.filters.sizes[2]; ++ky)
+    for (uint64_t kx = 0; kx < made.filters.sizes[3]; ++kx)
+      images.push_back(add_pixels(call, made, image, {ky, kx}, counts));
+  const uint64_t batch = made.in.sizes[0], groups = static_cast<uint64_t>(made.groups),
+                 inputs = made.filters.sizes[1], pixels = counts[0] * counts[1], numbers = images.size();
+  const uint32_t joined = call.add(Operator::kCat, std::move(images), {1});
+  const uint32_t split = call.add_reshape(joined, shape_of({batch, numbers, groups, inputs, pixels}));
+  const uint32_t turned = call.add(Operator::kPermute, {split}, {0, 2, 1, 3, 4});
+  return call.add_reshape(turned, shape_of({batch * groups, numbers * inputs, pixels}));
+}
+
+// Filters [O, I / groups, H, W] as the other factor [N * groups, O / groups, numbers * I / groups].
+uint32_t add_filter_rows(CallContext& call, const Convolution& made) {
+  const uint64_t batch = made.in.sizes[0], groups = static_cast<uint64_t>(made.groups),
+                 outputs = made.filters.sizes[0] / groups, inputs = made.filters.sizes[1],
+                 numbers = uint64_t{made.filters.sizes[2]} * made.filters.sizes[3];
+  const uint32_t split = call.add_reshape(made.weight, shape_of({groups, outputs, inputs, numbers}));
+  const uint32_t turned = call.add(Operator::kPermute, {split}, {0, 1, 3, 2});
+  const uint64_t length = groups * outputs * inputs * numbers;
+  uint32_t rows = turned;
+  if (batch > 1)
+    rows = call.add_expand(call.add_reshape(turned, shape_of({1, length})), shape_of({1, length}),
+                           shape_of({batch, length}));
+  return call.add_reshape(rows, shape_of({batch * groups, outputs, numbers * inputs}));
+}
+
+Result<uint32_t> add_window_products(CallContext& call, const Convolution& made) {
+  constexpr uint64_t kMostNumbers = 64;  // parts of a join
+  const uint64_t batch = made.in.sizes[0], outputs = made.filters.sizes[0],
+                 numbers = uint64_t{made.filters.sizes[2]} * made.filters.sizes[3];
+  const std::array<uint64_t, 2> counts = result_sizes(made);
+  if (made.is_transposed) return unsupported("argument 1: computed or passed filters that are transposed");
+  if (numbers == 0 || numbers > kMostNumbers)
+    return unsupported("argument 1: computed or passed filters of ", numbers, " numbers, expected 1 to ",
+                       kMostNumbers);
+  const auto groups = static_cast<uint64_t>(made.groups);
+  if (outputs % groups != 0 || made.in.sizes[1] != made.filters.sizes[1] * groups || batch == 0 ||
+      counts[0] == 0 || counts[1] == 0)
+    return bad("argument 1: filters that do not fit the image");
+  const uint64_t most = batch * made.in.sizes[1] * numbers;
+  if (most > kMaxNumel || counts[0] * counts[1] > kMaxNumel / most)
+    return unsupported("argument 0: too many elements for computed filters");
+  const uint32_t rows = add_filter_rows(call, made), columns = add_columns(call, made, counts);
+  uint32_t result = call.add_reshape(add_product(call, {rows, columns}, false),
+                                     shape_of({batch, outputs, counts[0], counts[1]}));
+  if (made.bias != kNoValue) {
+    const uint32_t bias = call.add_reshape(made.bias, shape_of({outputs, 1, 1}));
+    result = call.add_binary(BinaryFunction::kAdd, result, bias);
+  }
+  const bool has_limits = made.low != -kInfinity || made.high != kInfinity;
+  return has_limits ? call.add_unary(UnaryFunction::kClamp, result, made.low, made.high) : result;
+}
+
+Result<uint32_t> add_kernel_convolution(CallContext& call, Convolution& made) {
   if (made.is_transposed) ETB_TRY(undo_transposition(call, made));
   std::vector<uint32_t> inputs = {made.x, made.weight};
   if (made.bias != kNoValue) inputs.push_back(made.bias);
@@ -180,8 +275,15 @@ Status add_convolution(CallContext& call, Convolution made) {
   for (const auto* numbers : {&made.stride, &made.padding, &made.dilation})
     for (const int64_t number : *numbers) ints.push_back(static_cast<int32_t>(number));
   ints.push_back(static_cast<int32_t>(made.groups));
-  uint32_t result =
-      call.add(Operator::kConvolution, std::move(inputs), std::move(ints), {made.low, made.high});
+  return call.add(Operator::kConvolution, std::move(inputs), std::move(ints), {made.low, made.high});
+}
+
+Status add_convolution(CallContext& call, Convolution made) {
+  const bool is_row = made.in.rank == 3;
+  if (made.is_transposed && is_row) return unsupported("argument 6: a transposed convolution of rank 3");
+  ETB_TRY(raise_rank(call, made));
+  ETB_ASSIGN(uint32_t result, call.is_constant(made.weight) ? add_kernel_convolution(call, made)
+                                                            : add_window_products(call, made));
   if (is_row)
     result = call.add(Operator::kReshape, {result}, {kCopiedSize, kCopiedSize - 1, kCopiedSize - 3});
   return call.define_floats(result);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators over rows and windows: softmax, norms, sums, pools, sizes of images.
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "plugins/gpu/official/ops.hpp"
@@ -177,6 +179,83 @@ Status lower_max_pool(CallContext& call) {
   return add_pool(call, x, false, kernel, 2, dilation, {rounds_up ? 1 : 0, 0, 0});
 }
 
+// Rows or columns of a pool's result.
+int64_t pooled_size(int64_t size, int64_t kernel, int64_t stride, int64_t dilation) {
+  const int64_t rest = size - dilation * (kernel - 1) - 1;
+  return rest < 0 ? 0 : rest / stride + 1;
+}
+
+// The second result of a pool: positions of the maxima in their images. Images of each number of the window are joined, so that the
+// position among them says which it was.
+Status add_pool_positions(CallContext& call, uint32_t x, const std::vector<int64_t>& kernel) {
+  constexpr int64_t kMostNumbers = 64;
+  ETB_ASSIGN(const std::vector<int64_t> stride, call.pair(2, kernel));
+  ETB_ASSIGN(const std::vector<int64_t> padding, call.pair(3, {0, 0}));
+  ETB_ASSIGN(const std::vector<int64_t> dilation, call.pair(4, {1, 1}));
+  ETB_ASSIGN(const bool rounds_up, call.flag(5));
+  const Shape in = call.declared(0).shape;
+  const bool has_known_sizes = in.rank == 4 && padding[0] == 0 && padding[1] == 0 && !rounds_up;
+  if (!has_known_sizes) return unsupported("positions of maxima of a pool with padding or rounded sizes");
+  std::array<int64_t, 2> counts{};
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 ||
+        std::max({kernel[i], stride[i], dilation[i]}) > 1 << 14)
+      return bad("a window of ", kernel[i]);
+    counts[i] = pooled_size(in.sizes[2 + i], kernel[i], stride[i], dilation[i]);
+  }
+  if (kernel[0] * kernel[1] > kMostNumbers || counts[0] < 1 || counts[1] < 1 ||
+      counts[0] * counts[1] > int64_t{kMostMade})
+    return unsupported("positions of maxima in windows of ", kernel[0] * kernel[1], " numbers");
+  std::vector<uint32_t> images;
+  std::vector<float> offsets, corners;
+  for (int64_t ky = 0; ky < kernel[0]; ++ky) {
+    for (int64_t kx = 0; kx < kernel[1]; ++kx) {
+      uint32_t image = x;
+      for (int32_t i = 0; i < 2; ++i) {
+        const auto start = static_cast<int32_t>((i == 0 ? ky : kx) * dilation[static_cast<size_t>(i)]),
+                   step = static_cast<int32_t>(stride[static_cast<size_t>(i)]);
+        const int32_t end = start + (static_cast<int32_t>(counts[static_cast<size_t>(i)]) - 1) * step + 1;
+        image = call.add(Operator::kSlice, {image}, {2 + i, start, end, step});
+      }
+      images.push_back(image);
+      offsets.push_back(static_cast<float>(ky * dilation[0] * in.sizes[3] + kx * dilation[1]));
+    }
+  }
+  for (int64_t y = 0; y < counts[0]; ++y)
+    for (int64_t column = 0; column < counts[1]; ++column)
+      corners.push_back(static_cast<float>(y * stride[0] * in.sizes[3] + column * stride[1]));
+  const auto numbers = static_cast<uint32_t>(images.size()), pixels = static_cast<uint32_t>(corners.size());
+  const uint32_t planes = in.product(0, 2);
+  Shape table, corner, joined, result;
+  table.rank = 1;
+  table.sizes = {numbers};
+  corner.rank = 2;
+  corner.sizes = {1, pixels};
+  joined.rank = 3;
+  joined.sizes = {in.sizes[0], numbers, in.sizes[1] * pixels};
+  result.rank = 2;
+  result.sizes = {planes, pixels};
+  const uint32_t parts = call.add_reshape(call.add(Operator::kCat, std::move(images), {1}), joined);
+  const uint32_t first =
+      call.add(Operator::kReduce, {parts}, {static_cast<int32_t>(Reduction::kArgMaximum), 2, 0});
+  const uint32_t flat = call.add(Operator::kReshape, {first}, {kInferredSize});
+  const uint32_t offset =
+      call.add(Operator::kGather, {call.add_floats(std::move(offsets), table), flat}, {0, 1});
+  const uint32_t made = call.add_binary(BinaryFunction::kAdd, call.add_reshape(offset, result),
+                                        call.add_floats(std::move(corners), corner));
+  ETB_ASSIGN(const FileTensor* declared, call.find_result(1));
+  return call.define(call.add_reshape(made, declared->shape), static_cast<double>(in.sizes[2]) * in.sizes[3],
+                     1);
+}
+
+Status lower_max_pool_with_indices(CallContext& call) {
+  ETB_TRY(lower_max_pool(call));
+  if (call.result_count() < 2 || !call.is_read(1)) return {};
+  ETB_ASSIGN(const uint32_t x, call.floats(0));
+  ETB_ASSIGN(const std::vector<int64_t> kernel, call.pair(1, {}));
+  return add_pool_positions(call, x, kernel);
+}
+
 Status lower_avg_pool(CallContext& call) {
   ETB_ASSIGN(const uint32_t x, call.floats(0));
   ETB_ASSIGN(const std::vector<int64_t> kernel, call.pair(1, {}));
@@ -271,7 +350,7 @@ constexpr OfficialOp kRows[] = {
     {"aten.argmax.default", 4, 4, lower_position<Reduction::kArgMaximum>},
     {"aten.argmin.default", 4, 4, lower_position<Reduction::kArgMinimum>},
     {"aten.max_pool2d.default", 7, 7, lower_max_pool},
-    {"aten.max_pool2d_with_indices.default", 7, 7, lower_max_pool},
+    {"aten.max_pool2d_with_indices.default", 7, 7, lower_max_pool_with_indices},
     {"aten.avg_pool2d.default", 8, 8, lower_avg_pool},
     {"aten._adaptive_avg_pool2d.default", 3, 3, lower_adaptive_pool},
     {"aten.upsample_nearest2d.vec", 4, 4, lower_nearest},
