@@ -122,6 +122,19 @@ Result<BuiltCase> build_chain(const Chain& chain, etb_dtype dtype, bool has_neg,
   return builder.finish({});
 }
 
+// A view of a view, of which a compiler may skip the first.
+Result<BuiltCase> build_two_views(etb_dtype dtype, std::string_view name) {
+  CaseBuilder builder(name);
+  const Shape input{dtype, {6, 4}, {}}, first{dtype, {24}, {}}, second{dtype, {2, 3, 4}, {}};
+  uint32_t value = builder.input(input, Values::kExact);
+  value = builder.node("aten.neg.default", {graph::value_arg(value, "self")}, input);
+  for (const Shape& shape : {first, second})
+    value = builder.node("aten.view_copy.default",
+                         {graph::value_arg(value, "self"), graph::ints_arg(shape.sizes, "size")}, shape);
+  builder.output(builder.node("aten.neg.default", {graph::value_arg(value, "self")}, second));
+  return builder.finish({});
+}
+
 void add_chain(CaseList& out, const Chain& chain, etb_dtype dtype, bool has_neg) {
   out.add(
       {std::string("call.permuted_view.") + short_name(dtype) + "." + shape_text({dtype, chain.sizes, {}}) +
@@ -137,6 +150,9 @@ void add_view_chains(CaseList& out) {
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_INT32})
     for (const Chain& chain : chains())
       for (const bool has_neg : {false, true}) add_chain(out, chain, dtype, has_neg);
+  for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16})
+    out.add({std::string("call.two_views.") + short_name(dtype), "model", dtype,
+             [dtype](std::string_view name) { return build_two_views(dtype, name); }});
   size_t at = 0;
   for (const Chain& chain : made_chains()) add_chain(out, chain, ETB_DTYPE_FLOAT32, at++ % 2 != 0);
 }

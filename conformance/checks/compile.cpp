@@ -397,7 +397,8 @@ void debug_map_is_joined(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   std::vector<ClaimedCase> items = models_and_nodes(context, *subject);
-  for (const char* several : {"op.*.norm*", "op.*.twice.*", "op.*.readers.*", "call.permuted_view.*"})
+  for (const char* several :
+       {"op.*.norm*", "op.*.twice.*", "op.*.readers.*", "call.permuted_view.*", "call.two_views.*"})
     for (ClaimedCase& item : context.find_claimed_like(*subject, several, 12))
       items.push_back(std::move(item));
   // Fused patterns between codes.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
@@ -74,6 +75,36 @@ void compiled_for_each_device(CheckContext& context) {
   }
 }
 
+// Nodes one after the other, each value an output: a node needs little memory, the chain much. With one node, a large value.
+Result<BuiltCase> large_values(const char* op, int64_t elements, int nodes) {
+  CaseBuilder builder("large values");
+  const Shape shape{ETB_DTYPE_FLOAT32, {elements}, {}};
+  uint32_t last = builder.input(shape, Values::kExact);
+  for (int i = 0; i < nodes; ++i) {
+    std::vector<graph::ArgumentDesc> args = {graph::value_arg(last, "self")};
+    if (std::string_view(op).ends_with(".Tensor")) args.push_back(graph::value_arg(last, "other"));
+    last = builder.node(op, std::move(args), shape);
+    builder.output(last);
+  }
+  return builder.finish({});
+}
+
+void add_large_values(Subject& subject, std::vector<ClaimedCase>& out) {
+  static const Case kOne{"model.large_value", "model", ETB_DTYPE_FLOAT32, {}},
+      kChain{"model.large_values", "model", ETB_DTYPE_FLOAT32, {}};
+  constexpr int64_t kLarge = int64_t{1} << 20, kMiddle = int64_t{1} << 17;
+  constexpr int kNodes = 12;
+  for (const bool is_chain : {false, true})
+    for (const char* op : {"aten.relu.default", "aten.neg.default", "aten.abs.default", "aten.add.Tensor"}) {
+      Result<BuiltCase> built = large_values(op, is_chain ? kMiddle : kLarge, is_chain ? kNodes : 1);
+      if (!built || !partition(subject, built->image).is_whole_claim()) continue;
+      Compiled compiled = compile(subject, built->image);
+      if (compiled.status != ETB_OK) continue;
+      out.push_back({is_chain ? &kChain : &kOne, std::move(*built), std::move(compiled.payload)});
+      break;
+    }
+}
+
 // Compares what check_payload says about a payload on a device with what create does there. `target` describes the device.
 void expect_true_verdict(CheckContext& context, Subject& subject, const ClaimedCase& item,
                          const Payload& payload, const etb_target* target, const DeviceFacts& facts,
@@ -121,6 +152,7 @@ void verdicts_for_each_device(CheckContext& context) {
   for (const char* pattern : {"*.large.*", "model.*"})  // a small device has no room for some
     for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 12))
       items.push_back(std::move(item));
+  add_large_values(*subject, items);
   const DeviceList devices = devices_of(context, *subject);
   for (const ClaimedCase& item : items) expect_equal_verdicts(context, *subject, item, devices);
   for (const DeviceFacts& facts : devices) {
@@ -169,6 +201,7 @@ std::vector<ClaimedCase> cases_of_all_sizes(CheckContext& context, Subject& subj
   for (const char* pattern : {"*.large.*", "quant.*", "model.*"})
     for (ClaimedCase& item : context.find_claimed_like(subject, pattern, pattern[0] == '*' ? 24 : 6))
       out.push_back(std::move(item));
+  add_large_values(subject, out);
   return out;
 }
 

@@ -2,6 +2,7 @@
 // aot: reasons of rejections.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -112,6 +113,37 @@ std::string contradiction(const Rejection& item, const Claimed& claimed, bool is
   return "";
 }
 
+// True if some case of the op with dynamic sizes is claimed.
+bool has_dynamic_claim(Subject& subject, const std::string& op) {
+  for (const Case& item : all_cases()) {
+    if (item.op != op || !item.name.starts_with("dyn.")) continue;
+    const Result<BuiltCase> built = item.build(item.name);
+    if (built && partition(subject, built->image).is_whole_claim()) return true;
+  }
+  return false;
+}
+
+// A row says that an op takes dynamic sizes, and its nodes are rejected because they have some.
+void expect_dynamic_claims(CheckContext& context, Subject& subject, const std::vector<OpFacts>& rows,
+                           const Claimed& claimed, const std::set<std::string>& claimed_dynamic,
+                           const std::vector<Rejection>& rejections) {
+  constexpr size_t kEnough = 3;
+  std::map<std::string, std::vector<const Rejection*>> dynamic;
+  for (const Rejection& item : rejections)
+    if (item.reason == "dynamic") dynamic[op_of(item.facts)].push_back(&item);
+  for (const auto& [op, items] : dynamic) {
+    const bool has_row = std::any_of(rows.begin(), rows.end(), [&](const OpFacts& row) {
+      return row.op == op && (row.flags & ETB_OP_DYNAMIC_SIZES) != 0;
+    });
+    if (has_row && items.size() >= kEnough && claimed.contains(op) && !claimed_dynamic.contains(op) &&
+        !has_dynamic_claim(subject, op))
+      context.fail(
+          fmt::format("a row of {} has ETB_OP_DYNAMIC_SIZES, and all {} nodes with dynamic sizes are "
+                      "rejected for them, such as {}",
+                      op, items.size(), items.front()->name));
+  }
+}
+
 void reasons_are_true(CheckContext& context) {
   constexpr size_t kStep = 13;
   const auto subject = context.open(bare());
@@ -120,6 +152,7 @@ void reasons_are_true(CheckContext& context) {
   const std::vector<OpFacts> rows = op_rows_of(context, *subject);
   const std::set<std::string> restricted = restricted_ops(rows);
   Claimed claimed;
+  std::set<std::string> claimed_dynamic;  // ops
   std::vector<Rejection> rejections;
   const auto& cases = all_cases();
   for (size_t i = 0; i < cases.size(); i += kStep) {
@@ -129,6 +162,7 @@ void reasons_are_true(CheckContext& context) {
     const Answers answers = partition(*subject, built->image);
     if (answers.is_whole_claim()) {
       claimed.try_emplace(op_of(*facts), cases[i].name);
+      if (facts->is_dynamic) claimed_dynamic.insert(op_of(*facts));
       claimed.try_emplace(facts->dtypes, cases[i].name);
       claimed.try_emplace(facts->ranks, cases[i].name);
     } else if (answers.reasons.size() == 1) {
@@ -137,14 +171,15 @@ void reasons_are_true(CheckContext& context) {
           {cases[i].name, text.substr(0, text.find(':')), text, *facts, is_listed(rows, *built)});
     }
   }
+  expect_dynamic_claims(context, *subject, rows, claimed, claimed_dynamic, rejections);
   int asked_count = 0;
   std::set<std::string> failed;  // ops, one finding for each
   for (const Rejection& item : rejections) {
     if (item.is_listed && kOfRows.contains(item.reason) && failed.insert(op_of(item.facts)).second)
       context.fail(fmt::format("{} is rejected ({}), but a row of the op table without a constraint has it",
                                item.name, item.text));
-    if (item.facts.is_dynamic && item.reason != "dynamic" && kKnown.contains(item.reason) &&
-        ++asked_count <= kMostStatic && is_only_dynamic(*subject, item))
+    if (item.facts.is_dynamic && item.reason != "dynamic" && item.reason != "op" &&
+        kKnown.contains(item.reason) && ++asked_count <= kMostStatic && is_only_dynamic(*subject, item))
       context.fail(
           fmt::format("{} is rejected with the reason '{}', but the same node is claimed with static sizes, "
                       "expected 'dynamic'",

@@ -31,6 +31,7 @@ enum Trait : uint32_t {
       16,  // part of a linear layer with a dynamically quantised input: its nodes are useful only together
   kInChain = 32,
   kEndsChain = 64,
+  kStatic = 128,  // takes static sizes only
 };
 
 // Rules of an op that hold for each of its nodes.

@@ -43,7 +43,9 @@ Status lower_expand(LoweringContext& context, ops::expand_copy_default<NodeArgum
 }
 
 constexpr Op kRows[] = {
-    op_row<ops::expand_copy_default, lower_expand>({.constraint = "Static sizes.", .traits = kFolds}),
+    op_row<ops::expand_copy_default, lower_expand>(
+        {.constraint = "Static sizes and at most 262,144 elements, unless the sizes stay.",
+         .traits = kFolds}),
 };
 
 }  // namespace

@@ -100,7 +100,8 @@ constexpr Op kRows[] = {
     op_row<ops::native_group_norm_default, lower_group_norm>(
         {.min_rank = 1,
          .max_rank = 5,
-         .constraint = "Weights are constants; the second and third result are not read."}),
+         .constraint = "Weights are constants; the second and third result are not read.",
+         .traits = kStatic}),
 };
 
 }  // namespace

@@ -186,7 +186,8 @@ constexpr Op kRows[] = {
         {.quantised = QuantKind::kComputes,
          .min_rank = 4,
          .max_rank = 4,
-         .constraint = "The output sizes divide the input's."}),
+         .constraint = "The output sizes divide the input's.",
+         .traits = kStatic}),
 };
 
 }  // namespace

@@ -25,7 +25,8 @@ struct Table {
     for (const Op& op : list) {
       by_name.emplace(op.name, &op);
       rows.push_back({op.name, op.dtypes, op.min_rank, op.max_rank,
-                      ETB_LAYOUT_CONTIGUOUS | ETB_LAYOUT_CHANNELS_LAST, true, op.constraint});
+                      ETB_LAYOUT_CONTIGUOUS | ETB_LAYOUT_CHANNELS_LAST, (op.traits & kStatic) == 0,
+                      op.constraint});
       if ((op.traits & kPreserved) != 0) preserved.push_back(op.name);
     }
   }

@@ -45,7 +45,8 @@ constexpr Op kRows[] = {
         {.quantised = QuantKind::kMoves,
          .min_rank = 4,
          .max_rank = 4,
-         .constraint = "Whole scales up to 5 that multiply sizes exactly."}),
+         .constraint = "Whole scales up to 5 that multiply sizes exactly.",
+         .traits = kStatic}),
 };
 
 }  // namespace

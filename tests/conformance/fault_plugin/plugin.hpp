@@ -144,6 +144,8 @@ void break_accounts(Tables& tables);
 void break_choices(Tables& tables);
 // refusal_faults.cpp: faults 547 to 560 and 562 to 565.
 void break_refusals(Tables& tables);
+// later_refusals.cpp: faults 566 to 570.
+void break_later_refusals(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);
