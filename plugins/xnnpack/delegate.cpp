@@ -169,7 +169,9 @@ XnnpackContext::XnnpackContext(const XnnpackDelegate& delegate) : state_(*delega
 }
 
 Status XnnpackContext::execute(const Run& run) {
+  ETB_TRY(run.keep_going());
   ETB_ASSIGN(const LockedRuntime locked, lock_runtime());
+  ETB_TRY(run.keep_going());  // another run may have had the workspace for a while
   std::unique_ptr<XnnRuntime>& runtime = *locked.runtime;
   if (run.raw().events != nullptr && !runtime->is_profiled()) {
     ETB_ASSIGN(runtime, state_.make_runtime(runtime->workspace(), XNN_FLAG_BASIC_PROFILING));

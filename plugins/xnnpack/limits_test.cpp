@@ -191,6 +191,21 @@ TEST_F(XnnpackLimits, ExpansionKeepsTheSignOfZero) {
   }
 }
 
+TEST_F(XnnpackLimits, RunsEndAtTheirTokenAndTheirDeadline) {
+  Model model;
+  const uint32_t x = model.input({2});
+  model.output(model.node("aten.abs.default", {arg(x, "self")}, {2}));
+  TestTensor found{{2}, std::vector<float>(2)};
+  const etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, nullptr, [](void*) { return 1u; }};
+  cancel_ = &token;
+  expected_status_ = ETB_CANCELLED;
+  run(model, {{{2}, {-1, 2}}}, found);
+  cancel_ = nullptr;
+  deadline_ns_ = 1;
+  expected_status_ = ETB_DEADLINE_EXCEEDED;
+  run(model, {{{2}, {-1, 2}}}, found);
+}
+
 TEST_F(XnnpackLimits, UnknownCompileSpecsAreRejectedByKey) {
   Model model;
   const uint32_t x = model.input({2});

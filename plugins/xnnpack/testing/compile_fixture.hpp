@@ -271,7 +271,9 @@ class XnnpackCompile : public testing::Test {
     call.outputs = outputs.data();
     call.output_count = static_cast<uint32_t>(outputs.size());
     call.events = events_;
-    EXPECT_EQ(table_->delegate->execute(context, &call, &error_), ETB_OK) << error_.text;
+    call.cancel = cancel_;
+    call.deadline_ns = deadline_ns_;
+    EXPECT_EQ(table_->delegate->execute(context, &call, &error_), expected_status_) << error_.text;
     EXPECT_EQ(table_->delegate->context_destroy(context, &error_), ETB_OK);
     EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
   }
@@ -291,7 +293,10 @@ class XnnpackCompile : public testing::Test {
   etb_host host_{ETB_INIT_SIZE(etb_host), 0,      ETB_ABI_VERSION, 0, "test", "0", "", nullptr,
                  find_parallel,           nullptr};
   const etb_event_sink* events_ = nullptr;  // used by run
-  std::vector<etb_compile_spec> specs_;     // used by compile
+  const etb_cancel_token* cancel_ = nullptr;
+  uint64_t deadline_ns_ = 0;
+  etb_status expected_status_ = ETB_OK;  // of execute
+  std::vector<etb_compile_spec> specs_;  // used by compile
   const etb_plugin_table* table_ = nullptr;
   etb_plugin* plugin_ = nullptr;
   etb_error error_ = ETB_ERROR_INIT;
