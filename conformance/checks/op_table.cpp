@@ -48,6 +48,11 @@ bool covers(const OpFacts& row, const etb_graph_spec& spec) {
 
 }  // namespace
 
+bool has_own_rows(const SubjectSpec& spec) {
+  const auto& manifest = spec.entry.manifest;
+  return !manifest || manifest->provides.empty() || manifest->provides.front().id == spec.backend_id;
+}
+
 bool covers_all(const OpFacts& row, const graph::Node& node) {
   const std::vector<graph::Value> operands = node.operands();
   return std::all_of(operands.begin(), operands.end(), [&](const graph::Value& operand) {
@@ -190,9 +195,7 @@ void ask(Subject& subject, const std::vector<OpFacts>& rows, const Case& item, b
 // A plugin that lists an op and rejects its plain cases looks complete and runs nothing. A row without a constraint
 // accepts all tensors that it describes.
 void listed_ops_are_claimed(CheckContext& context) {
-  // The rows are those of the plugin. For another delegate id it may claim fewer of them.
-  const auto& manifest = context.spec().entry.manifest;
-  if (manifest && !manifest->provides.empty() && manifest->provides.front().id != context.spec().backend_id)
+  if (!has_own_rows(context.spec()))
     return context.skip("'" + context.spec().backend_id + "' is not the plugin's first delegate id");
   const auto subject = open_aot(context, bare());
   if (!subject) return;
@@ -262,6 +265,8 @@ std::vector<std::pair<std::string, graph::SpecDesc>> ends_of(const OpFacts& row,
 
 // A row without a constraint accepts each rank, layout and dtype that it describes, dynamic sizes included.
 void unrestricted_rows_hold(CheckContext& context) {
+  if (!has_own_rows(context.spec()))
+    return context.skip("'" + context.spec().backend_id + "' is not the plugin's first delegate id");
   const auto subject = open_aot(context, bare());
   if (!subject) return;
   size_t count = 0;

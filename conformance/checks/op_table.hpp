@@ -25,6 +25,10 @@ struct OpFacts {
 // images of several nodes and nodes without a tensor operand, which rows do not describe.
 const OpFacts* find_row(const std::vector<OpFacts>& rows, const BuiltCase& built, bool& out_is_asked);
 
+// True if the rows of the op table are those of the delegate id that is tested: the rows are the plugin's, and for another id
+// than its first it may claim fewer of them.
+bool has_own_rows(const SubjectSpec& spec);
+
 // True if the row lists all operands of a node.
 bool covers_all(const OpFacts& row, const graph::Node& node);
 

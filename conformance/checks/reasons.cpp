@@ -149,7 +149,8 @@ void reasons_are_true(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
-  const std::vector<OpFacts> rows = op_rows_of(context, *subject);
+  const std::vector<OpFacts> rows = op_rows_of(context, *subject),
+                             own_rows = has_own_rows(context.spec()) ? rows : std::vector<OpFacts>{};
   const std::set<std::string> restricted = restricted_ops(rows);
   Claimed claimed;
   std::set<std::string> claimed_dynamic;  // ops
@@ -168,10 +169,10 @@ void reasons_are_true(CheckContext& context) {
     } else if (answers.reasons.size() == 1) {
       const std::string& text = answers.reasons.begin()->second;
       rejections.push_back(
-          {cases[i].name, text.substr(0, text.find(':')), text, *facts, is_listed(rows, *built)});
+          {cases[i].name, text.substr(0, text.find(':')), text, *facts, is_listed(own_rows, *built)});
     }
   }
-  expect_dynamic_claims(context, *subject, rows, claimed, claimed_dynamic, rejections);
+  expect_dynamic_claims(context, *subject, own_rows, claimed, claimed_dynamic, rejections);
   int asked_count = 0;
   std::set<std::string> failed;  // ops, one finding for each
   for (const Rejection& item : rejections) {

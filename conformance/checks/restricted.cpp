@@ -9,8 +9,8 @@
 #include <csignal>
 
 #include "conformance/checks/groups.hpp"
-#include "conformance/process/confinement.hpp"
 #include "conformance/subject/environment_watch.hpp"
+#include "conformance/subject/system_calls.hpp"
 
 namespace etb::conformance {
 namespace {

@@ -41,8 +41,4 @@ uid_t overflow_user();
 // traces or reads another process, or signals its own group, all processes, or one of `pids`.
 [[nodiscard]] Status forbid_reaching_others(std::span<const pid_t> pids);
 
-// Installs a filter for this process and its descendants. System calls that open a file or make a socket fail with EACCES.
-// Returns NOT_SUPPORTED where there is no filter.
-[[nodiscard]] Status forbid_files_and_network();
-
 }  // namespace etb::conformance

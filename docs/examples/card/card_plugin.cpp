@@ -266,7 +266,9 @@ class CardContext {
     for (uint32_t i = 0; i < delegate_.input_count(); ++i) {
       const etb::Tensor input = run.input(i);
       if (!std::ranges::equal(input.sizes(), run.input(0).sizes()))
-        return etb::make_error(etb::Code::INVALID_ARGUMENT, "inputs of different sizes, expected equal ones");
+        return etb::make_error(etb::Code::INVALID_ARGUMENT,
+                               "input " + std::to_string(i) + ": sizes " + etb::sizes_text(input.sizes()) +
+                                   ", expected those of input 0, " + etb::sizes_text(run.input(0).sizes()));
       ETB_ASSIGN(inputs[i], memory_of(input, own_[i]));
       if (input.raw().buffer != nullptr) continue;
       ETB_ASSIGN(const auto data, input.data<float>());

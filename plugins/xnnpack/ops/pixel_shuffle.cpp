@@ -24,8 +24,11 @@ Status lower_pixel_shuffle(LoweringContext& context, ops::pixel_shuffle_default<
 }
 
 constexpr Op kRows[] = {
-    op_row<ops::pixel_shuffle_default, lower_pixel_shuffle>(
-        {.quantised = QuantKind::kMoves, .min_rank = 4, .max_rank = 4, .traits = kStatic}),
+    op_row<ops::pixel_shuffle_default, lower_pixel_shuffle>({.quantised = QuantKind::kMoves,
+                                                             .min_rank = 4,
+                                                             .max_rank = 4,
+                                                             .constraint = "Static sizes.",
+                                                             .traits = kStatic}),
 };
 
 }  // namespace
