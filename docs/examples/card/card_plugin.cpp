@@ -261,6 +261,12 @@ class CardContext {
     return static_cast<Memory*>(buffer->handle);
   }
 
+  // Puts the place of the tensor in front of an error.
+  static etb::Result<Memory*> named(etb::Result<Memory*> found, const std::string& place) {
+    if (!found) return tl::make_unexpected(etb::with_context(found.error(), place));
+    return found;
+  }
+
   etb::Status run_now(const etb::Run& run) {
     std::array<Memory*, 2> inputs{};
     for (uint32_t i = 0; i < delegate_.input_count(); ++i) {
@@ -269,14 +275,14 @@ class CardContext {
         return etb::make_error(etb::Code::INVALID_ARGUMENT,
                                "input " + std::to_string(i) + ": sizes " + etb::sizes_text(input.sizes()) +
                                    ", expected those of input 0, " + etb::sizes_text(run.input(0).sizes()));
-      ETB_ASSIGN(inputs[i], memory_of(input, own_[i]));
+      ETB_ASSIGN(inputs[i], named(memory_of(input, own_[i]), "input " + std::to_string(i)));
       if (input.raw().buffer != nullptr) continue;
       ETB_ASSIGN(const auto data, input.data<float>());
       inputs[i]->write(data.data(), data.size_bytes());
     }
     etb::OutputTensor output = run.output(0);
     ETB_TRY(output.resize(run.input(delegate_.operands[0]).sizes()));
-    ETB_ASSIGN(Memory* const result, memory_of(output, own_[2]));
+    ETB_ASSIGN(Memory* const result, named(memory_of(output, own_[2]), "output 0"));
     const Memory* const second =
         delegate_.operands[1] == kWeights ? &delegate_.weights : inputs[delegate_.operands[1]];
     const auto keep_going = [&]() -> etb::Status {
