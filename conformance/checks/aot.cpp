@@ -5,32 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "api/ops/schema.hpp"
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/large_constant.hpp"
-#include "conformance/checks/option_trial.hpp"
+#include "conformance/checks/op_table.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
-#include "conformance/subject/node_rows.hpp"
-#include "etb/cpp/graph_view.hpp"
-#include "etb/cpp/tensor.hpp"
-#include "host/layers/validate/call.hpp"
 
 namespace etb::conformance {
 namespace {
-
-// Opens the plugin if it has ahead-of-time functions.
-std::unique_ptr<Subject> open_aot(CheckContext& context, const SubjectOptions& options) {
-  std::unique_ptr<Subject> subject = context.open(options);
-  if (subject && subject->table().aot == nullptr) {
-    context.skip("the plugin has no ahead-of-time functions");
-    subject.reset();
-  }
-  return subject;
-}
 
 void preserved_ops_are_known(CheckContext& context) {
   const auto subject = open_aot(context, bare());

@@ -99,7 +99,7 @@ void compile_is_cancelled(CheckContext& context) {
 // The payloads that one compilation of several graphs writes.
 struct SeveralPayloads {
   std::vector<std::vector<std::byte>> bytes;
-  std::vector<std::vector<std::string>> keys;  // that each artifact lists
+  std::vector<std::vector<std::string>> keys;  // keys in the list of each artifact
   std::map<std::string, std::vector<std::byte>> named;
   const graph::View* constants_of = nullptr;  // has the constants; outlives the calls
   std::string defect;

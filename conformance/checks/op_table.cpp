@@ -99,9 +99,6 @@ std::vector<OpFacts> op_rows_of(CheckContext& context, Subject& subject) {
   return out;
 }
 
-namespace {
-
-// Opens the plugin if it has ahead-of-time functions.
 std::unique_ptr<Subject> open_aot(CheckContext& context, const SubjectOptions& options) {
   std::unique_ptr<Subject> subject = context.open(options);
   if (subject && subject->table().aot == nullptr) {
@@ -110,6 +107,8 @@ std::unique_ptr<Subject> open_aot(CheckContext& context, const SubjectOptions& o
   }
   return subject;
 }
+
+namespace {
 
 template <class T>
 bool have_common(const std::set<T>& a, const std::set<T>& b) {

@@ -2,6 +2,7 @@
 // The rows of a plugin's op table, as values.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct OpFacts {
 // Returns the row that lists the only node of this image, or null if no row lists it. `out_is_asked` is false for
 // images of several nodes and nodes without a tensor operand, which rows do not describe.
 const OpFacts* find_row(const std::vector<OpFacts>& rows, const BuiltCase& built, bool& out_is_asked);
+
+// Opens the plugin if it has ahead-of-time functions. Otherwise skips the check and returns null.
+std::unique_ptr<Subject> open_aot(CheckContext& context, const SubjectOptions& options);
 
 // True if the rows of the op table are those of the delegate id that is tested: the rows are the plugin's, and for another id
 // than its first it may claim fewer of them.

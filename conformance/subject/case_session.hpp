@@ -108,7 +108,7 @@ class CaseSession {
   etb_context* context() const { return context_; }
   const etb_delegate_info& info() const { return info_; }
   int get_count() const { return get_count_; }                       // gets of named data until now
-  std::string file_damage() const { return lender_.file_damage(); }  // of files that were lent
+  std::string file_damage() const { return lender_.file_damage(); }  // damage of lent files
   uint32_t input_count() const { return static_cast<uint32_t>(input_specs_.size()); }
   uint32_t output_count() const { return static_cast<uint32_t>(output_specs_.size()); }
   const etb_graph_spec& input_spec(uint32_t index) const { return input_specs_[index]; }

@@ -31,7 +31,7 @@ char* recording_getenv(const char* name) {
 struct Dynamic {
   const ElfW(Sym) * symbols = nullptr;
   const char* texts = nullptr;
-  const ElfW(Rela) * tables[2] = {};  // of functions, of all other addresses
+  const ElfW(Rela) * tables[2] = {};  // relocations of functions, all other relocations
   size_t nbytes[2] = {};
 };
 

@@ -179,28 +179,36 @@ etb_status arange_start_out(KernelContext& context, ops::arange_start_out<Kernel
   return arange(context, args.start(), args.end(), args.step(), args.out());
 }
 
-// Stores alpha - beta * cos(2 pi i / n): n is the length of a periodic window, and one less of a symmetric one.
-etb_status cosine_window(KernelContext& context, int64_t length, bool is_periodic, double alpha, double beta,
-                         Tensor& out) {
-  if (length < 0)
-    return context.fail(ETB_INVALID_ARGUMENT, "a window of %lld numbers", static_cast<long long>(length));
-  ETB_CHECK(resize_output(context, out, {&length, 1}));
+// Stores next() for each element.
+template <class Next>
+etb_status fill_each(KernelContext& context, Tensor& out, Next next) {
   if (!is_floating(out.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the output is %s, expected a float", to_text(out.dtype()));
   const ConvertLoop store =
       vector_table(context)
           .conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kDouble)];
   const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
-  const double period = static_cast<double>(is_periodic ? length : length - 1);
-  constexpr double kTwoPi = 6.283185307179586;
-  for (int64_t i = 0; i < length; ++i) {
+  for (int64_t i = 0; i < out.numel(); ++i) {
     if (context.should_stop(1)) return context.stopped();
-    // A window of one number is 1 in PyTorch for any alpha and beta.
-    const double number =
-        length == 1 ? 1.0 : alpha - beta * std::cos(kTwoPi * static_cast<double>(i) / period);
-    store(out.data_as<char>() + i * nbytes, &number, 1, 1);
+    const double value = next();
+    store(out.data_as<char>() + i * nbytes, &value, 1, 1);
   }
   return ETB_OK;
+}
+
+// Stores alpha - beta * cos(2 pi i / n): n is the length of a periodic window, and one less of a symmetric one.
+etb_status cosine_window(KernelContext& context, int64_t length, bool is_periodic, double alpha, double beta,
+                         Tensor& out) {
+  if (length < 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "a window of %lld numbers", static_cast<long long>(length));
+  ETB_CHECK(resize_output(context, out, {&length, 1}));
+  const double period = static_cast<double>(is_periodic ? length : length - 1);
+  constexpr double kTwoPi = 6.283185307179586;
+  int64_t i = 0;
+  // A window of one number is 1 in PyTorch for any alpha and beta.
+  return fill_each(context, out, [&] {
+    return length == 1 ? 1.0 : alpha - beta * std::cos(kTwoPi * static_cast<double>(i++) / period);
+  });
 }
 
 // hamming_window(window_length, periodic, alpha, beta, out) and the forms with fewer arguments; hann_window likewise.
@@ -221,23 +229,6 @@ etb_status hann_window_out(KernelContext& context, Arguments args) {
   return cosine_window(context, args.window_length(), is_periodic, 0.5, 0.5, args.out());
 }
 
-// Stores next() for each element.
-template <class Next>
-etb_status fill_random(KernelContext& context, Tensor& out, Next next) {
-  if (!is_floating(out.dtype()))
-    return context.fail(ETB_INVALID_TYPE, "the output is %s, expected a float", to_text(out.dtype()));
-  const ConvertLoop store =
-      vector_table(context)
-          .conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kDouble)];
-  const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
-  for (int64_t i = 0; i < out.numel(); ++i) {
-    if (context.should_stop(1)) return context.stopped();
-    const double value = next();
-    store(out.data_as<char>() + i * nbytes, &value, 1, 1);
-  }
-  return ETB_OK;
-}
-
 // A uniform number that stays below 1 after rounding to the dtype: as many bits as its significand has.
 double uniform_of(RandomNumbers& random, Dtype dtype) {
   const int bits = dtype == Dtype::BFLOAT16  ? 8
@@ -250,13 +241,13 @@ double uniform_of(RandomNumbers& random, Dtype dtype) {
 etb_status rand_out(KernelContext& context, ops::rand_out<KernelArguments> args) {
   Tensor& out = args.out();
   ETB_CHECK(resize_to_list(context, args.size(), out));
-  return fill_random(context, out, [&] { return uniform_of(context.random(), out.dtype()); });
+  return fill_each(context, out, [&] { return uniform_of(context.random(), out.dtype()); });
 }
 
 etb_status randn_out(KernelContext& context, ops::randn_out<KernelArguments> args) {
   Tensor& out = args.out();
   ETB_CHECK(resize_to_list(context, args.size(), out));
-  return fill_random(context, out, [&] { return context.random().next_gaussian(); });
+  return fill_each(context, out, [&] { return context.random().next_gaussian(); });
 }
 
 // randperm(n, out): Fisher and Yates in scratch.

@@ -70,7 +70,7 @@ class VulkanFile {
   const vulkan_schema::Graph* graph_ = nullptr;
   std::vector<FileTensor> tensors_;  // by value
   std::vector<bool> is_tensor_;
-  uint32_t divisor_ = 1;  // of long dimensions
+  uint32_t divisor_ = 1;  // long dimensions are divided by it
 };
 
 // A part of a message.

@@ -122,7 +122,7 @@ class GpuContext : private CompletionThread::Entry {
   std::vector<uint8_t> has_moved_;         // by value
   bool has_new_externals_ = false;
   bool is_solved_ = false;               // dispatches_ are those of the solver's sizes
-  std::vector<float> numbers_;           // of an argument that is converted
+  std::vector<float> numbers_;           // the numbers of a converted argument
   std::vector<int64_t> input_integers_;  // by input
   StopRequest stop_;
   const StopRequest* asked_ = &stop_;  // another context's, if that runs this one
