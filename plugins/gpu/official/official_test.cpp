@@ -278,6 +278,24 @@ TEST(OfficialPayload, FiltersMayBeComputed) {
   EXPECT_THAT(convolution({6, 2, 65}, {2, 6, 5}), HasSubstr("of 65 numbers, expected 1 to 64"));
 }
 
+// Positions of maxima are computed from images for each number of the window, without padding and for a bounded number.
+TEST(OfficialPayload, PositionsOfMaximaNeedWindowsWithoutPadding) {
+  const auto positions = [](int64_t kernel, int64_t padding, uint32_t size) {
+    Bytes bytes;
+    const int32_t x = bytes.tensor({1, 2, 20, 20}), y = bytes.tensor({1, 2, size, size}),
+                  at = bytes.tensor({1, 2, size, size}, kInt32);
+    bytes.inputs = {static_cast<uint32_t>(x)};
+    bytes.outputs = {static_cast<uint32_t>(y), static_cast<uint32_t>(at)};
+    bytes.call("aten.max_pool2d_with_indices.default",
+               {x, bytes.integers({kernel}), bytes.integers({2}), bytes.integers({padding}),
+                bytes.integers({1}), bytes.flag(false), bytes.list({y, at})});
+    return reason_of(bytes);
+  };
+  EXPECT_EQ(positions(2, 0, 10), "");
+  EXPECT_THAT(positions(2, 1, 11), HasSubstr("positions of maxima of a pool with padding"));
+  EXPECT_THAT(positions(9, 0, 6), HasSubstr("positions of maxima in windows of 81 numbers"));
+}
+
 // The exporter states 16384 for sizes without a bound.
 TEST(OfficialPayload, BoundsThatNoMemoryHasBecomeSmaller) {
   const auto read_image = [](std::vector<uint32_t> sizes) {
