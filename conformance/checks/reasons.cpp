@@ -46,8 +46,8 @@ std::optional<NodeFacts> facts_of(const graph::ImageBytes& image) {
   return out;
 }
 
-// The ids that the contract names. Others are the vendor's.
 constexpr int kMostStatic = 200;  // nodes that are asked about again
+// The ids that the contract names. Others are the vendor's.
 const std::set<std::string> kKnown = {"op", "dtype", "rank", "layout", "dynamic", "quant", "attribute"};
 
 // Returns the ops whose rows have a constraint: a dtype or rank may then depend on an attribute.
@@ -125,8 +125,7 @@ bool has_dynamic_claim(Subject& subject, const std::string& op) {
 
 // A row says that an op takes dynamic sizes, and its nodes are rejected because they have some.
 void expect_dynamic_claims(CheckContext& context, Subject& subject, const std::vector<OpFacts>& rows,
-                           const Claimed& claimed, const std::set<std::string>& claimed_dynamic,
-                           const std::vector<Rejection>& rejections) {
+                           const Claimed& claimed, const std::vector<Rejection>& rejections) {
   constexpr size_t kEnough = 3;
   std::map<std::string, std::vector<const Rejection*>> dynamic;
   for (const Rejection& item : rejections)
@@ -135,8 +134,7 @@ void expect_dynamic_claims(CheckContext& context, Subject& subject, const std::v
     const bool has_row = std::any_of(rows.begin(), rows.end(), [&](const OpFacts& row) {
       return row.op == op && (row.flags & ETB_OP_DYNAMIC_SIZES) != 0;
     });
-    if (has_row && items.size() >= kEnough && claimed.contains(op) && !claimed_dynamic.contains(op) &&
-        !has_dynamic_claim(subject, op))
+    if (has_row && items.size() >= kEnough && claimed.contains(op) && !has_dynamic_claim(subject, op))
       context.fail(
           fmt::format("a row of {} has ETB_OP_DYNAMIC_SIZES, and all {} nodes with dynamic sizes are "
                       "rejected for them, such as {}",
@@ -153,7 +151,6 @@ void reasons_are_true(CheckContext& context) {
                              own_rows = has_own_rows(context.spec()) ? rows : std::vector<OpFacts>{};
   const std::set<std::string> restricted = restricted_ops(rows);
   Claimed claimed;
-  std::set<std::string> claimed_dynamic;  // ops
   std::vector<Rejection> rejections;
   const auto& cases = all_cases();
   for (size_t i = 0; i < cases.size(); i += kStep) {
@@ -163,7 +160,6 @@ void reasons_are_true(CheckContext& context) {
     const Answers answers = partition(*subject, built->image);
     if (answers.is_whole_claim()) {
       claimed.try_emplace(op_of(*facts), cases[i].name);
-      if (facts->is_dynamic) claimed_dynamic.insert(op_of(*facts));
       claimed.try_emplace(facts->dtypes, cases[i].name);
       claimed.try_emplace(facts->ranks, cases[i].name);
     } else if (answers.reasons.size() == 1) {
@@ -172,7 +168,7 @@ void reasons_are_true(CheckContext& context) {
           {cases[i].name, text.substr(0, text.find(':')), text, *facts, is_listed(own_rows, *built)});
     }
   }
-  expect_dynamic_claims(context, *subject, own_rows, claimed, claimed_dynamic, rejections);
+  expect_dynamic_claims(context, *subject, own_rows, claimed, rejections);
   int asked_count = 0;
   std::set<std::string> failed;  // ops, one finding for each
   for (const Rejection& item : rejections) {
