@@ -58,6 +58,7 @@ struct Options {
   std::vector<std::string> layers;
   std::string load_mode;  // empty: mmap, or file with --serve
   LimitOptions limits;
+  uint64_t run_id = 0;  // of the first run; 0: Module counts
   BundleOptions bundle;
   ProfileOptions profile;
   bool json = false;
@@ -83,8 +84,10 @@ host::LoadMode load_mode_of(const Options& options) {
 // the program changes its state, outputs are those of the last run.
 Result<Times> run_times(const Options& options, host::Module& module, const MethodInputs& inputs,
                         Times times) {
+  uint64_t run_id = options.run_id;
   const auto run_once = [&]() -> Result<double> {
-    const host::RunLimits limits = limits_from_now(options.limits.timeout_ms);
+    host::RunLimits limits = limits_from_now(options.limits);
+    if (run_id != 0) limits.run_id = run_id++;
     const Stopwatch watch;
     ETB_TRY(blame_files(module.set_inputs(options.method, inputs.values())));
     ETB_TRY(blame_files(module.run(options.method, limits)));
@@ -238,7 +241,7 @@ Result<ExitCode> run_bundle(const Options& options, host::BundledModule& bundled
   ETB_ASSIGN(cases.models, split_models(options.bundle.models, bundled.module().method_names()));
   cases.repeat = options.repeat;
   cases.warmup = options.warmup;
-  cases.timeout_ms = options.limits.timeout_ms;
+  cases.limits = options.limits;
   cases.shows_all = options.print_output == "all";
   cases.output_dir = options.output_dir;
   cases.output_file = options.output_file;
@@ -313,7 +316,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   if (options.method.empty()) options.method = choose_method(module);
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(options.method));
   if (options.serve) {
-    ETB_TRY(serve(module, options.method, options.limits.timeout_ms, std::cin, session.out));
+    ETB_TRY(serve(module, options.method, options.limits, std::cin, session.out));
     return ExitCode::OK;
   }
   const Stopwatch init_watch;
@@ -414,6 +417,10 @@ void register_run(CLI::App& app, Session& session) {
   add_layer_option(*command, options->layers);
   add_repeat_options(*command, *options);
   add_limit_options(*command, options->limits);
+  command
+      ->add_option("--run-id", options->run_id,
+                   "Number of the first run in logs and traces of plugins; later runs count on (default: 1)")
+      ->check(whole_number(1, uint64_t{1} << 63));
   add_bundle_options(*command, options->bundle);
   add_profile_options(*command, options->profile);
   command->add_flag("--json", options->json, "Print one JSON object");

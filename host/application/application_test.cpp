@@ -123,6 +123,34 @@ TEST_F(Application, PassesSettingsToThePluginTheDeviceAndTheRun) {
   EXPECT_TRUE(toy_device_was_shared());
 }
 
+TEST_F(Application, PassesThePriorityAndTheNumberOfARun) {
+  ASSERT_EQ(open_toy(), ETB_OK) << error_.text;
+  const etb_value input = vector();
+  const auto call = [&](const etb_run_limits* limits) {
+    etb_value output = ETB_VALUE_INIT;
+    return etb_module_call(module_, nullptr, &input, 1, limits, &output, 1, &error_);
+  };
+  ASSERT_EQ(call(nullptr), ETB_OK) << error_.text;
+  const uint64_t first = latest_toy_run().run_id;
+  EXPECT_NE(first, 0U);
+  EXPECT_EQ(latest_toy_run().priority, 500U);
+  etb_run_limits limits = ETB_RUN_LIMITS_INIT;
+  ASSERT_EQ(call(&limits), ETB_OK) << error_.text;
+  EXPECT_EQ(latest_toy_run().run_id, first + 1);
+  limits.priority = 900;
+  limits.run_id = 77;
+  ASSERT_EQ(etb_module_start(module_, nullptr, &limits, nullptr, nullptr, &error_), ETB_OK) << error_.text;
+  ASSERT_EQ(etb_module_wait(module_, UINT64_MAX, &error_), ETB_OK) << error_.text;
+  EXPECT_EQ(latest_toy_run().run_id, 77U);
+  EXPECT_EQ(latest_toy_run().priority, 900U);
+  limits.priority = 1001;
+  EXPECT_EQ(call(&limits), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.text, "limits: the priority is 1001, expected 1 to 1000, or 0 for 500");
+  limits.struct_size = ETB_SIZE_THROUGH(etb_run_limits, timeout_ns);  // an application of before
+  ASSERT_EQ(call(&limits), ETB_OK) << error_.text;
+  EXPECT_EQ(latest_toy_run().priority, 500U);
+}
+
 TEST_F(Application, RefusesASettingThatThePluginLacks) {
   etb_module_options options = ETB_MODULE_OPTIONS_INIT;
   const etb_setting unknown = {ETB_INIT_SIZE(etb_setting), 0, "ToyBackend", "speed", "9"};

@@ -13,13 +13,7 @@ etb_module::etb_module(etb::host::ModuleParts given, etb::host::Module opened, s
       names(module.method_names()),
       run_thread(
           [this](const etb::host::AsyncRun& run, etb_error* error) {
-            return etb::host::answer(error, [&] {
-              etb::host::RunLimits limits;
-              limits.max_instructions = run.max_instructions;
-              limits.deadline_ns = run.deadline_ns;
-              limits.cancel = &is_cancelled;
-              return module.run(run.method, limits);
-            });
+            return etb::host::answer(error, [&] { return module.run(run.method, run.limits); });
           },
           [this] { end_run(); }) {
   const bool has_forward = std::find(names.begin(), names.end(), "forward") != names.end();

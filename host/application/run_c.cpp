@@ -22,6 +22,16 @@ Status read_limits(etb_module& module, const etb_run_limits* limits, RunLimits& 
     read.cancel = &module.is_cancelled;
   }
   read.max_instructions = limits->max_instructions;
+  if (ETB_HAS_FIELD(etb_run_limits, limits, run_id)) {
+    if (limits->priority > 1000)
+      return make_error(Code::INVALID_ARGUMENT, "limits: the priority is " +
+                                                    std::to_string(limits->priority) +
+                                                    ", expected 1 to 1000, or 0 for 500");
+    if (limits->reserved != 0)
+      return make_error(Code::INVALID_ARGUMENT, "limits: a reserved field is not zero");
+    if (limits->priority != 0) read.priority = limits->priority;
+    read.run_id = limits->run_id;
+  }
   const auto& platform = etb::host::kDefaultPlatformHooks;
   if (limits->timeout_ns != 0 &&
       __builtin_add_overflow(platform.now_ns(platform.self), limits->timeout_ns, &read.deadline_ns))
@@ -96,10 +106,10 @@ etb_status ETB_CALL etb_module_start(etb_module* module, const char* method, con
     ETB_TRY(used.module.load_method(name));
     ETB_TRY(used.module.check_inputs(name));
     used.is_cancelled.store(false, std::memory_order_relaxed);
+    read.cancel = &used.is_cancelled;
     used.begin_run();
     etb_error failed = ETB_ERROR_INIT;
-    const etb_status status =
-        used.run_thread.start({name, read.max_instructions, read.deadline_ns, done, ctx}, &failed);
+    const etb_status status = used.run_thread.start({name, read, done, ctx}, &failed);
     if (status != ETB_OK) used.end_run();
     return etb::check(status, failed);
   });

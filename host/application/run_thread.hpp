@@ -9,14 +9,14 @@
 #include <thread>
 
 #include "etb/module.h"
+#include "host/runtime/run_limits.hpp"
 
 namespace etb::host {
 
 // A run that the application asked for.
 struct AsyncRun {
   std::string method;
-  uint64_t max_instructions = 0;
-  uint64_t deadline_ns = 0;  // 0: none
+  RunLimits limits;
   etb_run_done_fn done = nullptr;
   void* ctx = nullptr;
 };

@@ -5,12 +5,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
@@ -31,6 +35,9 @@ constexpr auto kLongest = std::chrono::seconds(20);  // ends a failing test
 std::atomic<int> present{0}, most_present{0}, wanted{0};
 std::atomic<int> async_calls{0};
 std::atomic<bool> fails_b{false}, fails_a{false};
+// Fences that runs of b waited for, or refused to wait for. Runs of a end after a run of b was started.
+std::atomic<int> awaited_fences{0}, refused_fences{0}, stopped_runs{0};
+std::atomic<bool> refuses_fences{false}, a_waits_for_b{false}, is_cancelled{false};
 
 void meet() {
   const int now = ++present;
@@ -56,6 +63,9 @@ etb_status run_toy(etb_context* context, const etb_exec_args* args, etb_error* e
 const etb_plugin_table* ETB_CALL query_a(const etb_host*, uint32_t, uint32_t) {
   static ToyPlugin toy;
   toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+    const auto end = std::chrono::steady_clock::now() + kLongest;
+    while (a_waits_for_b && async_calls == 0 && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
     return run_toy(context, args, error, fails_a, "a");
   };
   toy.delegate.caps &= ~ETB_DELEGATE_CAP_EXECUTE_ASYNC;
@@ -63,22 +73,86 @@ const etb_plugin_table* ETB_CALL query_a(const etb_host*, uint32_t, uint32_t) {
   return &toy.plugin;
 }
 
+// Returns false if the run is cancelled first.
+bool await_fences(const etb_exec_args& args) {
+  for (uint32_t i = 0; i < args.wait_count; ++i) {
+    pollfd polled{ETB_AT(etb_fence, args.wait, i)->fd, POLLIN, 0};
+    while (!is_cancelled && ::poll(&polled, 1, 1) == 0) {
+    }
+    if (is_cancelled) return false;
+    ++awaited_fences;
+  }
+  return true;
+}
+
+// The thread of plugin b. One run at a time.
+class DeviceThread {
+ public:
+  void post(etb_context* context, const etb_exec_args* args) {
+    const std::lock_guard lock(mutex_);
+    context_ = context;
+    args_ = args;
+    posted_.notify_one();
+  }
+  ~DeviceThread() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+      posted_.notify_one();
+    }
+    thread_.join();
+  }
+
+ private:
+  void loop() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      posted_.wait(lock, [this] { return args_ != nullptr || is_over_; });
+      if (args_ == nullptr) return;
+      const etb_exec_args& args = *std::exchange(args_, nullptr);
+      lock.unlock();
+      const etb_fence fence = *args.signal;
+      fence.signal(fence.handle, run(args));
+      lock.lock();
+    }
+  }
+  etb_status run(const etb_exec_args& args) {
+    etb_error error = ETB_ERROR_INIT;
+    if (await_fences(args)) return run_toy(context_, &args, &error, fails_b, "b");
+    ++stopped_runs;
+    return ETB_CANCELLED;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable posted_;
+  etb_context* context_ = nullptr;
+  const etb_exec_args* args_ = nullptr;
+  bool is_over_ = false;
+  std::thread thread_{[this] { loop(); }};
+};
+
 // With asynchronous runs, on a thread of the plugin.
 const etb_plugin_table* ETB_CALL query_b(const etb_host*, uint32_t, uint32_t) {
   static ToyPlugin toy;
+  static DeviceThread device;
   std::strcpy(toy.ident.id, "org.etbackend.toy-b");
   toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     return run_toy(context, args, error, fails_b, "b");
   };
   toy.delegate.caps |= ETB_DELEGATE_CAP_EXECUTE_ASYNC;
-  toy.delegate.execute_async = [](etb_context* context, const etb_exec_args* args, etb_error*) -> etb_status {
+  toy.delegate.cancel = [](etb_context*, etb_error*) -> etb_status {
+    is_cancelled = true;
+    return ETB_OK;
+  };
+  toy.delegate.execute_async = [](etb_context* context, const etb_exec_args* args,
+                                  etb_error* error) -> etb_status {
+    if (refuses_fences && args->wait_count != 0) {
+      ++refused_fences;
+      return fail(error, ETB_NOT_SUPPORTED, "fences");
+    }
+    is_cancelled = false;
     ++async_calls;
-    std::thread([context, args] {
-      etb_error error = ETB_ERROR_INIT;
-      const etb_fence fence = *args->signal;
-      const etb_status status = run_toy(context, args, &error, fails_b, "b");
-      fence.signal(fence.handle, status);
-    }).detach();
+    device.post(context, args);
     return ETB_OK;
   };
   return &toy.plugin;
@@ -110,6 +184,8 @@ class Overlapped : public testing::Test {
   void SetUp() override {
     present = most_present = wanted = async_calls = 0;
     fails_a = fails_b = false;
+    awaited_fences = refused_fences = stopped_runs = 0;
+    refuses_fences = a_waits_for_b = is_cancelled = false;
   }
 
   void load(const Branches& branches, const PlatformHooks* platform = &kDefaultPlatformHooks) {
@@ -157,19 +233,76 @@ TEST_F(Overlapped, TwoDevicesWorkAtOnce) {
   }
 }
 
+// u = a(x), v = b(u), sum = x + x, w = v + sum
+Branches chain_beside_kernel() {
+  Branches made;
+  const int32_t u = made.add_vector(48), v = made.add_vector(64), w = made.add_vector(80);
+  made.call(0, 0, u);
+  made.call(1, u, v);
+  made.sum(0, 0, 2);
+  made.sum(v, 2, w);
+  made.method().outputs = {w};
+  return made;
+}
+
+TEST_F(Overlapped, ADeviceBeginsWhenAnotherEndsWithoutTheHost) {
+  load(chain_beside_kernel());
+  ASSERT_NE(overlapped_, nullptr);
+  wanted = 1;
+  a_waits_for_b = true;
+  for (int i = 1; i <= 3; ++i) {
+    async_calls = 0;
+    ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+    EXPECT_EQ(awaited_fences, i);
+    EXPECT_THAT(output(), ElementsAre(5, 8, 11, 14));
+  }
+}
+
+TEST_F(Overlapped, ARunBehindAFailedOneIsStopped) {
+  load(chain_beside_kernel());
+  ASSERT_NE(overlapped_, nullptr);
+  wanted = 1;
+  fails_a = a_waits_for_b = true;
+  EXPECT_EQ(run(), ETB_UNAVAILABLE);
+  EXPECT_STREQ(fixture_->error.text,
+               "method 'forward', chain 0, instruction 0: delegate 'BackendA': a is lost");
+  EXPECT_EQ(stopped_runs, 1);
+  EXPECT_EQ(present, 0) << "all runs have ended";
+  fails_a = false;
+  async_calls = 0;
+  ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+  EXPECT_EQ(awaited_fences, 1);
+  EXPECT_THAT(output(), ElementsAre(5, 8, 11, 14));
+}
+
+TEST_F(Overlapped, ThePluginMayRefuseFences) {
+  load(chain_beside_kernel());
+  ASSERT_NE(overlapped_, nullptr);
+  wanted = 1;
+  refuses_fences = true;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+    EXPECT_THAT(output(), ElementsAre(5, 8, 11, 14));
+  }
+  EXPECT_EQ(refused_fences, 1) << "it is not asked again";
+}
+
 #if ETB_COUNTS_HEAP
 TEST_F(Overlapped, ARunDoesNotUseTheHeap) {
   clock_step_ns = kLongNs;
-  load(two_branches(), &kClock);
-  ASSERT_NE(overlapped_, nullptr);
-  wanted = 2;
-  ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
-  const int before = heap_calls;
-  for (int i = 0; i < 50; ++i) {
-    most_present = 0;
-    ASSERT_EQ(overlapped_->execute(&fixture_->error, {}), ETB_OK);
+  for (const bool is_chain : {false, true}) {
+    load(is_chain ? chain_beside_kernel() : two_branches(), &kClock);
+    ASSERT_NE(overlapped_, nullptr);
+    wanted = is_chain ? 1 : 2;
+    ASSERT_EQ(run(), ETB_OK) << fixture_->error.text;
+    const int before = heap_calls;
+    for (int i = 0; i < 50; ++i) {
+      most_present = 0;
+      ASSERT_EQ(overlapped_->execute(&fixture_->error, {}), ETB_OK);
+    }
+    EXPECT_EQ(heap_calls, before);
+    EXPECT_EQ(awaited_fences, is_chain ? 51 : 0);
   }
-  EXPECT_EQ(heap_calls, before);
 }
 #endif
 
@@ -355,6 +488,7 @@ TEST_F(Overlapped, RandomProgramsHaveTheResultsOfTheirOrder) {
     EXPECT_EQ(memory[0], memory[1]);
   }
   EXPECT_GT(overlapped_count, 100u);
+  EXPECT_GT(awaited_fences, 10);
   EXPECT_GT(fixture_->arenas[0].size(), 0u);
 }
 

@@ -2,6 +2,7 @@
 // OverlappedRun: runs of a PluginDelegate that go on while the host does other work.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include "etb/cpp/result.hpp"
 #include "host/delegates/delegate_thread.hpp"
+#include "host/delegates/end_signal.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/delegates/stop_flag.hpp"
 #include "host/runtime/delegate_resolver.hpp"
@@ -30,11 +32,20 @@ class OverlappedRun final : public AsyncRuns {
   etb_status start(const DelegateRun& run) noexcept override;
   etb_status finish() noexcept override;
   uint64_t latest_ns() const noexcept override { return end_ns_ - begin_ns_; }
+  bool can_follow() const noexcept override;
+  bool allow_followers() noexcept override { return end_signal_.open(); }
+  etb_status start_after(const DelegateRun& run, std::span<AsyncRuns* const> after) noexcept override;
+  void stop() noexcept override;
+  int end_descriptor() const noexcept override;
 
  private:
   struct Job : DelegateThread::Job {
     OverlappedRun* run_of;
   };
+  // Fences to wait for: those of more runs are waited for by the host.
+  static constexpr size_t kMaxFences = 8;
+
+  etb_status begin(const DelegateRun& run) noexcept;
   static void run(DelegateThread::Job& job) noexcept;
   static void ETB_CALL signal(void* handle, etb_status status);
   void end(Status status) noexcept;
@@ -48,6 +59,9 @@ class OverlappedRun final : public AsyncRuns {
   std::optional<StopFlag> stop_flag_;
   std::optional<RunWatchdog::Watch> watch_;
   etb_fence fence_{};
+  std::array<etb_fence, kMaxFences> fences_before_{};
+  bool refuses_fences_ = false;
+  EndSignal end_signal_;  // open: other delegates' runs may follow
   Job job_{};
 
   std::mutex mutex_;  // guards the members below

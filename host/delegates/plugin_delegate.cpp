@@ -244,6 +244,7 @@ etb_status PluginDelegate::bind_memory(uint32_t argument, void* data, uint64_t n
                 "reserved no staging memory for this call",
                 argument, static_cast<unsigned long long>(nbytes), data);
   }
+  if (staged.data != data) (argument < input_count_ ? has_input_copies_ : has_output_copies_) = true;
   tensors_[argument].data = staged.data;
   tensors_[argument].capacity_bytes = staged.capacity_bytes;
   return ETB_OK;
@@ -333,6 +334,7 @@ etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args)
     }
     return ETB_INVALID_PROGRAM;
   }
+  has_input_copies_ = has_output_copies_ = false;
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
     if (const etb_status status = bind(*run.arguments[i], i, run.error); status != ETB_OK) return status;
   }
@@ -354,7 +356,8 @@ etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args)
   args.events = run.events;
   args.options = run_options_.data();
   args.option_count = run_options_.size();
-  args.priority = 500;
+  args.run_id = run.limits.run_id;
+  args.priority = run.limits.priority;
   return ETB_OK;
 }
 

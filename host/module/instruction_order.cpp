@@ -169,19 +169,23 @@ class Dependencies {
 // Simulates a run in which each started delegate takes longer than all host instructions.
 class Scheduler {
  public:
-  Scheduler(const MethodState& state, const std::vector<bool>& can_start,
+  Scheduler(const MethodState& state, const std::vector<DelegateStarts>& starts,
             std::vector<std::vector<uint32_t>> before)
-      : before_(std::move(before)), states_(before_.size(), State::kWaiting) {
+      : method_(state),
+        starts_(starts),
+        before_(std::move(before)),
+        states_(before_.size(), State::kWaiting) {
     for (uint32_t i = 0; i < before_.size(); ++i) {
       const Instruction& instruction = state.instructions[i];
-      const bool is_async = instruction.kind == InstructionKind::kDelegate && can_start[instruction.delegate];
+      const bool is_async =
+          instruction.kind == InstructionKind::kDelegate && starts[instruction.delegate].can_start;
       (is_async ? async_ : host_).push_back(i);
     }
   }
 
   std::vector<OrderedStep> run() {
     while (!async_.empty() || next_host_ < host_.size()) {
-      if (!start_one() && !run_one()) wait_for_one();
+      if (!start_one() && !follow_one() && !run_one()) wait_for_one();
     }
     run_at_once_what_is_waited_for();
     return std::move(steps_);
@@ -197,8 +201,23 @@ class Scheduler {
     return !has(before_[index], State::kWaiting) && !has(before_[index], State::kRunning);
   }
 
-  void emit(uint32_t index, bool is_start) {
-    steps_.push_back({index, is_start, std::move(waits_)});
+  // Runs that follow others read sizes before these end, so no size may change.
+  bool can_follow(uint32_t index) const {
+    const Instruction& instruction = method_.instructions[index];
+    if (!starts_[instruction.delegate].can_follow || has(before_[index], State::kWaiting)) return false;
+    const bool has_own_run = std::any_of(running_.begin(), running_.end(), [&](uint32_t i) {
+      return method_.instructions[i].delegate == instruction.delegate;
+    });
+    return !has_own_run &&
+           std::all_of(instruction.arguments, instruction.arguments + instruction.argument_count,
+                       [](const EValue* value) {
+                         return value != nullptr && value->is_tensor() &&
+                                value->tensor().dynamism() == Dynamism::kStatic;
+                       });
+  }
+
+  void emit(uint32_t index, bool is_start, std::vector<uint32_t> after = {}) {
+    steps_.push_back({index, is_start, std::move(waits_), std::move(after)});
     waits_.clear();
     states_[index] = is_start ? State::kRunning : State::kEnded;
     if (is_start) running_.push_back(index);
@@ -208,6 +227,17 @@ class Scheduler {
     const auto found = std::find_if(async_.begin(), async_.end(), [&](uint32_t i) { return is_ready(i); });
     if (found == async_.end()) return false;
     emit(*found, true);
+    async_.erase(found);
+    return true;
+  }
+
+  bool follow_one() {
+    const auto found = std::find_if(async_.begin(), async_.end(), [&](uint32_t i) { return can_follow(i); });
+    if (found == async_.end()) return false;
+    std::vector<uint32_t> after;
+    for (const uint32_t i : before_[*found])
+      if (states_[i] == State::kRunning) after.push_back(i);
+    emit(*found, true, std::move(after));
     async_.erase(found);
     return true;
   }
@@ -235,16 +265,23 @@ class Scheduler {
 
   // A run that the next step waits for, or the last one, overlaps no later step: it runs without a start.
   void run_at_once_what_is_waited_for() {
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      if (!steps_[i].is_start) continue;
+    for (size_t i = steps_.size(); i-- > 0;) {
+      OrderedStep& step = steps_[i];
+      if (!step.is_start) continue;
       std::vector<uint32_t>* const next = i + 1 < steps_.size() ? &steps_[i + 1].waits : nullptr;
-      const uint32_t index = steps_[i].instruction;
-      if (next != nullptr && std::find(next->begin(), next->end(), index) == next->end()) continue;
-      steps_[i].is_start = false;
-      if (next != nullptr) std::erase(*next, index);
+      if (next != nullptr && std::find(next->begin(), next->end(), step.instruction) == next->end()) continue;
+      step.is_start = false;
+      step.waits.insert(step.waits.end(), step.after.begin(), step.after.end());
+      step.after.clear();
+      for (size_t later = i + 1; later < steps_.size(); ++later) {
+        std::erase(steps_[later].waits, step.instruction);
+        std::erase(steps_[later].after, step.instruction);
+      }
     }
   }
 
+  const MethodState& method_;
+  const std::vector<DelegateStarts>& starts_;
   std::vector<std::vector<uint32_t>> before_;
   std::vector<State> states_;
   std::vector<uint32_t> async_, host_, running_;
@@ -274,14 +311,15 @@ std::vector<std::vector<uint32_t>> find_dependencies(const MethodState& state) {
   return dependencies.take();
 }
 
-InstructionOrder find_order(const MethodState& state, const std::vector<bool>& can_start) {
-  if (std::find(can_start.begin(), can_start.end(), true) == can_start.end()) return {};
+InstructionOrder find_order(const MethodState& state, const std::vector<DelegateStarts>& starts) {
+  if (std::none_of(starts.begin(), starts.end(), [](const DelegateStarts& each) { return each.can_start; }))
+    return {};
   Dependencies dependencies(state);
   for (uint32_t i = 0; i < state.instructions.size(); ++i)
     if (!dependencies.add(i)) return {};
   InstructionOrder out;
   out.planned = merged(dependencies.planned());
-  out.steps = Scheduler(state, can_start, dependencies.take()).run();
+  out.steps = Scheduler(state, starts, dependencies.take()).run();
   const bool overlaps =
       std::any_of(out.steps.begin(), out.steps.end(), [](const OrderedStep& step) { return step.is_start; });
   return overlaps ? out : InstructionOrder{};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order in which the instructions of a method run where its delegates go on while the host does other work.
 //
-// Host instructions keep the order of the program. A delegate starts as soon as all that it needs has ended, and an
-// instruction waits only for the runs that it depends on: through bytes that either writes, views and reused memory
-// included, or through a value's sizes.
+// Host instructions keep the order of the program. A delegate starts as soon as all that it needs has ended, or is under way
+// where the plugin itself can wait for that. An instruction waits only for the runs that it depends on: through bytes that
+// either writes, views and reused memory included, or through a value's sizes.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,13 @@ struct OrderedStep {
   uint32_t instruction;
   bool is_start;                // starts a delegate's run; else the instruction runs to its end
   std::vector<uint32_t> waits;  // instructions whose runs end before
+  std::vector<uint32_t> after;  // of a start: instructions whose runs go on, and end before this run begins
+};
+
+// What a delegate's runs can do.
+struct DelegateStarts {
+  bool can_start = false;   // go on while the host does other work
+  bool can_follow = false;  // begin when runs of other delegates have ended, without the host
 };
 
 struct InstructionOrder {
@@ -30,7 +37,7 @@ struct InstructionOrder {
 // Returns the instructions that each one depends on, sorted; nothing if the method's order depends on its values.
 std::vector<std::vector<uint32_t>> find_dependencies(const MethodState& state);
 
-// Finds the order of a loaded method. `can_start` has one entry for each of its delegates.
-InstructionOrder find_order(const MethodState& state, const std::vector<bool>& can_start);
+// Finds the order of a loaded method. `starts` has one entry for each of its delegates.
+InstructionOrder find_order(const MethodState& state, const std::vector<DelegateStarts>& starts);
 
 }  // namespace etb::host

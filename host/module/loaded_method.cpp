@@ -2,6 +2,7 @@
 #include "host/module/loaded_method.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -37,6 +38,12 @@ class RecordedDelegates final : public DelegateResolver {
   DelegateResolver& delegates_;
   EventTracer& tracer_;
 };
+
+// Runs of all modules, so that a plugin's log tells them apart.
+uint64_t next_run_id() noexcept {
+  static std::atomic<uint64_t> count{0};
+  return count.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 }  // namespace
 
@@ -134,8 +141,10 @@ std::vector<EValue> LoadedMethod::outputs() const {
   return values;
 }
 
-Status LoadedMethod::run(const RunLimits& limits) {
+Status LoadedMethod::run(const RunLimits& given) {
   ETB_TRY(check_inputs());
+  RunLimits limits = given;
+  if (limits.run_id == 0) limits.run_id = next_run_id();
   if (kept_count_ != 0 && tracer_ != nullptr && tracer_->wants().values) {
     KeptValues::let_go(method_);
     kept_count_ = 0;

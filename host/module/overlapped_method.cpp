@@ -30,10 +30,12 @@ MemoryRange range_of(const CallerMemory& memory) noexcept {
 std::unique_ptr<OverlappedMethod> OverlappedMethod::make(Method& method) {
   const MethodState& state = *method.state_;
   if (state.options.tracer != nullptr) return nullptr;
-  std::vector<bool> can_start;
-  for (MethodDelegate* const delegate : state.delegates)
-    can_start.push_back(delegate->async_runs() != nullptr);
-  InstructionOrder order = find_order(state, can_start);
+  std::vector<DelegateStarts> starts;
+  for (MethodDelegate* const delegate : state.delegates) {
+    const AsyncRuns* const runs = delegate->async_runs();
+    starts.push_back({runs != nullptr, runs != nullptr && runs->can_follow()});
+  }
+  InstructionOrder order = find_order(state, starts);
   if (order.steps.empty()) return nullptr;
   return std::unique_ptr<OverlappedMethod>(new OverlappedMethod(method, std::move(order)));
 }
@@ -57,9 +59,17 @@ OverlappedMethod::OverlappedMethod(Method& method, InstructionOrder order)
                         ETB_OK,
                         UINT64_MAX,
                         0,
-                        false});
+                        false,
+                        {},
+                        {}});
     }
     for (uint32_t& wait : step.waits) wait = slots[wait];
+    for (const uint32_t before : step.after) {
+      Slot& slot = slots_[slots[step.instruction]];
+      slot.after.push_back(slots[before]);
+      slot.runs_after.reserve(slot.after.size());
+      (void)slots_[slots[before]].runs->allow_followers();  // without, a follower starts later
+    }
     steps_.push_back(
         {step.instruction, step.is_start ? slots[step.instruction] : kNone, std::move(step.waits)});
   }
@@ -118,7 +128,12 @@ etb_status OverlappedMethod::check_time(const RunLimits& limits, etb_error* erro
 etb_status OverlappedMethod::run_step(const Step& step, etb_error* error, const RunLimits& limits) noexcept {
   if (step.slot == kNone) return run_to_end(step.instruction, error, limits);
   Slot& slot = slots_[step.slot];
-  return slot.is_short ? run_short(slot, error, limits) : start(slot, error, limits);
+  const bool runs_now = slot.is_short && !is_behind_others(slot);
+  return runs_now ? run_short(slot, error, limits) : start(slot, error, limits);
+}
+
+bool OverlappedMethod::is_behind_others(const Slot& slot) const noexcept {
+  return std::any_of(slot.after.begin(), slot.after.end(), [&](uint32_t i) { return slots_[i].is_running; });
 }
 
 etb_status OverlappedMethod::run_to_end(uint32_t instruction, etb_error* error,
@@ -148,14 +163,30 @@ etb_status OverlappedMethod::start(Slot& slot, etb_error* error, const RunLimits
       std::memcpy(slot.error.text, state().error.text, sizeof slot.error.text);
       return report(slot, status, error);
     }
+  etb_status status = is_behind_others(slot) ? start_after_others(slot) : ETB_NOT_SUPPORTED;
+  if (status == ETB_NOT_SUPPORTED) {
+    slot.error.text[0] = '\0';
+    for (const uint32_t before : slot.after) ETB_CHECK(finish(slots_[before], error));
+    status = slot.runs->start(slot.run);
+  }
   ++state().executed_count;
-  const etb_status status = slot.runs->start(slot.run);
   slot.is_running = status == ETB_OK;
   return status == ETB_OK ? ETB_OK : report(slot, status, error);
 }
 
+etb_status OverlappedMethod::start_after_others(Slot& slot) noexcept {
+  slot.runs_after.clear();
+  for (const uint32_t before : slot.after)
+    if (slots_[before].is_running) slot.runs_after.push_back(slots_[before].runs);
+  return slot.runs->start_after(slot.run, slot.runs_after);
+}
+
 etb_status OverlappedMethod::finish(Slot& slot, etb_error* error) noexcept {
   if (slot.is_running) {
+    bool has_failed_before = false;
+    for (const uint32_t before : slot.after)
+      has_failed_before = finish(slots_[before], nullptr) != ETB_OK || has_failed_before;
+    if (has_failed_before) slot.runs->stop();
     slot.is_running = false;
     slot.status = slot.runs->finish();
     slot.shortest_ns = std::min(slot.shortest_ns, slot.runs->latest_ns());

@@ -37,7 +37,9 @@ class OverlappedMethod {
     etb_status status;     // the latest run's: a resumed method still has it
     uint64_t shortest_ns;  // duration of its shortest started run
     uint32_t started_count;
-    bool is_short;  // takes less time than to start it, so it runs to its end
+    bool is_short;                       // takes less time than to start it, so it runs to its end
+    std::vector<uint32_t> after;         // slots whose runs end before this one's begins
+    std::vector<AsyncRuns*> runs_after;  // those of them that go on; as large as `after`
   };
   struct Step {
     uint32_t instruction;
@@ -56,6 +58,8 @@ class OverlappedMethod {
   etb_status run_to_end(uint32_t instruction, etb_error* error, const RunLimits& limits) noexcept;
   etb_status run_short(Slot& slot, etb_error* error, const RunLimits& limits) noexcept;
   etb_status start(Slot& slot, etb_error* error, const RunLimits& limits) noexcept;
+  etb_status start_after_others(Slot& slot) noexcept;
+  bool is_behind_others(const Slot& slot) const noexcept;
   etb_status finish(Slot& slot, etb_error* error) noexcept;
   etb_status check_time(const RunLimits& limits, etb_error* error) noexcept;
   etb_status finish_all(uint32_t failed, etb_status status, etb_error* error) noexcept;

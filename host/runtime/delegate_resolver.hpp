@@ -66,6 +66,22 @@ class AsyncRuns {
   // Duration of the latest finished run.
   virtual uint64_t latest_ns() const noexcept = 0;
 
+  // True if start_after may succeed. The arguments of such runs are tensors of fixed sizes.
+  virtual bool can_follow() const noexcept { return false; }
+  // Allows runs of other delegates to follow this one's. Returns false without the resources.
+  virtual bool allow_followers() noexcept { return false; }
+  // As start, for a run that begins when the runs `after`, which are under way, have ended. Returns ETB_NOT_SUPPORTED if it
+  // cannot follow them this time; then no run was started, and no error is written.
+  virtual etb_status start_after(const DelegateRun& run, std::span<AsyncRuns* const> after) noexcept {
+    (void)run, (void)after;
+    return ETB_NOT_SUPPORTED;
+  }
+  // Ends a run early that follows a failed one.
+  virtual void stop() noexcept {}
+  // Descriptor that becomes readable when the run that is under way has ended without an error; -1: its result is not ready
+  // then, or followers are not allowed.
+  virtual int end_descriptor() const noexcept { return -1; }
+
  protected:
   AsyncRuns() noexcept = default;
   AsyncRuns(const AsyncRuns&) = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunLimits: conditions that stop a run before the program ends.
+// RunLimits: conditions that stop a run before the program ends, and what plugins are told about it.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,10 @@ struct RunLimits {
   uint64_t deadline_ns = 0;
   // Set it from any thread to stop the run. Checked like the deadline.
   const std::atomic<bool>* cancel = nullptr;
+  // For plugins that order the runs of a device: 0 (background) to 1000.
+  uint32_t priority = 500;
+  // Number of the run in logs and traces of plugins. 0: Module counts the runs of the process.
+  uint64_t run_id = 0;
 };
 
 }  // namespace etb::host

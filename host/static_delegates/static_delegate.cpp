@@ -199,7 +199,8 @@ etb_status StaticDelegate::execute(const DelegateRun& run) noexcept {
   args.scratch_nbytes = scratch_nbytes_;
   args.deadline_ns = run.limits.deadline_ns;
   args.events = run.events;
-  args.priority = 500;
+  args.run_id = run.limits.run_id;
+  args.priority = run.limits.priority;
   ETB_CHECK(table_.execute(context_, &args, run.error));
   for (uint32_t i = input_count_; i < count; ++i) {
     if (!run.arguments[i]->is_tensor()) {

@@ -11,6 +11,8 @@ namespace etb::host {
 namespace {
 
 std::atomic<bool> is_shared = false;
+std::atomic<uint64_t> latest_run_id = 0;
+std::atomic<uint32_t> latest_priority = 0;
 
 etb_status ETB_CALL put_schemas(etb_plugin* plugin, const etb_option_schema_sink* sink, etb_error* error) {
   if (const etb_status status = toy_tables().plugin.option_schema(plugin, sink, error); status != ETB_OK)
@@ -40,6 +42,8 @@ etb_status ETB_CALL open_device(etb_plugin* plugin, const uint8_t* uuid, const e
 }
 
 etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb_error* error) {
+  latest_run_id = args->run_id;
+  latest_priority = args->priority;
   if (const etb_status status = toy_tables().delegate.execute(context, args, error); status != ETB_OK)
     return status;
   for (uint64_t i = 0; i < args->option_count; ++i) {
@@ -79,6 +83,8 @@ etb_registry_options toy_registry_options() {
 const char* toy_plugin_id() { return toy_tables().ident.id; }
 
 bool toy_device_was_shared() { return is_shared; }
+
+ToyRun latest_toy_run() { return {latest_run_id, latest_priority}; }
 
 AlignedBytes toy_program(const std::string& backend_id) {
   format::ProgramSpec program = format::add_program(4);

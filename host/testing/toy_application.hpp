@@ -33,6 +33,13 @@ etb_registry_options toy_registry_options();
 const char* toy_plugin_id();
 bool toy_device_was_shared();  // by the latest opening of the device
 
+// What the latest run was told.
+struct ToyRun {
+  uint64_t run_id;
+  uint32_t priority;
+};
+ToyRun latest_toy_run();
+
 // y = delegate(x) for vectors of 4 floats.
 AlignedBytes toy_program(const std::string& backend_id = "ToyBackend");
 

@@ -121,7 +121,7 @@ std::vector<DelegateUse> Subject::delegates() const {
 
 // Sets inputs before each run, as an application does, and because a run may reuse their memory.
 Result<double> Subject::run_once(host::Module& module) const {
-  const host::RunLimits limits = tools::limits_from_now(options_.limits.timeout_ms);
+  const host::RunLimits limits = tools::limits_from_now(options_.limits);
   if (options_.excludes_inputs) ETB_TRY(tools::blame_files(module.set_inputs(method_, inputs_->values())));
   const tools::Stopwatch watch;
   if (!options_.excludes_inputs) ETB_TRY(tools::blame_files(module.set_inputs(method_, inputs_->values())));

@@ -89,7 +89,7 @@ class Runner {
   Result<double> run_once(const CaseResult& result) {
     if (options_.before_run)
       options_.before_run(static_cast<int32_t>(std::min<uint64_t>(result.index, INT32_MAX)));
-    const host::RunLimits limits = limits_from_now(options_.timeout_ms);
+    const host::RunLimits limits = limits_from_now(options_.limits);
     const Stopwatch watch;
     ETB_TRY(bundled_.load_bundled_input(result.method, result.index));
     ETB_TRY(bundled_.module().run(result.method, limits));

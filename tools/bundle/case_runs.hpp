@@ -12,6 +12,7 @@
 #include "etb/cpp/result.hpp"
 #include "host/bundle/bundled_module.hpp"
 #include "tools/bundle/error_model.hpp"
+#include "tools/run/limit_options.hpp"
 
 namespace etb::tools {
 
@@ -21,7 +22,7 @@ struct CaseOptions {
   host::Tolerances tolerances;
   std::map<std::string, std::string> models;  // archive (.pt2) by method, "" for all others
   uint32_t repeat = 1, warmup = 0;            // timed runs after the verified one
-  uint64_t timeout_ms = 0;
+  LimitOptions limits;
   bool shows_all = false;  // elements of outputs, in the text
   std::string output_dir, output_file;
   std::function<void(int32_t case_index)> before_run = {};  // may be empty

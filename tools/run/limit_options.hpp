@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that bound a program that is not trusted: time, memory, instructions.
+// The options of runs: bounds for a program that is not trusted (time, memory, instructions), and the priority.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@ namespace etb::tools {
 
 struct LimitOptions {
   uint64_t timeout_ms = 0;  // of one run; 0: none
+  uint32_t priority = 500;  // for plugins: 0 (background) to 1000
   host::LoadLimits limits;
 };
 

@@ -145,7 +145,7 @@ Result<Request> parse_request(const std::string& line) {
   return *std::move(document.root);
 }
 
-Result<Reply> answer(host::Module& module, const std::string& method, uint64_t timeout_ms,
+Result<Reply> answer(host::Module& module, const std::string& method, const LimitOptions& limits,
                      const std::string& line) {
   ETB_ASSIGN(const Request request, parse_request(line));
   const Request list = request.value("inputs", Request::array());
@@ -160,7 +160,7 @@ Result<Reply> answer(host::Module& module, const std::string& method, uint64_t t
   ETB_TRY(module.set_inputs(method, inputs.values()));
   ETB_ASSIGN(const std::string folder, make_output_folder(request));
   const auto begin = std::chrono::steady_clock::now();
-  ETB_TRY(module.run(method, limits_from_now(timeout_ms)));
+  ETB_TRY(module.run(method, limits_from_now(limits)));
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - begin;
   ETB_ASSIGN(const std::vector<EValue> outputs, module.get_outputs(method));
   Reply written = Reply::array();
@@ -198,7 +198,7 @@ Line read_line(std::istream& in, std::string& out) {
 
 }  // namespace
 
-Status serve(host::Module& module, const std::string& method, uint64_t timeout_ms, std::istream& in,
+Status serve(host::Module& module, const std::string& method, const LimitOptions& limits, std::istream& in,
              std::ostream& out) {
   ETB_TRY(module.load_method(method));
   std::string line;
@@ -214,7 +214,7 @@ Status serve(host::Module& module, const std::string& method, uint64_t timeout_m
     const auto reply =
         kind == Line::kTooLong
             ? Result<Reply>(bad_request(fmt::format("the line has more than {} bytes", host::kJsonMaxBytes)))
-            : answer(module, method, timeout_ms, line);
+            : answer(module, method, limits, line);
     const Reply json =
         reply ? *reply
               : Reply{{"error", {{"code", to_text(reply.error().code)}, {"message", reply.error().message}}}};

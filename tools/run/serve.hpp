@@ -8,12 +8,13 @@
 #include <string>
 
 #include "host/module/module.hpp"
+#include "tools/run/limit_options.hpp"
 
 namespace etb::tools {
 
-// Serves until the input ends. If a request fails, or runs longer than timeout_ms (0: no limit), answers
+// Serves until the input ends. If a request fails, or runs longer than its limit, answers
 // {"error": ...} and reads the next one.
-[[nodiscard]] Status serve(host::Module& module, const std::string& method, uint64_t timeout_ms,
+[[nodiscard]] Status serve(host::Module& module, const std::string& method, const LimitOptions& limits,
                            std::istream& in, std::ostream& out);
 
 }  // namespace etb::tools

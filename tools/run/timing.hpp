@@ -11,6 +11,7 @@
 
 #include "host/runtime/platform_hooks.hpp"
 #include "host/runtime/run_limits.hpp"
+#include "tools/run/limit_options.hpp"
 
 namespace etb::tools {
 
@@ -23,11 +24,13 @@ class Stopwatch {
   Clock::time_point begin_ = Clock::now();
 };
 
-// Returns limits that end `timeout_ms` from now; 0: no limit.
-inline host::RunLimits limits_from_now(uint64_t timeout_ms) {
+// Returns the limits of a run that begins now.
+inline host::RunLimits limits_from_now(const LimitOptions& options) {
   host::RunLimits limits;
   const auto& platform = host::kDefaultPlatformHooks;
-  if (timeout_ms != 0) limits.deadline_ns = platform.now_ns(platform.self) + timeout_ms * 1000000;
+  if (options.timeout_ms != 0)
+    limits.deadline_ns = platform.now_ns(platform.self) + options.timeout_ms * 1000000;
+  limits.priority = options.priority;
   return limits;
 }
 

@@ -213,17 +213,20 @@ typedef struct etb_module_options {
 // microseconds more. Runs of etb_module_start need no flag.
 #define ETB_RUN_CANCELLABLE 0x1u
 
-// Limits of one run. All zero: only a program that loops for ever is stopped.
+// Limits of one run, and what plugins are told about it. All zero: only a program that loops for ever is stopped.
 typedef struct etb_run_limits {
   uint32_t struct_size;
   uint32_t flags;             // ETB_RUN_*
   uint64_t max_instructions;  // 0: 4,294,967,296 in loops; UINT64_MAX: no limit
   uint64_t timeout_ns;        // from the start of the call; 0: none. Kernels and plugins check it too
+  uint32_t priority;          // for plugins that order the runs of a device: 1 (background) to 1000; 0: 500, normal
+  uint32_t reserved;          // must be zero
+  uint64_t run_id;            // number of the run in logs and traces of plugins; 0: the library chooses one
 } etb_run_limits;
 
 // Initialiser of an etb_run_limits.
 #define ETB_RUN_LIMITS_INIT \
-  { ETB_INIT_SIZE(etb_run_limits), 0, 0, 0 }
+  { ETB_INIT_SIZE(etb_run_limits), 0, 0, 0, 0, 0, 0 }
 
 // The plugin that serves one delegate of the program, and why. Its texts are borrowed from the module.
 typedef struct etb_decision {

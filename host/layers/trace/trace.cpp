@@ -27,8 +27,9 @@ std::string format_answer(const TracedCall& call) {
 }  // namespace
 
 std::string format_traced_call(const TracedCall& call) {
-  const std::string object =
+  std::string object =
       call.object_kind[0] == '\0' ? "" : fmt::format("{} {}", call.object_kind, call.object_number);
+  if (call.run_id != 0) object += fmt::format(", run {}", call.run_id);
   return fmt::format("{}({}) = {}, {}", call.function, object, format_answer(call),
                      format_duration(call.duration_ns));
 }

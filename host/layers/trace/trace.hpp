@@ -24,6 +24,7 @@ struct TracedCall {
   uint64_t object_number = 0;       // numbered by kind in order of creation, from 1
   const char* made_kind = nullptr;  // kind of the created object, NULL: none
   uint64_t made_number = 0;
+  uint64_t run_id = 0;  // of execute and execute_async
   etb_status status = ETB_OK;
   const char* error_text = "";  // valid during the call of the writer; "" when the plugin wrote none
   uint64_t begin_ns = 0;        // on clock/1
@@ -31,7 +32,7 @@ struct TracedCall {
   std::thread::id thread;
 };
 
-// "delegate.create(plugin 1) = delegate 2, 12.3 us"; "delegate.execute(context 1) = cancelled: stopped, 4 us"
+// "delegate.create(plugin 1) = delegate 2, 12.3 us"; "delegate.execute(context 1, run 7) = cancelled: stopped, 4 us"
 std::string format_traced_call(const TracedCall& call);
 
 class Trace {
@@ -56,6 +57,8 @@ class Trace {
   template <class Call, class Run>
   etb_status on_call(const WrappedObject<Trace>& object, Call& call, etb_error* error, Run&& run) {
     TracedCall traced = begun(to_text(call.function), &object);
+    if constexpr (requires { call.args->run_id; })
+      if (call.args != nullptr) traced.run_id = call.args->run_id;
     return measure(traced, error, run);
   }
   template <class Call, class Run>

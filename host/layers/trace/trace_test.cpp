@@ -27,6 +27,7 @@ TEST(Trace, WritesEachCallWithItsObjectAndAnswer) {
   ASSERT_EQ(fixture.start(), ETB_OK) << fixture.error.text;
   ASSERT_EQ(fixture.execute(), ETB_OK);
   fixture.run.input.dtype = ETB_DTYPE_INT32;
+  fixture.run.args.run_id = 7;
   EXPECT_EQ(fixture.execute(), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(fixture.delegates().execute(fixture.context(), &fixture.run.args, nullptr), ETB_INVALID_ARGUMENT);
   ASSERT_EQ(fixture.stop(), ETB_OK);
@@ -34,8 +35,8 @@ TEST(Trace, WritesEachCallWithItsObjectAndAnswer) {
       lines,
       ElementsAre("plugin.init() = plugin 1", "delegate.create(plugin 1) = delegate 1",
                   "delegate.context_create(delegate 1) = context 1", "delegate.execute(context 1) = ok",
-                  "delegate.execute(context 1) = invalid argument: dtypes 3 and 6, expected float",
-                  "delegate.execute(context 1) = invalid argument: dtypes 3 and 6, expected float",
+                  "delegate.execute(context 1, run 7) = invalid argument: dtypes 3 and 6, expected float",
+                  "delegate.execute(context 1, run 7) = invalid argument: dtypes 3 and 6, expected float",
                   "delegate.context_destroy(context 1) = ok", "delegate.destroy(delegate 1) = ok",
                   "plugin.deinit(plugin 1) = ok"));
 }

@@ -23,7 +23,7 @@ Status GpuContext::start(const AsyncRun& run) {
       return submitted;
     }
   async_.emplace(run);
-  completions_.post(*this);
+  completions_.post(*this, run.run().raw().priority);
   return {};
 }
 

@@ -34,14 +34,22 @@ Status CompletionThread::prepare() {
   return {};
 }
 
-void CompletionThread::post(Entry& entry) noexcept {
+void CompletionThread::post(Entry& entry, uint32_t priority) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    entry.next_ = nullptr;
-    *end_ = &entry;
-    end_ = &entry.next_;
+    entry.priority_ = priority;
+    Entry** at = &first_;
+    while (*at != nullptr && (*at)->priority_ >= priority) at = &(*at)->next_;
+    entry.next_ = *at;
+    *at = &entry;
   }
   posted_.notify_one();
+}
+
+CompletionThread::Entry** CompletionThread::link_to(const Entry& entry) noexcept {
+  Entry** at = &first_;
+  while (*at != &entry) at = &(*at)->next_;
+  return at;
 }
 
 void CompletionThread::loop() {
@@ -53,20 +61,17 @@ void CompletionThread::loop() {
   }
 }
 
-// Only this thread removes entries, so those before the present one stay while the list is unlocked.
+// Only this thread removes entries. Others may be posted before or after the present one while the list is unlocked.
 void CompletionThread::advance_all(std::unique_lock<std::mutex>& lock) {
   auto most = first_->next_ == nullptr ? kWaitAlone : kWaitWithOthers;
-  for (Entry** at = &first_; *at != nullptr;) {
-    Entry& entry = **at;
+  for (Entry* present = first_; present != nullptr;) {
+    Entry& entry = *present;
     lock.unlock();
     const bool is_over = entry.advance(std::exchange(most, std::chrono::milliseconds{0}));
     lock.lock();
-    if (!is_over) {
-      at = &entry.next_;
-      continue;
-    }
-    *at = entry.next_;
-    if (end_ == &entry.next_) end_ = at;
+    present = entry.next_;
+    if (!is_over) continue;
+    *link_to(entry) = entry.next_;
     lock.unlock();
     entry.end();
     lock.lock();

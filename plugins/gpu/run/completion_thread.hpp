@@ -26,6 +26,7 @@ class CompletionThread {
    private:
     friend class CompletionThread;
     Entry* next_ = nullptr;
+    uint32_t priority_ = 0;
   };
 
   CompletionThread() = default;
@@ -36,13 +37,15 @@ class CompletionThread {
 
   // [any] Starts the thread, if it does not run. Fails in a forked process.
   [[nodiscard]] Status prepare();
-  // [any] After prepare(). The entry is in no list. Does not use the heap.
-  void post(Entry& entry) noexcept;
+  // [any] After prepare(). The entry is in no list. It goes on before entries of a lower priority. Does not use the heap.
+  void post(Entry& entry, uint32_t priority) noexcept;
 
  private:
   void loop();
   // Goes once through the list. The caller has locked `lock`.
   void advance_all(std::unique_lock<std::mutex>& lock);
+  // Returns the link to an entry of the list. The caller has locked the mutex.
+  Entry** link_to(const Entry& entry) noexcept;
 
   OpenedProcess process_;
   OwnThread thread_;
@@ -51,8 +54,7 @@ class CompletionThread {
   std::condition_variable posted_;
   bool is_started_ = false;
   bool is_over_ = false;
-  Entry* first_ = nullptr;
-  Entry** end_ = &first_;
+  Entry* first_ = nullptr;  // by falling priority
 };
 
 }  // namespace etb::gpu
