@@ -21,7 +21,7 @@ struct OrderedStep {
   std::vector<uint32_t> after;  // of a start: instructions whose runs go on, and end before this run begins
 };
 
-// What a delegate's runs can do.
+// Abilities of a delegate's runs.
 struct DelegateStarts {
   bool can_start = false;   // go on while the host does other work
   bool can_follow = false;  // begin when runs of other delegates have ended, without the host

@@ -39,7 +39,7 @@ class RecordedDelegates final : public DelegateResolver {
   EventTracer& tracer_;
 };
 
-// Runs of all modules, so that a plugin's log tells them apart.
+// The number is that of no other run of the process.
 uint64_t next_run_id() noexcept {
   static std::atomic<uint64_t> count{0};
   return count.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunLimits: conditions that stop a run before the program ends, and what plugins are told about it.
+// RunLimits: conditions that stop a run before the program ends, its priority and its number.
 #pragma once
 
 #include <atomic>

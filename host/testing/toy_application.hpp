@@ -33,7 +33,7 @@ etb_registry_options toy_registry_options();
 const char* toy_plugin_id();
 bool toy_device_was_shared();  // by the latest opening of the device
 
-// What the latest run was told.
+// Arguments of the latest run.
 struct ToyRun {
   uint64_t run_id;
   uint32_t priority;

@@ -213,7 +213,7 @@ typedef struct etb_module_options {
 // microseconds more. Runs of etb_module_start need no flag.
 #define ETB_RUN_CANCELLABLE 0x1u
 
-// Limits of one run, and what plugins are told about it. All zero: only a program that loops for ever is stopped.
+// Limits of one run, its priority and its number. All zero: only a program that loops for ever is stopped.
 typedef struct etb_run_limits {
   uint32_t struct_size;
   uint32_t flags;             // ETB_RUN_*
