@@ -49,7 +49,7 @@ class LanguageModel : public testing::Test {
     for (const Json& request : requests) text += request.dump() + "\n";
     std::istringstream in(text);
     std::ostringstream out;
-    EXPECT_TRUE(serve(*module, "forward", 0, in, out));
+    EXPECT_TRUE(serve(*module, "forward", {}, in, out));
     std::vector<Json> answers;
     std::istringstream lines(out.str());
     for (std::string line; std::getline(lines, line);) answers.push_back(Json::parse(line));

@@ -418,6 +418,11 @@ void register_run(CLI::App& app, Session& session) {
   add_repeat_options(*command, *options);
   add_limit_options(*command, options->limits);
   command
+      ->add_option("--priority", options->limits.priority,
+                   "Priority of runs, for plugins that order the runs of a device: 0 (background) to 1000")
+      ->check(whole_number(0, 1000))
+      ->capture_default_str();
+  command
       ->add_option("--run-id", options->run_id,
                    "Number of the first run in logs and traces of plugins; later runs count on (default: 1)")
       ->check(whole_number(1, uint64_t{1} << 63));

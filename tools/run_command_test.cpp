@@ -224,7 +224,7 @@ std::vector<Json> converse(const std::string& program, const std::string& reques
   EXPECT_TRUE(module);
   std::istringstream in(requests);
   std::ostringstream out;
-  EXPECT_TRUE(serve(*module, "forward", 0, in, out));
+  EXPECT_TRUE(serve(*module, "forward", {}, in, out));
   std::vector<Json> answers;
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) answers.push_back(Json::parse(line));

@@ -58,6 +58,8 @@ TEST(Values, NumbersOutOfRange) {
       {with(run, {"--repeat", "0"}), usage, {"--repeat: found '0', expected 1 to"}},
       {with(run, {"--warmup", "-1"}), usage, {"--warmup: found '-1'"}},
       {with(run, {"--timeout-ms", "-1"}), usage, {"--timeout-ms: found '-1'"}},
+      {with(run, {"--priority", "1001"}), usage, {"--priority: found '1001', expected 0 to 1000"}},
+      {with(run, {"--run-id", "0"}), usage, {"--run-id: found '0'"}},
       {with(run, {"--max-memory", "0"}), usage, {"--max-memory: found '0'"}},
       {with(run, {"--max-instructions", "0"}), usage, {"--max-instructions: found '0'"}},
       {with(run, {"--random", "-1"}), usage, {"--random: found '-1'"}},

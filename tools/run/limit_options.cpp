@@ -29,11 +29,6 @@ void add_limit_options(CLI::App& command, LimitOptions& options) {
                   "Stop a run that executes more instructions in loops")
       ->check(whole_number(1, UINT64_MAX))
       ->capture_default_str();
-  command
-      .add_option("--priority", options.priority,
-                  "Priority of runs, for plugins that order the runs of a device: 0 (background) to 1000")
-      ->check(whole_number(0, 1000))
-      ->capture_default_str();
 }
 
 }  // namespace etb::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of runs: bounds for a program that is not trusted (time, memory, instructions), and the priority.
+// Bounds of runs for a program that is not trusted (time, memory, instructions), and their priority.
 #pragma once
 
 #include <CLI/CLI.hpp>

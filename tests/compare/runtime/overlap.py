@@ -6,6 +6,7 @@
 Needs torch. One branch is for the named backend, the other for XNNPACK; without that plugin, for the portable kernels. Each pair is two
 processes, in alternating order. A ratio is the median of the pairs' own ratios of medians, asynchronous / in order: below 1 the runs overlap.
 --one-core leaves one thread to the drivers of the GPU plugins on processors (lavapipe, PoCL), so that the other branch has one, too.
+--chain has a chain of two backends beside kernels of the host instead of two branches; the plugin of a GPU begins without the host.
 --prefix runs each process by a command, such as "chrt -f 1" on a machine with other load.
 """
 
@@ -68,6 +69,25 @@ class Codes(torch.nn.Module):
     example = (torch.zeros(1, 16, 32, 32, dtype=torch.int8), torch.randn(256, 512))
 
 
+class Chain(torch.nn.Module):
+    """Convolutions for XNNPACK and functions of their result for a GPU, beside sorts for the portable kernels."""
+
+    def __init__(self):
+        super().__init__()
+        self.others = torch.nn.ModuleList([torch.nn.Conv2d(64, 64, 3, padding=1) for _ in range(6)])
+
+    def forward(self, x, y):
+        for layer in self.others:
+            x = layer(x)
+        for _ in range(16):
+            x = torch.erf(x)
+        for i in range(2):
+            y = torch.sort(y, dim=i)[0]
+        return x, y
+
+    example = (torch.randn(1, 64, 56, 56), torch.randn(256, 256))
+
+
 def run(command, extra=None):
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | (extra or {}))
     if done.returncode != 0:
@@ -108,18 +128,19 @@ def main():
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--one-core", action="store_true")
     parser.add_argument("--prefix", default="")
+    parser.add_argument("--chain", action="store_true")
     options = parser.parse_args()
     etbackend, extra = f"{options.build}/bin/etbackend", ONE_CORE if options.one_core else {}
     has_xnnpack = Path(f"{options.build}/plugins.d/xnnpack.json").exists()
     torch.manual_seed(1)
     print("| backend | memory plan | working memory | in order, ms | asynchronous, ms | ratio |\n|---|---|---|---|---|---|")
     for backend in options.backend:
-        model = (Codes if backend == "dsp_stub" else Floats)().eval()
+        model = (Chain if options.chain else Codes if backend == "dsp_stub" else Floats)().eval()
         with tempfile.TemporaryDirectory() as folder:
             torch.export.save(torch.export.export(model, model.example), f"{folder}/model.pt2")
-            others = ["-b", "xnnpack"] if has_xnnpack else []
+            backends = [backend, "xnnpack"][:: -1 if options.chain else 1] if has_xnnpack else [backend]
             for plan, flags in PLANS.items():
-                memory = working_memory(run([etbackend, "compile", "-b", backend, *others, *flags, f"{folder}/model.pt2", "-o", f"{folder}/model.pte"]))
+                memory = working_memory(run([etbackend, "compile", *(f"--backend={each}" for each in backends), *flags, f"{folder}/model.pt2", "-o", f"{folder}/model.pte"]))
                 pairs = []
                 for i in range(options.pairs):
                     options.order = ["", "--async"][:: 1 if i % 2 == 0 else -1]
