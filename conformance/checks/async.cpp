@@ -97,6 +97,10 @@ constexpr Check kChecks[] = {
      "ABI-EXEC-03", contexts_in_flight},
     {"run.asynchronous-cancel", "An asynchronous run that is cancelled signals ETB_CANCELLED or its result.",
      "ABI-EXEC-05", cancelled_in_flight},
+    {"run.asynchronous-stops",
+     "A run that waits for a fence ends at its deadline, and when its token requests it, if execute does so "
+     "before it begins.",
+     "ABI-EXEC-05", stopped_in_flight},
     {"run.asynchronous-destroy",
      "A context with an asynchronous run in flight is not destroyed; after the fence it can be at once.",
      "ABI-LIFE-01", destroyed_in_flight},

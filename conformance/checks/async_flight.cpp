@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <thread>
 
 #include "conformance/checks/async_run.hpp"
+#include "conformance/subject/monotonic_clock.hpp"
 #include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
@@ -216,6 +218,51 @@ void cancelled_in_flight(CheckContext& context) {
     }
     if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
       context.fail(ready.name() + ": after a cancelled asynchronous run execute fails");
+  });
+}
+
+// A host that starts a run behind another one relies on it: the fence of a run that fails is never reached.
+void stopped_in_flight(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  context.each_session(*subject, context.claimed(*subject, 2), [&](ReadyCase& ready) {
+    for (const bool has_token : {false, true}) {
+      std::atomic<bool> is_set{true};
+      const etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, &is_set, [](void* ctx) {
+                                        return static_cast<std::atomic<bool>*>(ctx)->load() ? 1u : 0u;
+                                      }};
+      const etb_status expected = has_token ? ETB_CANCELLED : ETB_DEADLINE_EXCEEDED;
+      const RunResult direct =
+          has_token ? ready.run({.cancel = &token}) : ready.run({.deadline_ns = monotonic_ns()});
+      if (direct.status != expected) continue;
+      is_set = false;
+      Gate gate;
+      GatedRun gated(ready, ready.inputs(), gate);
+      if (has_token)
+        gated.run->run->args.cancel = &token;
+      else
+        gated.run->run->args.deadline_ns =
+            monotonic_ns() + static_cast<uint64_t>(std::chrono::nanoseconds(kMoment).count());
+      context.progress().at("execute_async with a fence that is not reached");
+      gated.run->start(ready);
+      if (!expect_started(context, ready, *gated.run)) return;
+      std::this_thread::sleep_for(kMoment);
+      is_set = true;
+      const bool has_ended = gated.run->signals[0].wait(context.patience());
+      if (!has_ended) {
+        context.fail(fmt::format("{}: an asynchronous run waits for its fence {} s after {}, execute stops",
+                                 ready.name(), context.patience().count() / 1000,
+                                 has_token ? "its token requested the end" : "its deadline"));
+        gate.open();
+      }
+      if (!expect_signalled(context, ready, gated.run)) return;
+      if (const etb_status status = gated.run->signals[0].status(); has_ended && status != expected)
+        return context.fail(fmt::format(
+            "{}: an asynchronous run that {} while it waits for a fence ends with {}, expected {}",
+            ready.name(), has_token ? "its token stops" : "passes its deadline", status, expected));
+    }
+    if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
+      context.fail(ready.name() + ": after an asynchronous run that was stopped execute fails");
   });
 }
 

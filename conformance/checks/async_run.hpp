@@ -86,6 +86,7 @@ void wait_fences(CheckContext& context);
 void unknown_fences(CheckContext& context);
 void contexts_in_flight(CheckContext& context);
 void cancelled_in_flight(CheckContext& context);
+void stopped_in_flight(CheckContext& context);
 void destroyed_in_flight(CheckContext& context);
 void profiled_in_flight(CheckContext& context);
 

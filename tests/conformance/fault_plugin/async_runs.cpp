@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // execute_async. A run is over when the call returns; with some faults it has a thread.
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -67,6 +69,31 @@ void run_until_cancelled(etb_context* context, const etb_exec_args* args) {
   }).detach();
 }
 
+uint64_t monotonic_ns() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Waits on a thread for the first fence, and forgets the deadline or the token meanwhile.
+void run_behind_a_fence(etb_context* context, const etb_exec_args* args) {
+  std::thread([context, args] {
+    const auto end = [&]() -> etb_status {
+      pollfd polled{args->wait->fd, POLLIN, 0};
+      while (::poll(&polled, 1, 1) == 0) {
+        if (has_fault(581) && args->deadline_ns != 0 && monotonic_ns() >= args->deadline_ns)
+          return ETB_DEADLINE_EXCEEDED;
+        if (has_fault(580) && args->cancel != nullptr && args->cancel->is_cancelled(args->cancel->ctx) != 0)
+          return ETB_CANCELLED;
+      }
+      etb_exec_args mine = *args;
+      mine.wait_count = 0;
+      return table.execute(context, &mine, nullptr);
+    };
+    signal(*args, end());
+  }).detach();
+}
+
 etb_status ETB_CALL cancel(etb_context* context, etb_error* error) {
   cancelled = context;
   return table.cancel(context, error);
@@ -80,6 +107,8 @@ etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* arg
   // The run would begin on a thread when the fence is reached. The check never lets it be.
   if (has_fault(527) && args->wait_count != 0) return ETB_OK;
   if (has_fault(526) && args->wait_count == 0) return run_until_cancelled(context, args), ETB_OK;
+  if ((has_fault(580) || has_fault(581)) && args->wait_count == 1)
+    return run_behind_a_fence(context, args), ETB_OK;
   etb_exec_args mine = *args;
   if (has_fault(523)) mine.wait_count = 0;
   if (has_fault(520)) return run_late(context, mine, error);
