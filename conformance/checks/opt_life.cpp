@@ -432,7 +432,9 @@ void stays_with_its_object(CheckContext& context) {
   if (!subject) return;
   const std::vector<Described> options = schema_of(context, *subject);
   if (options.empty()) return context.skip("the plugin has no options");
-  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
+  constexpr int kOpensOfEach = 8;  // values of the plugin's own options
+  const int items = std::max(1, context.opens(3 * kOpensOfEach) / kOpensOfEach);
+  for (const ClaimedCase& item : context.claimed(*subject, static_cast<size_t>(items))) {
     Neighbours neighbours(context, *subject, item);
     if (!neighbours.exists()) return;
     for (const Described& each : options)

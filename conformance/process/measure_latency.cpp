@@ -12,7 +12,7 @@
 namespace etb::conformance {
 namespace {
 
-constexpr int kMostTries = 40;  // cases until one is claimed
+constexpr double kMostMs = 10000;  // for cases that are not claimed
 constexpr int kRepeats = 3;
 
 double milliseconds_since(uint64_t begin_ns) { return static_cast<double>(monotonic_ns() - begin_ns) / 1e6; }
@@ -51,9 +51,10 @@ Latency measure(SubjectLink& link, const Plan& plan) {
   link.send(RequestKind::kOpen, {});
   if (link.receive(limits, answer) != LinkState::kAnswered || !answer.empty()) return out;
   out.open_ms = milliseconds_since(begin);
-  int tries = 0;
-  for (const Case* item : plain_cases()) {
-    if (++tries > kMostTries) break;
+  std::vector<const Case*> cases = plain_cases();
+  cases.insert(cases.end(), plain_patterns().begin(), plain_patterns().end());
+  for (const Case* item : cases) {
+    if (milliseconds_since(begin) > out.open_ms + kMostMs) break;
     const Result<BuiltCase> built = item->build(item->name);
     if (!built) continue;
     std::optional<double> ms = time_case(link, *built, limits);

@@ -6,7 +6,7 @@
 namespace etb::conformance {
 
 uint32_t batches_at_once(const Latency& latency) {
-  constexpr double kMost = 3;
+  constexpr double kMost = 5;
   if (latency.open_ms <= kFastOpenMs && !is_slow(latency)) return 1;
   return static_cast<uint32_t>(std::clamp(0.5 / std::max(latency.busy, 1e-3), 1.0, kMost));
 }
