@@ -57,7 +57,8 @@ class GpuDelegate {
   static Status tune_kernels(SharedState& state, const CreateArgs& args) {
     const std::string_view tune = args.options.get_text("tune");
     if (tune == "off" || args.options.get_text("kernels") != "auto") return {};
-    return gpu::tune_kernels<Context>(state, tune == "measured" ? Tuning::kMeasured : Tuning::kStored, args.host);
+    return gpu::tune_kernels<Context>(state, tune == "measured" ? Tuning::kMeasured : Tuning::kStored,
+                                      args.host);
   }
 
   static Result<KernelFamily> family_of_option(std::string_view kernels, const Device& device) {

@@ -94,9 +94,10 @@ void TunedKernels::put(const format::Sha256& key, std::span<const KernelCandidat
   cache_.put(key, std::as_bytes(std::span(name.data(), name.size())));
 }
 
-void TunedKernels::report() const {
+void TunedKernels::report(uint32_t replaced) const {
   if (stored_ + measured_ == 0) return;
-  const etb_option fields[] = {number_field("stored", stored_), number_field("measured", measured_)};
+  const etb_option fields[] = {number_field("stored", stored_), number_field("measured", measured_),
+                               number_field("replaced", replaced)};
   host_.report("gpu.kernels-tuned", fields);
 }
 

@@ -24,8 +24,8 @@ class TunedKernels {
   std::optional<size_t> find(const format::Sha256& key, std::span<const KernelCandidate> candidates);
   // Stores the fastest candidate.
   void put(const format::Sha256& key, std::span<const KernelCandidate> candidates, size_t fastest);
-  // Reports the fact "gpu.kernels-tuned", if any answer was found or measured.
-  void report() const;
+  // Reports the fact "gpu.kernels-tuned", if any answer was found or measured. `replaced`: nodes with another kernel than the rule's.
+  void report(uint32_t replaced) const;
 
  private:
   std::optional<size_t> read(const format::Sha256& key, std::span<const KernelCandidate> candidates) const;

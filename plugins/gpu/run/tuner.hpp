@@ -16,8 +16,8 @@ enum class Tuning {
   kMeasured,  // likewise; kernels without an answer are measured
 };
 
-// Returns the index of the fastest candidate of a trial, the first one unless another is faster by a tenth: the rule then stays
-// where the noise of the machine would decide. Candidates that take much longer are measured once.
+// Returns the index of the fastest candidate of a trial, the first one unless another is faster by a tenth in each third of the
+// rounds: the rule stays where the noise of the machine would decide.
 [[nodiscard]] Result<size_t> find_fastest(GpuContext& context, const Trial& trial);
 
 // Families to try on a device beside its own. Not `groups` on processors: barriers cost them ten to thirty times the product, so
@@ -57,6 +57,7 @@ Status tune_kernels(State& state, Tuning tuning, const Host& host) {
   ExecutionPlan& plan = state.plan;
   TunedKernels tuned(host, state.device->facts());
   if (tuning == Tuning::kStored && !tuned.has_cache()) return {};
+  uint32_t replaced = 0;
   std::vector<KernelChoice> choices(plan.graph.nodes.size(), {plan.kernels.family});
   for (uint32_t node = 0; node < choices.size(); ++node) {
     const std::vector<KernelCandidate> candidates = find_candidates(plan, node, families);
@@ -67,9 +68,11 @@ Status tune_kernels(State& state, Tuning tuning, const Host& host) {
       ETB_ASSIGN(fastest, measure_candidates<Context>(state, host, candidates));
       if (fastest) tuned.put(key, candidates, *fastest);
     }
-    if (fastest) choices[node] = candidates[*fastest].choice;
+    if (!fastest) continue;
+    choices[node] = candidates[*fastest].choice;
+    if (*fastest != 0) ++replaced;
   }
-  tuned.report();
+  tuned.report(replaced);
   return choose_kernels(plan, std::move(choices));
 }
 
