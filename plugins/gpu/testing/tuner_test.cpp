@@ -180,6 +180,10 @@ void expect_right_with_each(const Model& model, const std::vector<int64_t>& smal
   FloatRun measured(model.graph, model.output, "auto", "on", "measured", &host.raw);
   ASSERT_TRUE(measured.is_ready()) << measured.error();
   const std::vector<std::string> keys = answer_keys(host.cache);
+  if (keys.empty()) {  // a device whose own family is `registers`, which has one kernel for a convolution
+    EXPECT_EQ(rule.output(), registers.output());
+    return;
+  }
   ASSERT_EQ(keys.size(), 1u);
   uint64_t count = 1;
   for (const int64_t size : smaller) count *= static_cast<uint64_t>(size);
