@@ -368,7 +368,7 @@ TEST(GpuDispatches, TheBoundsDecideHowPointwiseConvolutionsAreComputed) {
     ASSERT_TRUE(solver.set_input(0, sizes));
     ASSERT_TRUE(solver.solve());
     std::vector<Dispatch> dispatches;
-    make_dispatches(plan->graph, plan->fusions, plan->family, solver.shapes(), plan->aliases, dispatches);
+    make_dispatches(plan->graph, plan->fusions, plan->kernels, solver.shapes(), plan->aliases, dispatches);
     EXPECT_EQ(dispatches[0].kernel, kernel);
     EXPECT_TRUE(plan->uses_kernel[index_of(kernel)]);
   }

@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <set>
 
-#include "etb/etbackend.h"
+#include "plugins/gpu/testing/cache_host.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 #include "plugins/opencl/device.hpp"
 #include "plugins/opencl/driver_scope.hpp"
@@ -24,27 +23,6 @@ using testing::HasSubstr;
 
 // Before a test starts the driver: PoCL then has two devices.
 const bool kHasTwoDevices = ::setenv("POCL_DEVICES", "pthread basic", 0) == 0;
-
-// Entries of a cache in memory.
-struct Cache {
-  std::map<std::string, std::string> entries;
-  int found = 0;
-
-  static std::string text_of(etb_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.nbytes}; }
-  static etb_status ETB_CALL get(void* ctx, etb_bytes key, etb_payload_view* out, etb_error*) {
-    auto& self = *static_cast<Cache*>(ctx);
-    const auto entry = self.entries.find(text_of(key));
-    if (entry == self.entries.end()) return ETB_NOT_FOUND;
-    ++self.found;
-    out->data = entry->second.data();
-    out->nbytes = entry->second.size();
-    return ETB_OK;
-  }
-  static etb_status ETB_CALL put(void* ctx, etb_bytes key, etb_bytes value, etb_error*) {
-    static_cast<Cache*>(ctx)->entries[text_of(key)] = text_of(value);
-    return ETB_OK;
-  }
-};
 
 class OpenclDevice : public testing::Test {
  protected:
@@ -61,19 +39,12 @@ class OpenclDevice : public testing::Test {
 
   // Returns the first device without programs: another device of the process would have those of earlier tests.
   Result<std::shared_ptr<Device>> make() { return Device::make(instance_, devices_[0]); }
-  Host host() const { return Host(&host_); }  // has the cache
+  Host host() const { return Host(&cache_host_.raw); }
 
   std::shared_ptr<Instance> instance_;
   std::vector<DeviceFacts> devices_;
-  Cache cache_;
-
- private:
-  static const void* ETB_CALL find_service(const etb_host* host, const char* id) {
-    return std::string_view(id) == ETB_SERVICE_CACHE ? host->ctx : nullptr;
-  }
-  etb_cache_service service_ = {ETB_INIT_SIZE(etb_cache_service), 0, &cache_, Cache::get, Cache::put};
-  const etb_host host_ = {
-      ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", &service_, find_service, nullptr};
+  gpu::CacheHost cache_host_;
+  gpu::MemoryCache& cache_ = cache_host_.cache;
 };
 
 // Drivers' compilers differ in the extensions that they take; clang's warnings are of the standard.
@@ -140,7 +111,7 @@ TEST_F(OpenclDevice, KeepsProgramsInTheCacheOfTheHost) {
     const Status prepared = (*device)->prepare(*plan, host());
     ASSERT_TRUE(prepared) << prepared.error().message;
     EXPECT_EQ(cache_.entries.size(), count);
-    EXPECT_EQ(cache_.found, found);
+    EXPECT_EQ(cache_.found_count, found);
   }
 }
 

@@ -5,14 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <map>
 
-#include "etb/etbackend.h"
+#include "plugins/gpu/testing/cache_host.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 #include "plugins/vulkan/device.hpp"
 
 namespace etb::vulkan {
 namespace {
+
+using gpu::CacheHost;
+using gpu::MemoryCache;
 
 // Returns data with a right header.
 std::vector<std::byte> data_of(const VkPhysicalDeviceProperties& device, size_t nbytes) {
@@ -40,56 +42,6 @@ TEST(VulkanPipelineData, IsThatOfTheDriver) {
   }
 }
 
-// A cache of one entry.
-struct Cache {
-  std::map<std::string, std::string> entries;
-  int get_count = 0, put_count = 0;
-
-  static std::string text_of(etb_bytes bytes) { return {static_cast<const char*>(bytes.data), bytes.nbytes}; }
-  static etb_status ETB_CALL get(void* ctx, etb_bytes key, etb_payload_view* out, etb_error*) {
-    auto& self = *static_cast<Cache*>(ctx);
-    ++self.get_count;
-    const auto found = self.entries.find(text_of(key));
-    if (found == self.entries.end()) return ETB_NOT_FOUND;
-    out->data = found->second.data();
-    out->nbytes = found->second.size();
-    return ETB_OK;
-  }
-  static etb_status ETB_CALL put(void* ctx, etb_bytes key, etb_bytes value, etb_error*) {
-    auto& self = *static_cast<Cache*>(ctx);
-    ++self.put_count;
-    self.entries[text_of(key)] = text_of(value);
-    return ETB_OK;
-  }
-};
-
-// A host with that cache and the service diag/1, which collects the field of each fact.
-struct CacheHost {
-  Cache cache;
-  std::vector<std::string> facts;  // "topic: why"
-  etb_cache_service cache_service = {ETB_INIT_SIZE(etb_cache_service), 0, &cache, Cache::get, Cache::put};
-  etb_diag_service diag_service = {ETB_INIT_SIZE(etb_diag_service), 0, &facts, take_fact};
-  etb_host raw{};
-
-  CacheHost() {
-    raw.struct_size = ETB_INIT_SIZE(etb_host);
-    raw.abi_version = ETB_ABI_VERSION;
-    raw.ctx = this;
-    raw.get_service = [](const etb_host* host, const char* id) -> const void* {
-      const auto& self = *static_cast<const CacheHost*>(host->ctx);
-      if (std::string_view(id) == ETB_SERVICE_DIAG) return &self.diag_service;
-      return std::string_view(id) == ETB_SERVICE_CACHE ? &self.cache_service : nullptr;
-    };
-  }
-  CacheHost(const CacheHost&) = delete;
-  CacheHost& operator=(const CacheHost&) = delete;
-
-  static void ETB_CALL take_fact(void* ctx, const char* topic, const etb_option* fields, uint64_t count) {
-    auto& facts = *static_cast<std::vector<std::string>*>(ctx);
-    facts.push_back(std::string(topic) + ": " + (count == 1 ? fields[0].text : "?"));
-  }
-};
-
 const std::string kOtherBytes = "gpu.cache-entry-dropped: other bytes than were stored";
 const std::string kOtherDriver = "gpu.cache-entry-dropped: pipelines of another driver or device";
 
@@ -116,7 +68,7 @@ TEST(VulkanPipelineData, IsReadOnceAndNeverWrong) {
   const auto plan = gpu::make_execution_plan(gpu::layer_graph());
   ASSERT_TRUE(plan) << plan.error().message;
   CacheHost made;
-  Cache& cache = made.cache;
+  MemoryCache& cache = made.cache;
   const Host host(&made.raw);
   for (const bool has_header : {false, true, true}) {
     if (has_header) gpu::KernelCache(host).put(pipeline_cache_key(facts), data_of(facts.properties, 256));

@@ -173,7 +173,7 @@ TEST(GpuChains, FollowSizesThatBroadcast) {
   ASSERT_TRUE(solver.set_input(0, std::vector<int64_t>{1, 6}));
   ASSERT_TRUE(solver.solve());
   std::vector<Dispatch> dispatches;
-  make_dispatches(plan.graph, plan.fusions, plan.family, solver.shapes(), plan.aliases, dispatches);
+  make_dispatches(plan.graph, plan.fusions, plan.kernels, solver.shapes(), plan.aliases, dispatches);
   ASSERT_EQ(dispatches.size(), 1u);
   EXPECT_EQ(dispatches[0].kernel, Kernel::kChainBroadcast);
   EXPECT_EQ(dispatches[0].variant(), plan.chain_kernels[1]);

@@ -235,7 +235,7 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
 
 }  // namespace
 
-void make_dispatches(const GpuGraph& graph, const Fusions& fusions, KernelFamily family,
+void make_dispatches(const GpuGraph& graph, const Fusions& fusions, const KernelChoices& kernels,
                      std::span<const Shape> shapes, std::span<const uint32_t> aliases,
                      std::vector<Dispatch>& out) {
   out.clear();
@@ -245,11 +245,13 @@ void make_dispatches(const GpuGraph& graph, const Fusions& fusions, KernelFamily
     const bool is_inner = fusions.computed_at(i) != i;
     if (is_inner) continue;
     if (const Attention* const attention = fusions.attentions.find(i); attention != nullptr) {
-      dispatch_attention({graph, family, node, shapes, out}, *attention);
+      dispatch_attention({graph, kernels.family, node, shapes, out}, *attention);
     } else if (const Chain* const chain = fusions.chains.find(i); chain != nullptr) {
-      dispatch_chain({graph, family, node, shapes, out}, *chain);
+      dispatch_chain({graph, kernels.family, node, shapes, out}, *chain);
     } else {
-      dispatch_node({graph, family, node, shapes, out}, aliases[node.output] != node.output);
+      const KernelChoice choice = kernels.at(i);
+      const Tile tile = choice.result == shapes[node.output] ? choice.tile : Tile::kBySizes;
+      dispatch_node({graph, choice.family, node, shapes, out, tile}, aliases[node.output] != node.output);
     }
     for (size_t k = first; k < out.size(); ++k) out[k].node = i;
   }

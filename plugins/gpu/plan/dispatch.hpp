@@ -12,6 +12,7 @@
 #include "plugins/gpu/graph/graph.hpp"
 #include "plugins/gpu/kernels/kernel.hpp"
 #include "plugins/gpu/plan/fusions.hpp"
+#include "plugins/gpu/plan/kernel_choice.hpp"
 
 namespace etb::gpu {
 
@@ -43,7 +44,7 @@ struct Dispatch {
 // Replaces `out` by the dispatches of the graph for these sizes of all values. Their number and bindings are the same for
 // all sizes, so memory and barriers are planned once; kernels and arguments may differ. Allocates nothing if `out` has room.
 // `aliases[v]` is another value than v if v has no memory of its own (memory_plan.hpp). The nodes of a fusion have one dispatch.
-void make_dispatches(const GpuGraph& graph, const Fusions& fusions, KernelFamily family,
+void make_dispatches(const GpuGraph& graph, const Fusions& fusions, const KernelChoices& kernels,
                      std::span<const Shape> shapes, std::span<const uint32_t> aliases,
                      std::vector<Dispatch>& out);
 

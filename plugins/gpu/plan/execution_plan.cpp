@@ -10,23 +10,6 @@ namespace etb::gpu {
 
 namespace {
 
-Status check_groups(const ExecutionPlan& plan) {
-  for (const Dispatch& dispatch : plan.dispatches) {
-    const uint32_t fixed = fixed_group_of(dispatch.kernel);
-    const bool fits = is_linear(dispatch.kernel) ||
-                      (dispatch.items[0] <= kMaxGroups * (fixed != 0 ? fixed : kLeastLocalSize) &&
-                       dispatch.items[1] <= kMaxGroups && dispatch.items[2] <= kMaxGroups);
-    if (!fits)
-      return make_error(Code::NOT_SUPPORTED, std::string(kKernelNames[index_of(dispatch.kernel)]) +
-                                                 ": more workgroups than " + std::to_string(kMaxGroups));
-    if (dispatch.turns > kMaxTurns)
-      return make_error(Code::NOT_SUPPORTED, std::string(kKernelNames[index_of(dispatch.kernel)]) +
-                                                 ": a loop of " + std::to_string(dispatch.turns) +
-                                                 " turns, expected at most " + std::to_string(kMaxTurns));
-  }
-  return {};
-}
-
 // Adds the kernels that chains may need for any sizes.
 void add_chain_kernels(ExecutionPlan& plan) {
   std::vector<KernelVariant>& kernels = plan.chain_kernels;
@@ -46,8 +29,8 @@ Status schedule(ExecutionPlan& plan) {
   plan.chain_kernels.clear();
   ETB_ASSIGN(plan.memory, plan_memory(plan.graph, plan.fusions, plan.bounds, plan.aliases, plan.constants,
                                       plan.alignment));
-  make_dispatches(plan.graph, plan.fusions, plan.family, plan.bounds, plan.aliases, plan.dispatches);
-  ETB_TRY(check_groups(plan));
+  make_dispatches(plan.graph, plan.fusions, plan.kernels, plan.bounds, plan.aliases, plan.dispatches);
+  for (const Dispatch& dispatch : plan.dispatches) ETB_TRY(check_limits(dispatch));
   const auto& locations = plan.memory.locations;
   plan.needs_barrier = plan_barriers(std::span<const Dispatch>(plan.dispatches), [&](uint32_t a, uint32_t b) {
     return locations[a].overlaps(locations[b]);
@@ -55,14 +38,28 @@ Status schedule(ExecutionPlan& plan) {
   for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
   for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i)
     if (plan.fusions.nodes_with(i).empty())
-      add_kernels(plan.graph, plan.family, plan.graph.nodes[i], plan.uses_kernel);
+      add_kernels(plan.graph, plan.kernels.at(i).family, plan.graph.nodes[i], plan.uses_kernel);
   for (const Attention& attention : plan.fusions.attentions.all)
-    add_kernels(attention, plan.family, plan.uses_kernel);
+    add_kernels(attention, plan.kernels.family, plan.uses_kernel);
   add_chain_kernels(plan);
   return {};
 }
 
 }  // namespace
+
+Status check_limits(const Dispatch& dispatch) {
+  const uint32_t fixed = fixed_group_of(dispatch.kernel);
+  const bool fits = is_linear(dispatch.kernel) ||
+                    (dispatch.items[0] <= kMaxGroups * (fixed != 0 ? fixed : kLeastLocalSize) &&
+                     dispatch.items[1] <= kMaxGroups && dispatch.items[2] <= kMaxGroups);
+  const std::string name = kKernelNames[index_of(dispatch.kernel)];
+  if (!fits)
+    return make_error(Code::NOT_SUPPORTED, name + ": more workgroups than " + std::to_string(kMaxGroups));
+  if (dispatch.turns > kMaxTurns)
+    return make_error(Code::NOT_SUPPORTED, name + ": a loop of " + std::to_string(dispatch.turns) +
+                                               " turns, expected at most " + std::to_string(kMaxTurns));
+  return {};
+}
 
 Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
   for (size_t i = 0; i < plan.memory.locations.size(); ++i) {
@@ -78,7 +75,7 @@ Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
 Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, uint64_t alignment,
                                           Fusion fusion) {
   ExecutionPlan plan;
-  plan.family = family;
+  plan.kernels.family = family;
   plan.alignment = alignment;
   plan.graph = std::move(graph);
   std::vector<Shape> bounds;
@@ -102,6 +99,11 @@ Result<ExecutionPlan> without_fusions(ExecutionPlan plan) {
   plan.fusions = {};
   ETB_TRY(schedule(plan));
   return plan;
+}
+
+Status choose_kernels(ExecutionPlan& plan, std::vector<KernelChoice> of_node) {
+  plan.kernels.of_node = std::move(of_node);
+  return schedule(plan);
 }
 
 Status ShapeSolver::set_input(size_t index, std::span<const int64_t> sizes) {

@@ -12,7 +12,7 @@
 namespace etb::gpu {
 
 struct ExecutionPlan {
-  KernelFamily family = KernelFamily::kRegisters;
+  KernelChoices kernels;
   uint64_t alignment = 1;     // of offsets of values
   GpuGraph graph;             // with a value for each packing
   std::vector<Shape> bounds;  // by value
@@ -30,6 +30,9 @@ struct ExecutionPlan {
 // On: chains of functions of single elements become one dispatch each, with the same bits as results; so does attention,
 // whose sums have another order.
 enum class Fusion : bool { kOff, kOn };
+
+// Checks the limits that every device has.
+[[nodiscard]] Status check_limits(const Dispatch& dispatch);
 
 // Checks that kernels of a device can read each value as a buffer of at most so many bytes.
 [[nodiscard]] Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes);
@@ -49,6 +52,10 @@ inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
 
 // Returns the plan with a dispatch for each node. Constants are at the same locations.
 [[nodiscard]] Result<ExecutionPlan> without_fusions(ExecutionPlan plan);
+
+// Replaces the kernels of nodes. Families must be those for which constants are packed alike: the plan's own, kRegisters and
+// kGroups.
+[[nodiscard]] Status choose_kernels(ExecutionPlan& plan, std::vector<KernelChoice> of_node);
 
 // The sizes of values for given sizes of the inputs, in memory that is allocated once. The sizes must be within the bounds.
 class ShapeSolver {

@@ -18,13 +18,15 @@ struct Tiling {
 };
 
 // Large tiles load least. Small ones come in greater numbers, and slices of the depth even more so.
-Tiling tiling_of(uint32_t rows, uint64_t columns, uint32_t depth, uint64_t batch,
+Tiling tiling_of(const NodeDispatch& context, uint32_t rows, uint64_t columns, uint32_t depth, uint64_t batch,
                  const GroupKernels& kernels) {
   const uint64_t across = (columns + kColumns - 1) / kColumns * batch;
   const uint64_t large_tiles = divide_up(rows, kManyRows) * across,
                  small_tiles = divide_up(rows, kFewRows) * across;
-  if (rows > kFewRows && large_tiles >= kBusy) return {kernels.large, kManyRows, 1};
-  if (depth > kStep * kSlices && small_tiles < 4 * kBusy) return {kernels.sliced, kFewRows, kSlices};
+  if (context.uses(Tile::kWide, rows > kFewRows && large_tiles >= kBusy))
+    return {kernels.large, kManyRows, 1};
+  if (context.uses(Tile::kThin, small_tiles<4 * kBusy, depth> kStep * kSlices))
+    return {kernels.sliced, kFewRows, kSlices};
   return {kernels.narrow, kFewRows, 1};
 }
 
@@ -46,7 +48,8 @@ void dispatch_group_product(const NodeDispatch& context, const Product& product,
                             const ProductOperands& operands) {
   const bool is_whole = product.bits == 0 && (product.columns | product.b_row | product.b_batch) % 4 == 0;
   const GroupKernels kernels = group_product_kernels(product.bits, is_whole);
-  const Tiling tiling = tiling_of(product.rows, product.columns, product.depth, product.batch, kernels);
+  const Tiling tiling =
+      tiling_of(context, product.rows, product.columns, product.depth, product.batch, kernels);
   Dispatch& dispatch = context.add_empty(tiling.kernel);
   bind_product(dispatch, product, operands);
   if (product.group != 0) dispatch.add(product.group);
@@ -60,7 +63,7 @@ void dispatch_group_convolution(const NodeDispatch& context) {
   const auto groups = static_cast<uint32_t>(context.number(field::kGroups));
   const uint32_t channels = out.sizes[1] / groups, depth = weight.product(1, 4), pixels = out.product(2, 4);
   const Tiling tiling = tiling_of(
-      channels, pixels, depth, uint64_t{out.sizes[0]} * groups,
+      context, channels, pixels, depth, uint64_t{out.sizes[0]} * groups,
       {Kernel::kGroupConvolution, Kernel::kGroupConvolutionSlices, Kernel::kGroupConvolutionSlices});
   Dispatch& dispatch = context.add_empty(tiling.kernel);
   bind_convolution(context, dispatch, false);

@@ -7,6 +7,7 @@
 
 #include "plugins/gpu/graph/shapes.hpp"
 #include "plugins/gpu/plan/dispatch.hpp"
+#include "plugins/gpu/plan/kernel_choice.hpp"
 
 namespace etb::gpu {
 
@@ -16,10 +17,15 @@ struct NodeDispatch {
   const GpuNode& node;
   std::span<const Shape> shapes;
   std::vector<Dispatch>& out;
+  Tile tile = Tile::kBySizes;
 
   const Shape& input(size_t index) const { return shapes[node.inputs[index]]; }
   const Shape& result() const { return shapes[node.output]; }
   int32_t number(uint32_t at) const { return node.ints[at]; }
+  // True if the tile is `wanted`, or if the rule decides and says so. `has_it`: the family has the tile for these sizes.
+  bool uses(Tile wanted, bool by_rule, bool has_it = true) const {
+    return has_it && (tile == wanted || (tile == Tile::kBySizes && by_rule));
+  }
 
   // Appends a dispatch of the kernel that reads all inputs and writes the result.
   Dispatch& add(Kernel kernel) const {

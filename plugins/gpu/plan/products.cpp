@@ -23,6 +23,12 @@ void add_product(const NodeDispatch& context, const Product& product, const Prod
   }
 }
 
+// True if an invocation of kRegisters computes 8 rows of 16 columns.
+bool uses_wide_tile(const NodeDispatch& context, const Product& product) {
+  const bool by_rule = product.rows > 4 && product.columns > 32;
+  return context.uses(Tile::kWide, by_rule) || (context.tile == Tile::kThin && by_rule);
+}
+
 // A convolution of windows of one element: for each image, filters times pixels.
 void dispatch_pointwise(const NodeDispatch& context) {
   const Shape &in = context.input(0), &out = context.result();
@@ -47,7 +53,7 @@ void dispatch_pointwise(const NodeDispatch& context) {
 void dispatch_register_product(const NodeDispatch& context, const Product& product,
                                const ProductOperands& operands) {
   const bool is_whole = product.columns % 4 == 0 && product.b_row % 4 == 0 && product.b_batch % 4 == 0;
-  const bool is_wide = product.rows > 4 && product.columns > 32;
+  const bool is_wide = uses_wide_tile(context, product);
   Dispatch& dispatch =
       context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
                                 : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
@@ -60,7 +66,7 @@ void dispatch_register_product(const NodeDispatch& context, const Product& produ
 void dispatch_packed_product(const NodeDispatch& context, const Product& product,
                              const ProductOperands& operands) {
   const PackedProductKernels kernels = packed_product_kernels(product.bits, product.columns);
-  const bool is_wide = product.rows > 4 && product.columns > 32;
+  const bool is_wide = uses_wide_tile(context, product);
   Dispatch& dispatch = context.add_empty(is_wide ? kernels.wide : kernels.narrow);
   bind_product(dispatch, product, operands);
   if (product.group != 0) dispatch.add(product.group);

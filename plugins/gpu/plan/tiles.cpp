@@ -15,7 +15,7 @@ void dispatch_tile_product(const NodeDispatch& context, const Product& product,
                            const ProductOperands& operands) {
   constexpr uint32_t kRows = 16;
   const uint32_t whole = product.depth | product.columns | product.b_row | product.a_batch | product.b_batch;
-  const bool is_whole = whole % 4 == 0;
+  const bool is_whole = whole % 4 == 0 && context.tile != Tile::kNarrow;
   Dispatch& dispatch = context.add_empty(is_whole ? Kernel::kTileMatmul : Kernel::kTileMatmulEdge);
   bind_product(dispatch, product, operands);
   dispatch.turns = divide_up(product.depth, 4) + divide_up(product.depth, kProductPart);

@@ -9,7 +9,9 @@ void dispatch_vector_product(const NodeDispatch& context, const Product& product
                              const ProductOperands& operands) {
   constexpr uint32_t kVector = 16, kRows = 8;
   if (product.columns < kVector) return dispatch_register_product(context, product, operands);
-  const bool is_half = product.columns < 2 * kVector, is_row = !is_half && product.rows < 4;
+  const bool has_two = product.columns >= 2 * kVector;
+  const bool is_half = !has_two || context.tile == Tile::kNarrow,
+             is_row = !is_half && context.uses(Tile::kThin, product.rows < 4);
   Dispatch& dispatch = context.add_empty(is_half  ? Kernel::kVectorMatmulHalf
                                          : is_row ? Kernel::kVectorMatmulRow
                                                   : Kernel::kVectorMatmul);

@@ -2,6 +2,7 @@
 #include "plugins/gpu/run/context.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -139,7 +140,7 @@ Status GpuContext::resize(const auto& input_at) {
   }
   if (has_changed) {
     ETB_TRY(solver_.solve());
-    make_dispatches(plan_.graph, plan_.fusions, plan_.family, solver_.shapes(), plan_.aliases, dispatches_);
+    make_dispatches(plan_.graph, plan_.fusions, plan_.kernels, solver_.shapes(), plan_.aliases, dispatches_);
   }
   if (has_new_externals_) ETB_TRY(bind_memory());
   ETB_TRY(prepare(has_changed));
@@ -162,6 +163,27 @@ Status GpuContext::reserve(std::span<const Tensor> inputs) {
   ETB_TRY(take_buffers(
       plan_.graph.inputs, [&](size_t i) -> const etb_tensor& { return inputs[i].raw(); }, inputs.size()));
   return resize([&](size_t i) { return inputs[i]; });
+}
+
+Result<uint64_t> GpuContext::time_dispatches(size_t begin, size_t end) {
+  ETB_TRY(created());
+  for (size_t i = 0; i < dispatches_.size(); ++i) {
+    const bool is_part = i >= begin && i < end;
+    dispatches_[i].items = is_part ? plan_.dispatches[i].items : std::array<uint32_t, 3>{};
+  }
+  ETB_TRY(prepare(true));
+  const auto before = std::chrono::steady_clock::now();
+  ETB_TRY(submit());
+  for (bool has_ended = false; !has_ended;) {
+    ETB_ASSIGN(has_ended, wait(std::chrono::seconds(1)));
+  }
+  const auto spent = std::chrono::steady_clock::now() - before;
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+}
+
+Status GpuContext::clear_arguments() {
+  ETB_TRY(created());
+  return write(0, std::vector<std::byte>(plan_.memory.transfer_bytes));
 }
 
 Status GpuContext::write_input(uint32_t id, const Tensor& tensor) {

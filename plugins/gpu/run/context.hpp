@@ -40,6 +40,12 @@ class GpuContext : private CompletionThread::Entry {
   // Commands that the device has are not stopped: the run then ends after them, without a result.
   Status cancel();
 
+  // For a context of a trial, which never runs otherwise. Runs dispatches [begin, end) of the plan and blocks until they end.
+  // Returns the nanoseconds from submission to the end.
+  [[nodiscard]] Result<uint64_t> time_dispatches(size_t begin, size_t end);
+  // Likewise: writes zeros to the memory of inputs and outputs.
+  [[nodiscard]] Status clear_arguments();
+
  protected:
   const ExecutionPlan& plan() const { return plan_; }
   // Dispatches for the sizes of the present run.

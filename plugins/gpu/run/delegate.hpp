@@ -10,6 +10,7 @@
 #include "plugins/gpu/run/completion_thread.hpp"
 #include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/run/context.hpp"
+#include "plugins/gpu/run/tuner.hpp"
 
 namespace etb::gpu {
 
@@ -43,12 +44,21 @@ class GpuDelegate {
     ETB_ASSIGN(state.plan,
                make_execution_plan(std::move(graph), family, state.device->offset_alignment(), fusion));
     ETB_TRY(check_ranges(state.plan, state.device->max_range_bytes()));
+    ETB_TRY(tune_kernels(state, args));
     ETB_TRY(state.device->prepare(state.plan, args.host));
     if (state.plan.memory.constant_bytes != 0) {
       const auto write = [&](std::byte* to) { return write_constants(state.plan, args.named_data, to); };
       ETB_ASSIGN(state.constants, state.device->make_constants(state.plan.memory.constant_bytes, write));
     }
     return delegate;
+  }
+
+  // Replaces kernels of the plan by the fastest ones. Not if the option `kernels` names a family.
+  static Status tune_kernels(SharedState& state, const CreateArgs& args) {
+    const std::string_view tune = args.options.get_text("tune");
+    if (tune == "off" || args.options.get_text("kernels") != "auto") return {};
+    return gpu::tune_kernels<Context>(state, tune == "measured" ? Tuning::kMeasured : Tuning::kStored,
+                                      args.host);
   }
 
   static Result<KernelFamily> family_of_option(std::string_view kernels, const Device& device) {

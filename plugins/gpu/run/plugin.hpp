@@ -58,6 +58,7 @@ class GpuPlugin {
 
   static constexpr const char* kKernelChoices[] = {"auto", "registers", "groups"};
   static constexpr const char* kFusionChoices[] = {"on", "off"};
+  static constexpr const char* kTuneChoices[] = {"stored", "measured", "off"};
   static constexpr OptionRow kOptions[] = {
       text_option("kernels", "auto", ETB_OBJECT_DELEGATE,
                   "auto: products and convolutions by the kernels that suit the device; registers: by those "
@@ -67,7 +68,13 @@ class GpuPlugin {
           "fusion", "on", ETB_OBJECT_DELEGATE,
           "on: chains of functions of single elements are one dispatch each, and on processors attention "
           "is; off: each node has its own. Only attention sums in another order.",
-          kFusionChoices)};
+          kFusionChoices),
+      text_option(
+          "tune", "stored", ETB_OBJECT_DELEGATE,
+          "stored: with kernels auto, products and convolutions by the fastest kernels in the host's cache; "
+          "measured: creation measures those that the cache lacks, and stores them; off: by rules. Kernels "
+          "sum in different orders.",
+          kTuneChoices)};
 
   // A machine without a driver is no error: the log has the reason.
   Status enumerate(const DeviceSink& sink) const {

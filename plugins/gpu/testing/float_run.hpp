@@ -50,10 +50,11 @@ inline constexpr std::array<uint16_t, 12> kSpecialHalves = {0x0001, 0x8001, 0x03
 
 class FloatRun {
  public:
-  // `kernels`, `fusion`: values of these options of the delegate. `graph`: one output, whose bounds are `output`. A constant's key is its number of
+  // `kernels`, `fusion`, `tune`: values of these options of the delegate. `host` lives as long. `graph`: one output, whose bounds are `output`. A constant's key is its number of
   // elements; that of codes has their limit before it: "8/120", and that of float16 a 0: "0/120", or -1 for kSpecialHalves.
-  FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels, const char* fusion = "on") {
-    if (table_->init(&kHost, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
+  FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels, const char* fusion = "on",
+           const char* tune = "off", const etb_host* host = &kHost) {
+    if (table_->init(host, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
     for (const uint32_t id : graph.inputs)
       add_tensor(graph.value(id).shape, random_floats(graph.value(id).shape.numel()));
     add_tensor(output, std::vector<float>(output.numel()));
@@ -67,13 +68,13 @@ class FloatRun {
       return etb_option{
           ETB_INIT_SIZE(etb_option), 0, name, ETB_OPTION_TEXT, 0, 0, 0, text, {nullptr, 0}, nullptr, nullptr};
     };
-    const etb_option options[] = {option("kernels", kernels), option("fusion", fusion)};
+    const etb_option options[] = {option("kernels", kernels), option("fusion", fusion), option("tune", tune)};
     etb_delegate_args args{};
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.payload = &view;
     args.named_data = &named;
     args.options = options;
-    args.option_count = 2;
+    args.option_count = std::size(options);
     if (table_->delegate->create(plugin_, &args, &delegate_, &error_) != ETB_OK) return;
     if (table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_) != ETB_OK)
       context_ = nullptr;

@@ -33,7 +33,7 @@ inline Result<ExecutionPlan> check_plan(GpuGraph graph, KernelFamily family) {
     if (!solver.set_input(i, {sizes.data(), bound.rank})) __builtin_trap();
   }
   if (!solver.solve()) return plan;
-  make_dispatches(plan->graph, plan->fusions, plan->family, solver.shapes(), plan->aliases, dispatches);
+  make_dispatches(plan->graph, plan->fusions, plan->kernels, solver.shapes(), plan->aliases, dispatches);
   if (!has_bindings_of(dispatches, *plan)) __builtin_trap();
   return plan;
 }
