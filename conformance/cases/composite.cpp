@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops that plugins support whole and the portable kernels only in parts: a second graph, the decomposition,
 // is the reference. Also ops with constant parameters, as compilers pass them.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -88,9 +89,11 @@ std::vector<double> absolutes(const std::vector<TensorData>& inputs) {
   return out;
 }
 
-Result<BuiltCase> build_composite(const CompositeRow& row, const Shape& shape, std::string_view name) {
+Result<BuiltCase> build_composite(const CompositeRow& row, const Shape& shape, std::string_view name,
+                                  const Domain& domain = {}) {
   CaseBuilder builder(name), parts(name);
-  const uint32_t x = builder.input(shape, Values::kStatistical), y = parts.input(shape, Values::kStatistical);
+  const uint32_t x = builder.input(shape, Values::kStatistical, domain),
+                 y = parts.input(shape, Values::kStatistical, domain);
   row.whole(builder, shape, x);
   row.parts(parts, shape, y);
   ErrorModel error_model;
@@ -116,6 +119,29 @@ void add_composites(CaseList& out) {
                    dtype,
                    [&row, shape](std::string_view name) { return build_composite(row, shape, name); }});
         }
+}
+
+// Numbers whose sigmoid is subnormal in float16, while the product with it is not. The product has the digits of that
+// sigmoid, or more, but it is not 0.
+void add_silu_tails(CaseList& out) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [](const CompositeRow& item) {
+    return std::string_view(item.op) == "aten.silu.default";
+  });
+  for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16})
+    for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{7}, {1031}, {2, 3, 4, 5}}) {
+      const Shape shape{dtype, sizes, {}};
+      out.add({op_word(row->op) + "." + short_name(dtype) + "." + shape_text(shape) + ".tail.stat", row->op,
+               dtype, [row, shape](std::string_view name) -> Result<BuiltCase> {
+                 ETB_ASSIGN(BuiltCase built, build_composite(*row, shape, name, {-15.5, -8.5}));
+                 built.error_model.magnitude = [](const std::vector<TensorData>& inputs) {
+                   constexpr double kLeastNormal = 0x1p-14;
+                   std::vector<double> found = absolutes(inputs);
+                   for (double& each : found) each *= kLeastNormal;
+                   return found;
+                 };
+                 return built;
+               }});
+    }
 }
 
 // addmm as the importer writes a linear layer: a constant matrix, a constant row.
@@ -153,6 +179,7 @@ void add_constant_products(CaseList& out, etb_dtype dtype, Values values) {
 
 void add_composite(CaseList& out) {
   add_composites(out);
+  add_silu_tails(out);
   for (const etb_dtype dtype : kFloats)
     for (const Values values : {Values::kExact, Values::kStatistical})
       add_constant_products(out, dtype, values);

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "conformance/cases/design_dynamic_layouts.hpp"
 #include "conformance/cases/empty_forms.hpp"
 
 namespace etb::conformance {
@@ -61,6 +62,7 @@ void add_designs(CaseList& out) {
                                               add_fused_designs,
                                               add_reader_designs,
                                               add_chain_designs,
+                                              add_dynamic_layout_designs,
                                               add_cached_attention_designs,
                                               add_segment_designs,
                                               add_recurrence_designs,

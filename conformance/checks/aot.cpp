@@ -72,9 +72,18 @@ struct Estimated {
   BuiltCase built;
 };
 
-bool is_sound(const etb_estimate& e) {
-  return std::isfinite(e.latency_ns) && e.latency_ns >= 0 && e.confidence >= 0 && e.confidence <= 1 &&
-         std::isfinite(e.energy_nj) && e.energy_nj >= 0 && e.flags == 0;
+bool is_amount(double number) { return std::isfinite(number) && number >= 0; }
+
+constexpr const char* kAmount = "expected a finite number, 0 or more";
+
+// Returns what is wrong with an estimate, "" if nothing is.
+std::string defect_of(const etb_estimate& e) {
+  if (!is_amount(e.latency_ns)) return fmt::format("latency_ns is {}, {}", e.latency_ns, kAmount);
+  if (!is_amount(e.energy_nj)) return fmt::format("energy_nj is {}, {}", e.energy_nj, kAmount);
+  if (!(e.confidence >= 0 && e.confidence <= 1))
+    return fmt::format("confidence is {}, expected 0 to 1", e.confidence);
+  if (e.flags != 0) return fmt::format("flags is {:#x}, expected 0", e.flags);
+  return "";
 }
 
 bool is_unknown(const etb_estimate& e) {
@@ -95,10 +104,8 @@ std::vector<Estimated> estimates_of(CheckContext& context, Subject& subject, con
       context.fail(fmt::format("estimate of a claimed {} returns {}", op, status));
       return {};
     }
-    if (!is_sound(found.estimate))
-      context.fail(fmt::format("estimate of {} of size {}: latency {} ns, confidence {}, energy {} nJ", op,
-                               size, found.estimate.latency_ns, found.estimate.confidence,
-                               found.estimate.energy_nj));
+    if (const std::string defect = defect_of(found.estimate); !defect.empty())
+      context.fail(fmt::format("estimate of {} of size {}: {}", op, size, defect));
     (void)estimate(subject, found.built.image, again);
     if (!is_equal(again, found.estimate))
       context.fail(fmt::format("a second estimate of {} of size {} differs", op, size));
@@ -157,7 +164,8 @@ void estimates_are_sound(CheckContext& context) {
     has_any = true;
     if (const etb_status status = estimate(*subject, item.built.image, found); status != ETB_OK)
       return context.fail(fmt::format("estimate of the claimed {} returns {}", item.item->name, status));
-    if (!is_sound(found)) return context.fail(item.item->name + ": the estimate is negative or not finite");
+    if (const std::string defect = defect_of(found); !defect.empty())
+      return context.fail(fmt::format("estimate of {}: {}", item.item->name, defect));
     etb_estimate again{};
     (void)estimate(*subject, item.built.image, again);
     if (!is_equal(again, found)) return context.fail(item.item->name + ": a second estimate differs");
@@ -168,10 +176,18 @@ void estimates_are_sound(CheckContext& context) {
 
 // ---- costs of claims
 
-// Returns the cost that the claim of a case of one node states.
-double cost_of(Subject& subject, const BuiltCase& built) {
-  const Answers answers = partition(subject, built.image);
-  return answers.costs.size() == 1 ? answers.costs.begin()->second : 0;
+// A cost of 0 is unknown.
+bool expect_costs(CheckContext& context, const std::string& name, const Answers& answers) {
+  if (answers.status == ETB_OK && !answers.error.empty()) {
+    context.fail(fmt::format("{}: {}, {}", name, answers.error, kAmount));
+    return false;
+  }
+  for (const auto& [node, cost] : answers.costs)
+    if (!is_amount(cost)) {
+      context.fail(fmt::format("{}: node {} is claimed with a cost_ns of {}, {}", name, node, cost, kAmount));
+      return false;
+    }
+  return true;
 }
 
 void costs_are_sound(CheckContext& context) {
@@ -184,10 +200,11 @@ void costs_are_sound(CheckContext& context) {
     double smaller = 0;
     for (const int64_t size : {8, 64, 256}) {
       const Result<BuiltCase> built = sized_case(op, size);
-      if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
-      const double cost = cost_of(*subject, *built);
-      if (!std::isfinite(cost) || cost < 0)
-        return context.fail(fmt::format("{} of size {} is claimed with a cost of {} ns", op, size, cost));
+      if (!built) continue;
+      const Answers answers = partition(*subject, built->image);
+      if (!answers.is_whole_claim()) continue;
+      if (!expect_costs(context, fmt::format("{} of size {}", op, size), answers)) return;
+      const double cost = answers.costs.size() == 1 ? answers.costs.begin()->second : 0;
       if (cost == 0) continue;
       is_any_known = true;
       if (cost < smaller)
@@ -202,6 +219,13 @@ void costs_are_sound(CheckContext& context) {
             fmt::format("{} of size {} is claimed with a cost of {} ns and estimated at {} ns", op, size,
                         cost, found.latency_ns));
     }
+  }
+  // Any claim may state a cost.
+  for (const ClaimedCase& item : context.find_claimed(*subject, 24)) {
+    const Answers answers = partition(*subject, item.built.image);
+    is_any_known = is_any_known || std::any_of(answers.costs.begin(), answers.costs.end(),
+                                               [](const auto& cost) { return cost.second != 0; });
+    if (!expect_costs(context, item.item->name, answers)) return;
   }
   if (!is_any_known) context.skip("the claims state no costs");
 }

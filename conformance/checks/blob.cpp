@@ -3,116 +3,29 @@
 // costs one row.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <optional>
 
 #include "conformance/cases/values.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/offering.hpp"
 #include "conformance/checks/option_trial.hpp"
 #include "conformance/outcome/outcome.hpp"
 #include "conformance/subject/payload_verdict.hpp"
-#include "conformance/subject/process_facts.hpp"
-#include "conformance/subject/sanitizer.hpp"
 #include "etb/ext/draft/resign.h"
 
 namespace etb::conformance {
 namespace {
 
 constexpr size_t kRowsOfAKind = 16;
-constexpr size_t kMaxAllocation = size_t{64} << 20;
-// A damaged payload may still be valid and describe larger tensors: a flipped bit of a size doubles them
-// several times. A delegate may use more if its info says so before the run, because a host can refuse that;
-// but its size checks should refuse most sizes of that kind, so the figure is bounded, too.
-constexpr size_t kMaxAllocationOfATaken = size_t{512} << 20;
-constexpr uint64_t kMaxAnnounced = uint64_t{3584} << 20;  // three tensors of 1 GiB, and some more
 
 // Returns the number after the last dot of the check's name.
 size_t row_of(CheckContext& context) {
   const std::string& name = context.outcome().name;
   return std::strtoul(name.c_str() + name.rfind('.') + 1, nullptr, 10);
 }
-
-// Mends the digest of a damaged payload with the plugin's own code (etb/ext/draft/resign.h), from an instance
-// without layers, which extensions do not pass.
-class Resigner {
- public:
-  Resigner(CheckContext& context, Subject& subject) {
-    if ((subject.library().table().caps & ETB_PLUGIN_CAP_GET_EXTENSION) == 0) return;
-    subject_ = context.open(bare());
-    if (subject_)
-      table_ = static_cast<const etb_resign_table*>(subject_->table().get_extension(
-          subject_->handle(), ETB_OBJECT_PLUGIN, subject_->handle(), ETB_EXT_RESIGN));
-  }
-
-  bool exists() const { return table_ != nullptr; }
-
-  // Returns the mended bytes; nothing if they have no room for a digest.
-  std::optional<std::vector<std::byte>> resign(std::span<const std::byte> bytes) const {
-    std::vector<std::byte> out;
-    const etb_blob_writer writer = {ETB_INIT_SIZE(etb_blob_writer), 0, &out,
-                                    [](void* ctx, uint64_t offset, const void* data, uint64_t nbytes) {
-                                      auto& to = *static_cast<std::vector<std::byte>*>(ctx);
-                                      if (offset > kMaxAllocation || nbytes > kMaxAllocation)
-                                        return etb_status{ETB_OUT_OF_RESOURCES};
-                                      to.resize(std::max<size_t>(to.size(), offset + nbytes));
-                                      if (nbytes != 0) std::memcpy(to.data() + offset, data, nbytes);
-                                      return etb_status{ETB_OK};
-                                    }};
-    etb_error error = ETB_ERROR_INIT;
-    const etb_status status =
-        table_->resign(subject_->handle(), {bytes.data(), bytes.size()}, &writer, &error);
-    return status == ETB_OK ? std::optional(std::move(out)) : std::nullopt;
-  }
-
- private:
-  std::unique_ptr<Subject> subject_;
-  const etb_resign_table* table_ = nullptr;
-};
-
-// Passes damaged payloads of one case to the plugin. Each must be rejected or run, without a crash, an access
-// outside, or much memory.
-class Offering {
- public:
-  Offering(CheckContext& context, Subject& subject, const Resigner& resigner, const ClaimedCase& item)
-      : context_(context), subject_(subject), resigner_(resigner), item_(item) {}
-
-  void operator()(std::vector<std::byte> bytes, const std::string& damage) {
-    std::optional<std::vector<std::byte>> mended;
-    if (resigner_.exists()) mended = resigner_.resign(bytes);
-    if (mended && *mended != bytes) offer(std::move(*mended), damage + ", digest mended");
-    offer(std::move(bytes), damage);
-  }
-
- private:
-  void offer(std::vector<std::byte> bytes, const std::string& damage) {
-    const size_t before = peak_address_bytes();
-    Payload payload = item_.payload;
-    payload.bytes = std::move(bytes);
-    context_.progress().at(damage.c_str());
-    context_.progress().restart();
-    const Result<std::unique_ptr<CaseSession>> session =
-        CaseSession::make(subject_, item_.built, std::move(payload));
-    if (session) (void)(*session)->run(item_.built.runs[0]);
-    const size_t most = session ? most_of_a_taken(**session) : kMaxAllocation;
-    if (const size_t grown = peak_address_bytes() - before; !has_sanitizer() && grown > most)
-      context_.fail(fmt::format("{}: create {} it and used {} MiB more address space, expected at most {}",
-                                damage, session ? "accepts" : "rejects", grown >> 20, most >> 20));
-    context_.take_violations(subject_);
-  }
-
-  static size_t most_of_a_taken(const CaseSession& session) {
-    const etb_delegate_info& info = session.info();
-    const uint64_t announced =
-        std::min(info.resident_bytes, kMaxAnnounced) + std::min(info.context_bytes, kMaxAnnounced);
-    return std::max<size_t>(kMaxAllocationOfATaken, std::min(announced, kMaxAnnounced) + kMaxAllocation);
-  }
-
-  CheckContext& context_;
-  Subject& subject_;
-  const Resigner& resigner_;
-  const ClaimedCase& item_;
-};
 
 // The first delegate of a process may load a driver, whose memory no damage causes.
 void run_undamaged(Subject& subject, const ClaimedCase& item) {

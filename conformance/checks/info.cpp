@@ -7,6 +7,7 @@
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/large_constant.hpp"
+#include "conformance/checks/large_values.hpp"
 #include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
@@ -203,55 +204,6 @@ void resident_bytes_are_true(CheckContext& context) {
   if (!has_any) context.skip("the plugin claims no case with a large constant");
 }
 
-// Graphs whose values between nodes are large: several that are needed until the end, a chain, one node, a sum with a constant,
-// or a chain between codes of 8 bits.
-enum class Large { kWide, kChain, kOneNode, kConstant, kCodes };
-
-// Adds dequantize or quantize, with a scale of a half.
-uint32_t convert_codes(CaseBuilder& builder, bool is_quantize, uint32_t value, const Shape& result) {
-  return builder.node(
-      is_quantize ? "quantized_decomposed.quantize_per_tensor.default"
-                  : "quantized_decomposed.dequantize_per_tensor.default",
-      {graph::value_arg(value, "input"), graph::float_arg(0.5, "scale"), graph::int_arg(0, "zero_point"),
-       graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max"),
-       graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
-      result);
-}
-
-Result<BuiltCase> with_large_values(Large form, int64_t elements) {
-  CaseBuilder builder("large values");
-  const Shape shape{ETB_DTYPE_FLOAT32, {8, elements / 8}, {}}, codes{ETB_DTYPE_INT8, shape.sizes, {}};
-  const bool is_of_codes = form == Large::kCodes;
-  uint32_t x = builder.input(is_of_codes ? codes : shape, Values::kExact);
-  if (form == Large::kWide) {
-    const auto add = [&](uint32_t a, uint32_t b) {
-      return builder.node("aten.add.Tensor", {graph::value_arg(a, "self"), graph::value_arg(b, "other")},
-                          shape);
-    };
-    constexpr size_t kValues = 8;
-    std::vector<uint32_t> values;
-    for (size_t i = 0; i < kValues; ++i) values.push_back(add(values.empty() ? x : values.back(), x));
-    x = values.back();
-    for (const uint32_t value : values) x = add(x, value);
-    builder.output(x);
-    return builder.finish({});
-  }
-  if (form == Large::kConstant) {
-    const uint32_t w = builder.constant(make_values(shape, Values::kExact, {}, 1, builder.random()));
-    builder.output(
-        builder.node("aten.add.Tensor", {graph::value_arg(x, "self"), graph::value_arg(w, "other")}, shape));
-    return builder.finish({});
-  }
-  for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor", "aten.add.Tensor"}) {
-    if (is_of_codes) x = convert_codes(builder, false, x, shape);
-    x = builder.node(op, {graph::value_arg(x, "self"), graph::value_arg(x, "other")}, shape);
-    if (is_of_codes) x = convert_codes(builder, true, x, codes);
-    if (form == Large::kOneNode) break;
-  }
-  builder.output(x);
-  return builder.finish({});
-}
-
 // Creates one more context, runs it, and measures what it holds then. The least of several.
 Measured measure_context(CheckContext& context, CaseSession& session, const etb_delegate_table& table,
                          const std::vector<TensorData>& inputs) {
@@ -278,8 +230,8 @@ Measured measure_context(CheckContext& context, CaseSession& session, const etb_
 }
 
 // Runs the same graph with few elements, so that what the process loads once is there.
-void run_small(Subject& subject, Large form) {
-  const Result<BuiltCase> built = with_large_values(form, 64);
+void run_small(Subject& subject, const LargeForm& large) {
+  const Result<BuiltCase> built = with_large_values(large.form, large.first_elements);
   if (!built || !partition(subject, built->image).is_whole_claim()) return;
   const Compiled compiled = compile(subject, built->image);
   if (compiled.status != ETB_OK) return;
@@ -289,15 +241,14 @@ void run_small(Subject& subject, Large form) {
 
 // Compares context_bytes, an upper bound, with what one more context holds after a run. Returns false if the plugin does
 // not claim the form.
-bool compare_context_bytes(CheckContext& context, Subject& subject, Large form) {
-  const int64_t elements = int64_t{1} << (form == Large::kCodes ? 23 : 20);
-  const uint64_t value_bytes = static_cast<uint64_t>(elements) * (form == Large::kCodes ? 1 : sizeof(float));
+bool compare_context_bytes(CheckContext& context, Subject& subject, const LargeForm& large) {
+  const uint64_t value_bytes = static_cast<uint64_t>(large.elements) * large.element_bytes;
   constexpr uint64_t kMostValues = 4;
-  const Result<BuiltCase> built = with_large_values(form, elements);
+  const Result<BuiltCase> built = with_large_values(large.form, large.elements);
   if (!built || !partition(subject, built->image).is_whole_claim()) return false;
   const Compiled compiled = compile(subject, built->image);
   if (compiled.status != ETB_OK) return false;
-  run_small(subject, form);
+  run_small(subject, large);
   Payload payload = compiled.payload;
   const size_t before = held_bytes();
   Result<std::unique_ptr<CaseSession>> made = CaseSession::make(subject, *built, std::move(payload));
@@ -309,31 +260,26 @@ bool compare_context_bytes(CheckContext& context, Subject& subject, Large form) 
   if (!context.outcome().findings.empty()) return true;
   // Memory that contexts share counts for the first one that needs it.
   if (of_both > resident) measured.held = std::max(measured.held, of_both - resident);
-  record(context,
-         form == Large::kCodes      ? "context_of_codes"
-         : form == Large::kWide     ? "wide_context"
-         : form == Large::kConstant ? "context_with_constant"
-                                    : "context",
-         measured);
+  record(context, large.name, measured);
   if (measured.held > 2 * measured.reported + kSlackBytes)
-    context.fail(fmt::format("context_bytes is {}, one more context holds {} after a run", measured.reported,
-                             measured.held));
+    context.fail(fmt::format("{}: context_bytes is {}, one more context holds {} after a run", large.name,
+                             measured.reported, measured.held));
   if (measured.reported > kMostTimesLess * (kMostValues * value_bytes + measured.held))
     context.fail(
-        fmt::format("context_bytes is {}, one more context holds {} after a run, and {} values "
+        fmt::format("{}: context_bytes is {}, one more context holds {} after a run, and {} values "
                     "have {} bytes each",
-                    measured.reported, measured.held, kMostValues, value_bytes));
+                    large.name, measured.reported, measured.held, kMostValues, value_bytes));
   return true;
 }
 
 void context_bytes_are_enough(CheckContext& context) {
   bool has_any = false;
-  for (const Large form : {Large::kWide, Large::kChain, Large::kOneNode, Large::kConstant, Large::kCodes}) {
-    if (form == Large::kOneNode && has_any) continue;
+  for (const LargeForm& large : kLargeForms) {
+    if (large.form == Large::kOneNode && has_any) continue;
     const auto subject =
         context.open(bare());  // one of its own: contexts may share what the first one needed
     if (!subject || subject->table().aot == nullptr) return;
-    has_any = compare_context_bytes(context, *subject, form) || has_any;
+    has_any = compare_context_bytes(context, *subject, large) || has_any;
     if (!context.outcome().findings.empty()) return;
   }
   if (!has_any) context.skip("the plugin claims no case with large values");

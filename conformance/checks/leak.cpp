@@ -101,6 +101,35 @@ void weights_of_models(CheckContext& context) {
                              grown, kModels - kFirst, kWeightBytes));
 }
 
+// Many small models, each with a constant of its own: what is kept for each by its contents is small, and grows with the
+// number of models.
+void of_other_weights(CheckContext& context) {
+  constexpr int64_t kRows = 16;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
+  size_t count = 0;
+  const auto use_model = [&](ConstantUse use) {
+    const Result<BuiltCase> built = with_constant(use, kRows, "small model " + std::to_string(count++));
+    if (!built || !partition(*subject, built->image).is_whole_claim()) return false;
+    Compiled compiled = compile(*subject, built->image);
+    if (compiled.status != ETB_OK) return false;
+    const auto session = CaseSession::make(*subject, *built, std::move(compiled.payload));
+    if (session) (void)(*session)->run(built->runs[0]);
+    return session.has_value();
+  };
+  bool has_any = false;
+  for (const ConstantUse use : kConstantUses) {
+    if (!use_model(use)) continue;
+    has_any = true;
+    context.progress().restart();
+    expect_no_growth(
+        context, 1, [&](size_t) { (void)use_model(use); }, "model with other weights");
+    if (!context.outcome().findings.empty()) return;
+  }
+  if (!has_any) context.skip("the plugin claims no node with a constant");
+}
+
 constexpr Check kChecks[] = {
     {"leak.descriptors", "Creating, running and destroying delegates leaves no open descriptor.", "",
      descriptors},
@@ -111,6 +140,8 @@ constexpr Check kChecks[] = {
     {"leak.heap-of-runs", "Repeated runs use no additional memory.", "", heap_of_runs},
     {"leak.weights-of-models", "Models with other weights leave nothing when they end.", "",
      weights_of_models},
+    {"leak.of-other-weights", "Hundreds of models, each with other weights, leave nothing when they end.", "",
+     of_other_weights},
     {"leak.host-memory", "After deinit all memory of alloc/1 is released.", "ABI-HYG-03", host_memory},
     {"leak.threads-after-deinit",
      "After deinit no thread runs; a plugin with threads of its own may keep those of its first instance.",

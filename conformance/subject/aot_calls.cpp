@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/subject/aot_calls.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <deque>
 
@@ -27,7 +28,11 @@ etb_status ETB_CALL take_claim(void* ctx, const etb_claim* claim) {
   answers.has_own_regions = answers.has_own_regions || (claim->flags & ETB_CLAIM_OWN_REGION) != 0;
   for (uint32_t i = 0; i < claim->node_count; ++i) {
     answers.claims[claim->node_ids[i]] = claim->group;
-    answers.costs[claim->node_ids[i]] = claim->cost_ns;
+    // A NaN is not equal to itself, and answers are compared.
+    if (std::isnan(claim->cost_ns))
+      answers.error = "node " + std::to_string(claim->node_ids[i]) + " is claimed with a cost_ns of nan";
+    else
+      answers.costs[claim->node_ids[i]] = claim->cost_ns;
   }
   return ETB_OK;
 }

@@ -5,9 +5,11 @@
 #include "host/portable_backend/portable_backend.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
 
 #include "api/format/graph_builder.hpp"
 #include "api/format/graph_verifier.hpp"
@@ -91,10 +93,14 @@ class PortableDelegate {
         std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(rest.data()), rest.size()));
     ETB_TRY(graph::verify_graph_image(made.image_->span()));
     made.named_data_ = args.named_data;
-    ETB_ASSIGN(const GraphExecutor executor, made.make_executor());
+    Result<GraphExecutor> executor_made = made.make_executor();
+    // A valid image with an op or an attribute that no kernel runs.
+    if (!executor_made && executor_made.error().code == Code::NOT_SUPPORTED)
+      executor_made.error().code = Code::INCOMPATIBLE;
+    ETB_ASSIGN(const GraphExecutor executor, std::move(executor_made));
     made.input_count_ = executor.input_count();
     made.output_count_ = executor.output_count();
-    made.context_bytes_ = executor.memory_bytes();
+    *made.context_bytes_ = executor.memory_bytes();
     return made;
   }
 
@@ -102,7 +108,7 @@ class PortableDelegate {
     return {.input_count = input_count_,
             .output_count = output_count_,
             .resident_bytes = image_->span().size(),
-            .context_bytes = context_bytes_};
+            .context_bytes = context_bytes_->load(std::memory_order_relaxed)};
   }
 
   Result<GraphExecutor> make_executor() const {
@@ -120,7 +126,9 @@ class PortableDelegate {
   class Context {
    public:
     explicit Context(const PortableDelegate& delegate)
-        : executor_(delegate.make_executor()), on_result_(make_result_hook(delegate.image_->span())) {}
+        : executor_(delegate.make_executor()),
+          on_result_(make_result_hook(delegate.image_->span())),
+          most_bytes_(*delegate.context_bytes_) {}
     Status execute(const Run& run) {
       if (!executor_) return tl::make_unexpected(executor_.error());
       return run_once(run);
@@ -128,8 +136,17 @@ class PortableDelegate {
 
    private:
     Status run_once(const Run& run);
+    // Kernels take as much scratch memory as they need. The next context of the delegate will need as much.
+    void note_memory() const {
+      const uint64_t now = executor_->memory_bytes();
+      uint64_t known = most_bytes_.load(std::memory_order_relaxed);
+      while (known < now && !most_bytes_.compare_exchange_weak(known, now, std::memory_order_relaxed)) {
+      }
+    }
+
     Result<GraphExecutor> executor_;
     NodeHook on_result_;
+    std::atomic<uint64_t>& most_bytes_;
   };
 
  private:
@@ -137,7 +154,8 @@ class PortableDelegate {
   NamedData named_data_;
   uint32_t input_count_ = 0;
   uint32_t output_count_ = 0;
-  uint64_t context_bytes_ = 0;
+  // The most that a context has held, on the heap, since contexts refer to it and a delegate may move.
+  std::unique_ptr<std::atomic<uint64_t>> context_bytes_ = std::make_unique<std::atomic<uint64_t>>(0);
 };
 
 std::string where(const char* what, uint32_t index) {
@@ -229,6 +247,7 @@ Status PortableDelegate::Context::run_once(const Run& run) {
                                      nullptr};
   ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock),
                          node_events(run, on_result_)));
+  note_memory();
   for (uint32_t i = 0; i < run.output_count(); ++i) {
     OutputTensor output = run.output(i);
     const host::Tensor& result = executor_->output(i);

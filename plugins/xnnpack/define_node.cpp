@@ -235,7 +235,7 @@ Status define_node(xnn_subgraph_t subgraph, const XnnPayload& payload, const Xnn
     const XnnDatatype filter = payload.value(node.inputs[1]).datatype;
     if (filter == XnnDatatype::kQcint4 || filter == XnnDatatype::kQbint4)
       return make_error(
-          Code::NOT_SUPPORTED,
+          Code::INCOMPATIBLE,
           "FullyConnected: 4-bit weights, which this release of XNNPACK gets wrong in small batches");
   }
 #endif

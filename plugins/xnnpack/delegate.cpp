@@ -3,6 +3,7 @@
 
 #include "api/format/digest.hpp"
 #include "api/format/hex.hpp"
+#include "plugins/xnnpack/context_memory.hpp"
 #include "plugins/xnnpack/plugin.hpp"
 
 namespace etb::xnnpack {
@@ -54,34 +55,6 @@ std::vector<bool> reread_outputs(const XnnPayload& payload) {
   return is_reread;
 }
 
-uint64_t element_bytes(XnnDatatype datatype) {
-  switch (datatype) {
-    case XnnDatatype::kFloat16:
-    case XnnDatatype::kBfloat16:
-      return 2;
-    case XnnDatatype::kQint8:
-    case XnnDatatype::kQuint8:
-    case XnnDatatype::kQdint8:
-    case XnnDatatype::kQpint8:
-      return 1;
-    default:
-      return 4;
-  }
-}
-
-// Returns a bound of the memory between nodes: all their values at once, at the largest sizes. XNNPACK reuses the
-// memory of values that it read for the last time.
-uint64_t most_workspace_bytes(const XnnPayload& payload) {
-  uint64_t nbytes = 0;
-  for (const XnnValue& value : payload.values) {
-    if (value.external_id || value.constant_index != 0) continue;
-    uint64_t one = element_bytes(value.datatype);
-    for (const uint32_t size : value.sizes) one *= size;
-    nbytes += one + XNN_EXTRA_BYTES;
-  }
-  return nbytes;
-}
-
 }  // namespace
 
 XnnpackDelegate::SharedState::SharedState(const XnnpackPlugin& the_plugin, Payload payload, NamedData data,
@@ -101,7 +74,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   state.input_count = payload.input_argument_count();
   state.output_count = static_cast<uint32_t>(payload.output_ids.size());
   state.is_output_reread = reread_outputs(payload);
-  state.context_bytes = most_workspace_bytes(payload);
+  state.context_bytes = most_context_bytes(payload);
   const std::string_view mode = args.options.get_text("workspace_sharing_mode");
   state.sharing = mode == "global"     ? Sharing::kSerial
                   : mode == "disabled" ? Sharing::kNone

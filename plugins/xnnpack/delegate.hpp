@@ -53,7 +53,7 @@ class XnnpackDelegate {
     PackedWeights weights;
     Sharing sharing = Sharing::kConcurrent;
     uint32_t input_count = 0, output_count = 0;
-    uint64_t context_bytes = 0;  // bound of the workspace
+    uint64_t context_bytes = 0;  // bound of a runtime and its workspace
     std::vector<bool> is_output_reread;
     bool is_small = false;              // too small to wake a thread
     std::mutex mutex;                   // locked while a runtime is created; guards `first`, `constants`

@@ -49,6 +49,27 @@ TEST(XnnpackWorkspaces, GoWithTheLastWhoUsesThem) {
   EXPECT_TRUE(pool.first());
 }
 
+// Delegates with workspace_sharing_mode "global" ask for the first memory at any time, and must get the same one.
+TEST(XnnpackWorkspaces, TheFirstStaysTheFirstWhenAnEarlierOneEnds) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  WorkspacePool pool;
+  std::shared_ptr<Workspace> kept;
+  {
+    const auto one = pool.lock_free(), two = pool.lock_free();
+    ASSERT_TRUE(one && two);
+    kept = two->workspace;
+  }
+  const auto first = pool.first();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(*first, kept) << "a memory that lives is not used";
+  const std::lock_guard running(kept->running);
+  const auto other = pool.lock_free();  // in the place of the one that ended, before `kept`
+  ASSERT_TRUE(other);
+  const auto again = pool.first();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, kept) << "there are two first memories";
+}
+
 TEST(XnnpackWeightMemory, PiecesAreAlignedZeroAndApart) {
   WeightMemory memory;
   std::mt19937 random(kSeed);
@@ -209,6 +230,23 @@ TEST_F(XnnpackPackedWeights, GivesOutZerosAlsoWhereSomethingWasPackedInVain) {
   auto* const again = static_cast<char*>(cache->reserve_space(cache->context, 128));
   EXPECT_EQ(again, in_vain);
   EXPECT_EQ(std::count(again, again + 128, '\0'), 128);
+}
+
+TEST_F(XnnpackPackedWeights, NamesGoWithTheLastUser) {
+  weights_.name(&first_, "first");
+  pack(&first_, nullptr);
+  {
+    PackedWeights other(store_, true);
+    for (const auto& [address, name] : {std::pair{&first_, "first"}, {&second_, "second"}}) {
+      other.name(address, name);
+      xnn_weights_cache_t cache = other.provider();
+      const xnn_weights_cache_look_up_key key = {1, address, nullptr};
+      if (cache->look_up(cache->context, &key) == SIZE_MAX)
+        cache->look_up_or_insert(cache->context, &key, cache->reserve_space(cache->context, 256), 256);
+    }
+    EXPECT_EQ(store_.size(), 2u);
+  }
+  EXPECT_EQ(store_.size(), 1u) << "the name of weights that nothing uses is kept, or one in use is gone";
 }
 
 TEST_F(XnnpackPackedWeights, NothingIsPackedFromWhatWasReleased) {

@@ -27,6 +27,17 @@ std::shared_ptr<PackedEntry> PackedStore::insert(const PackedKey& key, std::shar
   return entry;
 }
 
+void PackedStore::forget(const PackedKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found != entries_.end() && found->second.expired()) entries_.erase(found);
+}
+
+size_t PackedStore::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
 PackedWeights::PackedWeights(PackedStore& store, bool shares) : store_(store), shares_(shares) {
   provider_.context = this;
   provider_.look_up = [](void* self, const xnn_weights_cache_look_up_key* key) {
@@ -45,6 +56,12 @@ PackedWeights::PackedWeights(PackedStore& store, bool shares) : store_(store), s
     return static_cast<PackedWeights*>(self)->address_of(index);
   };
   provider_.delete_cache = [](void*) { return xnn_status_success; };
+}
+
+// Releases the entries before their keys: the last user forgets a key.
+PackedWeights::~PackedWeights() {
+  entries_.clear();
+  for (const auto& [key, index] : index_of_) store_.forget(key);
 }
 
 void PackedWeights::name(const void* address, const std::string& content) {

@@ -42,12 +42,16 @@ class PackedStore {
   std::shared_ptr<PackedEntry> find(const PackedKeyView& key);
   // Stores `entry` unless the key has one. Returns the stored entry.
   std::shared_ptr<PackedEntry> insert(const PackedKey& key, std::shared_ptr<PackedEntry> entry);
+  // Forgets a key whose entry has no user. A process may load any number of models with other weights.
+  void forget(const PackedKey& key);
+  // Number of keys.
+  size_t size() const;
   WeightMemory& memory() { return memory_; }
 
  private:
   WeightMemory memory_;
-  std::mutex mutex_;
-  PackedMap<std::weak_ptr<PackedEntry>> entries_;
+  mutable std::mutex mutex_;
+  PackedMap<std::weak_ptr<PackedEntry>> entries_;  // guarded by mutex_
 };
 
 // The weights of one delegate, as an XNNPACK weights cache. Not movable. XNNPACK may call from any thread.
@@ -56,6 +60,7 @@ class PackedWeights {
  public:
   // With `shares` false, the entries stay private to the delegate.
   PackedWeights(PackedStore& store, bool shares);
+  ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 

@@ -11,13 +11,18 @@ Result<std::shared_ptr<Workspace>> WorkspacePool::make_workspace() {
   return made;
 }
 
+// With `workspace_sharing_mode` "global" all runtimes must get one workspace. So a slot of the list that became free does
+// not decide which is the first.
 Result<std::shared_ptr<Workspace>> WorkspacePool::first() {
   const std::lock_guard lock(mutex_);
-  for (const auto& entry : workspaces_)
-    if (auto workspace = entry.lock()) return workspace;
-  ETB_ASSIGN(auto made, make_workspace());
-  workspaces_.assign(1, made);
-  return made;
+  std::shared_ptr<Workspace> found = first_.lock();
+  for (size_t i = 0; i < workspaces_.size() && found == nullptr; ++i) found = workspaces_[i].lock();
+  if (found == nullptr) {
+    ETB_ASSIGN(found, make_workspace());
+    add(found);
+  }
+  first_ = found;
+  return found;
 }
 
 Result<LockedWorkspace> WorkspacePool::lock_free() {
@@ -30,13 +35,18 @@ Result<LockedWorkspace> WorkspacePool::lock_free() {
   }
   ETB_ASSIGN(auto made, make_workspace());
   std::unique_lock running(made->running);
+  add(made);
+  return LockedWorkspace{std::move(made), std::move(running)};
+}
+
+// Takes the place of a workspace that was freed, if there is one.
+void WorkspacePool::add(const std::shared_ptr<Workspace>& workspace) {
   for (auto& entry : workspaces_) {
     if (!entry.expired()) continue;
-    entry = made;
-    return LockedWorkspace{std::move(made), std::move(running)};
+    entry = workspace;
+    return;
   }
-  workspaces_.push_back(made);
-  return LockedWorkspace{std::move(made), std::move(running)};
+  workspaces_.push_back(workspace);
 }
 
 }  // namespace etb::xnnpack

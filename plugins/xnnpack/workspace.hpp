@@ -29,14 +29,17 @@ class WorkspacePool {
  public:
   [[nodiscard]] static Result<std::shared_ptr<Workspace>> make_workspace();
 
-  // Returns the first workspace. All runs use it unless they overlap.
+  // Returns the first workspace, which stays the same one as long as it lives. All runs use it unless they overlap.
   [[nodiscard]] Result<std::shared_ptr<Workspace>> first();
   // Returns the first workspace that no run uses, locked for the caller.
   [[nodiscard]] Result<LockedWorkspace> lock_free();
 
  private:
-  std::mutex mutex_;
+  void add(const std::shared_ptr<Workspace>& workspace);
+
+  std::mutex mutex_;  // guards the members below
   std::vector<std::weak_ptr<Workspace>> workspaces_;
+  std::weak_ptr<Workspace> first_;  // one of `workspaces_`
 };
 
 }  // namespace etb::xnnpack

@@ -33,7 +33,7 @@ inline Status from_xnn(xnn_status status, const std::string& what) {
     case xnn_status_out_of_memory:
       return make_error(Code::OUT_OF_MEMORY, what + ": XNNPACK has no memory");
     case xnn_status_unsupported_parameter:
-      return make_error(Code::NOT_SUPPORTED, what + ": a parameter that this XNNPACK does not support");
+      return make_error(Code::INCOMPATIBLE, what + ": a parameter that this XNNPACK does not support");
     case xnn_status_unsupported_hardware:
       return make_error(Code::UNAVAILABLE, what + ": this processor lacks what XNNPACK needs");
     case xnn_status_invalid_parameter:

@@ -144,9 +144,8 @@ Status check_changes([[maybe_unused]] const XnnPayload& payload,
     const bool keeps_batch = is_convolution && input.datatype == XnnDatatype::kQdint8 &&
                              shapes[input.id].sizes[0] != declared.sizes[0];
     if (keeps_batch || (node.op == XnnOperator::kArgMaxPooling2d && shapes[input.id] != declared))
-      return make_error(Code::NOT_SUPPORTED,
-                        "node " + std::to_string(i) + " (" + to_text(node.op) +
-                            "): other sizes than the declared ones, which this XNNPACK cannot change");
+      return invalid_argument("node ", std::to_string(i), " (", to_text(node.op),
+                              "): other sizes than the declared ones, which this XNNPACK cannot change");
   }
 #endif
   return {};
@@ -161,9 +160,9 @@ Result<ExternalValues> ExternalValues::make(const XnnPayload& payload) {
       const XnnValue& value = payload.value(id);
       const etb_dtype dtype = dtype_of_value(value);
       if (dtype < 0)
-        return make_error(Code::NOT_SUPPORTED, "value " + std::to_string(id) + ": datatype " +
-                                                   std::to_string(static_cast<int>(value.datatype)) +
-                                                   " cannot cross the delegate's border");
+        return make_error(Code::INCOMPATIBLE, "value " + std::to_string(id) + ": datatype " +
+                                                  std::to_string(static_cast<int>(value.datatype)) +
+                                                  " cannot cross the delegate's border");
       out.push_back({*value.external_id, dtype, xnnpack_shape(value)});
     }
     return {};

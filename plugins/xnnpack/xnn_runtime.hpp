@@ -24,7 +24,7 @@ struct ExternalValue {
 };
 
 struct ExternalValues {
-  // Errors: NOT_SUPPORTED for an element type that tensors do not have.
+  // Errors: INCOMPATIBLE for an element type that tensors do not have.
   [[nodiscard]] static Result<ExternalValues> make(const XnnPayload& payload);
   std::vector<ExternalValue> inputs, outputs;
   uint32_t input_argument_count = 0;  // with those that belong to no value

@@ -29,7 +29,15 @@ class GpuDelegate {
     std::shared_ptr<CompletionThread> completions;  // the device's
   };
 
+  // Errors: INCOMPATIBLE for a valid payload that these kernels or this device cannot run. The functions that make the plan
+  // also serve compile, whose status for it is NOT_SUPPORTED.
   static Result<GpuDelegate> make(const typename Api::Plugin& plugin, CreateArgs& args) {
+    Result<GpuDelegate> made = make_for_payload(plugin, args);
+    if (!made && made.error().code == Code::NOT_SUPPORTED) made.error().code = Code::INCOMPATIBLE;
+    return made;
+  }
+
+  static Result<GpuDelegate> make_for_payload(const typename Api::Plugin& plugin, CreateArgs& args) {
     ETB_ASSIGN(GpuGraph graph, args.backend_id == kOfficialBackend
                                    ? read_official_payload(args.payload.bytes(), args.named_data)
                                    : read_payload(args.payload.bytes()));
@@ -65,10 +73,10 @@ class GpuDelegate {
     if (kernels == "registers") return KernelFamily::kRegisters;
     if (kernels != "groups") return device.family();
     if (device.has_groups()) return KernelFamily::kGroups;
-    return make_error(Code::NOT_SUPPORTED, "kernels: groups, but '" + device.facts().name +
-                                               "' has no workgroups of " + std::to_string(kLargestGroup) +
-                                               " with " + std::to_string(kSharedMemoryBytes) +
-                                               " bytes of shared memory");
+    return make_error(Code::INVALID_ARGUMENT, "kernels: groups, but '" + device.facts().name +
+                                                  "' has no workgroups of " + std::to_string(kLargestGroup) +
+                                                  " with " + std::to_string(kSharedMemoryBytes) +
+                                                  " bytes of shared memory");
   }
 
   DelegateInfo info() const {

@@ -73,16 +73,45 @@ void GraphLowering::join_dequantised(const Node& node) {
 Status GraphLowering::lower_by(const Op& op, const Node& node) {
   const QuantizationMatcher matcher(state_.graph, state_.builder, state_.values);
   if (const std::optional<QuantParams> params = matcher.match(node, op)) {
-    const size_t first_new = state_.builder.value_count();
-    LoweringContext context(state_, node, params);
-    if (op.lower(context)) {
+    if (lower_in_some_order(op, node, params)) {
       join_dequantised(node);
       return {};
     }
-    state_.values.forget_integers(node, first_new);
   }
-  LoweringContext context(state_, node, std::nullopt);
-  return op.lower(context);
+  return lower_in_some_order(op, node, std::nullopt);
+}
+
+// Lowers with operands in their recorded dimension orders. If the op rejects those, transposes the operands to the orders
+// that a claim sees: a claimed node must compile after any recorded transpose.
+Status GraphLowering::lower_in_some_order(const Op& op, const Node& node,
+                                          const std::optional<QuantParams>& params) {
+  const auto lower_with = [&](OperandOrder order) {
+    const size_t first_new = state_.builder.value_count();
+    LoweringContext context(state_, node, params, order);
+    Status lowered = op.lower(context);
+    if (!lowered) state_.values.forget(node, first_new);
+    return lowered;
+  };
+  Status lowered = lower_with(OperandOrder::kRecorded);
+  if (lowered || !has_recorded_order(node)) return lowered;
+  return lower_with(OperandOrder::kStored);
+}
+
+bool GraphLowering::has_recorded_order(const Node& node) const {
+  const auto is_recorded = [&](uint32_t value) {
+    for (const LoweredValue* found : {state_.values.find_floats(value), state_.values.find_integers(value)})
+      if (found != nullptr && !state_.builder.constant(found->id) &&
+          found->perm != state_.graph.storage_order(value))
+        return true;
+    return false;
+  };
+  for (const Value& operand : node.operands()) {
+    if (!operand.is_tensor()) continue;
+    if (is_recorded(operand.id())) return true;
+    if (const auto source = state_.values.dynamic_source(operand.id()); source && is_recorded(*source))
+      return true;
+  }
+  return false;
 }
 
 // Checks the ranks of the results. Nodes fused into another node share its events.

@@ -15,6 +15,8 @@ class GraphLowering {
 
   // Lowers one node. On error, the reason is that of reject().
   [[nodiscard]] Status lower(const Node& node);
+  // True if an operand known only at run time has another dimension order than a claim sees.
+  bool has_recorded_order(const Node& node) const;
   // Rejects a claim if a delegate would reject sizes of what was lowered. Ends the lowering.
   [[nodiscard]] Status check_sizes(std::span<const uint32_t> positions);
   // Adds the non-constant inputs as the payload's inputs, in order.
@@ -27,6 +29,7 @@ class GraphLowering {
   void fold_operands(const Node& node);
   void join_dequantised(const graph::Node& node);
   Status lower_by(const Op& op, const Node& node);
+  Status lower_in_some_order(const Op& op, const Node& node, const std::optional<QuantParams>& params);
   Status finish_results(const Node& node);
 
   LoweringState state_;

@@ -14,6 +14,16 @@ void LoweringState::join_moves(uint32_t value, uint32_t id) {
 }
 
 Result<LoweredValue> LoweringContext::lowered(uint32_t value) {
+  ETB_ASSIGN(LoweredValue found, recorded(value));
+  // A claim folds constants, too, so it sees them in their recorded order.
+  if (order_ == OperandOrder::kRecorded || state_.builder.constant(found.id)) return found;
+  Permutation stored = graph().storage_order(value);
+  const uint32_t id = state_.builder.add_transpose(found.id, order_between(found.perm, stored));
+  return LoweredValue{id, std::move(stored)};
+}
+
+// Returns an operand in the order that the nodes before left it in.
+Result<LoweredValue> LoweringContext::recorded(uint32_t value) {
   if (is_quantised()) {
     if (const LoweredValue* integers = state_.values.find_integers(value)) return *integers;
   }

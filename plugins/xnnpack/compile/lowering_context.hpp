@@ -34,12 +34,19 @@ struct LoweringState {
   void join_moves(uint32_t value, uint32_t id);
 };
 
+// Dimension order of the operands that an op sees.
+enum class OperandOrder {
+  kRecorded,  // the order that the nodes before left them in
+  kStored,    // the order of their tensors in memory, as in a claim
+};
+
 // Lowers one node: an op's function (ops/) gets it with the op's arguments.
 class LoweringContext {
  public:
   // `result_params`: scale of the results if the node computes on integers.
-  LoweringContext(LoweringState& state, const Node& node, std::optional<QuantParams> result_params)
-      : state_(state), node_(node), result_params_(result_params) {}
+  LoweringContext(LoweringState& state, const Node& node, std::optional<QuantParams> result_params,
+                  OperandOrder order)
+      : state_(state), node_(node), result_params_(result_params), order_(order) {}
 
   const SourceGraph& graph() const { return state_.graph; }
   XnnGraphBuilder& builder() { return state_.builder; }
@@ -51,7 +58,7 @@ class LoweringContext {
   uint32_t result(uint32_t index = 0) const { return node_.first_output() + index; }
   uint32_t result_count() const { return node_.output_count(); }
 
-  // Returns an operand in its current dimension order: as integers if the node computes on them.
+  // Returns an operand in its dimension order (OperandOrder): as integers if the node computes on them.
   [[nodiscard]] Result<LoweredValue> lowered(uint32_t value);
   // Returns an operand in a given dimension order; `natural` is 0, 1, 2, ...
   [[nodiscard]] Result<uint32_t> arranged(uint32_t value, const Permutation& perm);
@@ -60,8 +67,10 @@ class LoweringContext {
   [[nodiscard]] Result<ConstantPtr> constant(const NodeArguments::Tensor& argument);
   // Rejects an operand that is not a constant of zeros.
   [[nodiscard]] Status check_zeros(const NodeArguments::Tensor& argument);
-  // Returns the producer of an operand if this node is its only reader. The caller may then change its result.
+  // Returns the producer of an operand if this node is its only reader. The caller may then change its result. NULL
+  // for transposed operands.
   XnnNode* find_only_producer(uint32_t value) {
+    if (order_ == OperandOrder::kStored) return nullptr;
     return state_.values.find_only_producer(value, is_quantised());
   }
 
@@ -79,9 +88,12 @@ class LoweringContext {
   void adopt_result_params(uint32_t id);
 
  private:
+  [[nodiscard]] Result<LoweredValue> recorded(uint32_t value);
+
   LoweringState& state_;
   const Node& node_;
   std::optional<QuantParams> result_params_;
+  OperandOrder order_;
 };
 
 }  // namespace etb::xnnpack

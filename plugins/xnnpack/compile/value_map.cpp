@@ -92,16 +92,18 @@ XnnNode* ValueMap::find_only_producer(uint32_t value, bool is_quantised) {
   return builder_.producer(found->id);
 }
 
-void ValueMap::forget_integers(const Node& node, size_t first_new) {
+void ValueMap::forget(const Node& node, size_t first_new) {
   for (const Value& made : node.results()) {
-    const LoweredValue* found = find_integers(made.id());
-    if (found == nullptr) continue;
-    if (found->id >= first_new) {
-      id_use_counts_.erase(found->id);
-    } else {
-      id_use_counts_[found->id] -= static_cast<int64_t>(graph_.use_count(made.id())) - 1;
+    for (Map* map : {&floats_, &integers_}) {
+      const LoweredValue* found = find(*map, made.id());
+      if (found == nullptr) continue;
+      if (found->id >= first_new) {
+        id_use_counts_.erase(found->id);
+      } else {
+        id_use_counts_[found->id] -= static_cast<int64_t>(graph_.use_count(made.id())) - 1;
+      }
+      map->erase(made.id());
     }
-    integers_.erase(made.id());
   }
 }
 

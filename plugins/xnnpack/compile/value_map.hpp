@@ -30,9 +30,9 @@ class ValueMap {
   void define(uint32_t value, LoweredValue lowered);
   // Returns the producer of a lowered value if the node that is lowered is its only reader.
   XnnNode* find_only_producer(uint32_t value, bool is_quantised);
-  // Undoes the definitions of a failed attempt on integers. Values from `first_new` on are new. They are dropped with
+  // Undoes the definitions of a failed attempt to lower a node. Values from `first_new` on are new. They are dropped with
   // their nodes.
-  void forget_integers(const Node& node, size_t first_new);
+  void forget(const Node& node, size_t first_new);
 
   // Returns the tensor that the nodes of a dynamic quantisation represent.
   std::optional<uint32_t> dynamic_source(uint32_t value) const;

@@ -345,7 +345,9 @@ Result<Artifact> XnnGraphBuilder::finish() {
   for (size_t i = 0; i < nodes_.size(); ++i)
     artifact.debug_map.push_back({.name = event_name(nodes_[i], i), .handles = sources_[i]});
   artifact.payload = write_xnnpack_payload(payload);
-  ETB_TRY(read_xnnpack_payload(artifact.payload));  // checks that our own delegate accepts the payload
+  // Checks that our own delegate accepts the payload.
+  if (const auto read = read_xnnpack_payload(artifact.payload); !read)
+    return reject("attribute", "no payload can have it: ", read.error().message);
   return artifact;
 }
 

@@ -77,8 +77,10 @@ Status lower_clamp(LoweringContext& context, ops::clamp_default<NodeArguments> a
 
 constexpr Op kRows[] = {
     op_row<ops::relu_default, lower_relu>({.quantised = QuantKind::kMoves, .traits = kClamps}),
-    op_row<ops::clamp_default, lower_clamp>({.quantised = QuantKind::kMoves, .traits = kClamps}),
-    op_row<ops::hardtanh_default, lower_hardtanh>({.quantised = QuantKind::kMoves, .traits = kClamps}),
+    op_row<ops::clamp_default, lower_clamp>(
+        {.quantised = QuantKind::kMoves, .constraint = "min is at most max.", .traits = kClamps}),
+    op_row<ops::hardtanh_default, lower_hardtanh>(
+        {.quantised = QuantKind::kMoves, .constraint = "min_val is at most max_val.", .traits = kClamps}),
     op_row<ops::relu6_default, lower_relu6>({.quantised = QuantKind::kMoves, .traits = kClamps}),
 };
 

@@ -7,12 +7,22 @@ namespace etb::xnnpack {
 
 namespace {
 
+// In float16 the sigmoid of a number below -9.7 is subnormal, and 0 in XNNPACK. Its product with the number is not, so
+// float16 is widened.
 Status lower_silu(LoweringContext& context, ops::silu_default<NodeArguments> args) {
+  XnnGraphBuilder& builder = context.builder();
   ETB_ASSIGN(const uint32_t self, args.self().id());
   ETB_ASSIGN(const LoweredValue input, context.lowered(self));
-  const uint32_t gate = add_unary(context.builder(), XnnOperator::kSigmoid, input.id);
+  const uint32_t wide = add_widened(builder, input.id);
+  const uint32_t gate = add_unary(builder, XnnOperator::kSigmoid, wide);
+  if (wide == input.id) {
+    ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
+    builder.add_node(XnnOperator::kMultiply, {wide, gate}, {out});
+    return {};
+  }
+  const uint32_t product = add_binary(builder, XnnOperator::kMultiply, wide, gate, builder.extents(wide));
   ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
-  context.builder().add_node(XnnOperator::kMultiply, {input.id, gate}, {out});
+  builder.add_node(XnnOperator::kConvert, {product}, {out});
   return {};
 }
 

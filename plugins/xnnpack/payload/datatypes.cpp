@@ -67,7 +67,7 @@ class Verifier {
   Status verify() const {
     const Expected expected = expected_of(node_.op);
     if ((node_.flags & ~expected.flags) != 0)
-      return make_error(Code::NOT_SUPPORTED,
+      return make_error(Code::INCOMPATIBLE,
                         "flags " + std::to_string(node_.flags) + ", expected " +
                             (expected.flags == 0 ? "none" : "bits of " + std::to_string(expected.flags)));
     if (is_allowed(expected.rule)) return {};
@@ -169,8 +169,8 @@ const char* to_text(XnnDatatype datatype) {
 Status verify_xnnpack_quantisation(const XnnValue& value) {
   // XNNPACK calls a packing function for their size, and has none without KleidiAI.
   if (value.datatype == D::kQpint8 || value.datatype == D::kPfloat32)
-    return make_error(Code::NOT_SUPPORTED, std::string("datatype ") + to_text(value.datatype) +
-                                               ", which is packed for one kind of processor");
+    return make_error(Code::INCOMPATIBLE, std::string("datatype ") + to_text(value.datatype) +
+                                              ", which is packed for one kind of processor");
   const XnnQuantisation expected = quantisation_of(value.datatype);
   if (value.quantisation == expected) return {};
   return bad("datatype ", to_text(value.datatype), " ", to_text(value.quantisation), ", expected it ",

@@ -9,12 +9,12 @@
 namespace etb::xnnpack {
 
 // Checks that a value is quantised as its datatype requires: as a whole, by channel, by group, at
-// run time or not at all. Errors: NOT_SUPPORTED for datatypes that are packed for one kind of
+// run time or not at all. Errors: INCOMPATIBLE for datatypes that are packed for one kind of
 // processor, else INVALID_DATA.
 [[nodiscard]] Status verify_xnnpack_quantisation(const XnnValue& value);
 
 // Checks that a node's flags and the datatypes of its inputs and outputs are allowed for its operator
-// (operators.def). XNNPACK itself reports if it has no kernel for them. Errors: NOT_SUPPORTED for
+// (operators.def). XNNPACK itself reports if it has no kernel for them. Errors: INCOMPATIBLE for
 // flags, INVALID_DATA for datatypes.
 [[nodiscard]] Status verify_xnnpack_datatypes(const XnnPayload& payload, const XnnNode& node);
 

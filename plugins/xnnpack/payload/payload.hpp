@@ -133,8 +133,8 @@ struct XnnPayload {
 // parameter and order, and infers sizes node by node (shapes.hpp). The result can be read without
 // further checks, except named data: its size and scales are known only when it is fetched.
 //
-// Errors name node or value: INCOMPATIBLE (unknown identifier or operator number), NOT_SUPPORTED (flags or a
-// datatype that no exporter writes), INVALID_DATA (everything else).
+// Errors name node or value: INCOMPATIBLE (unknown identifier or operator number, flags or a datatype that no exporter
+// writes, a layer that this XNNPACK does not have), INVALID_DATA (everything else).
 // The result borrows constants from `payload`.
 [[nodiscard]] Result<XnnPayload> read_xnnpack_payload(std::span<const std::byte> payload);
 

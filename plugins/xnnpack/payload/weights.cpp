@@ -28,7 +28,7 @@ Status expect_sizes(const char* what, const XnnValue& value, std::initializer_li
 Status verify_bias(const XnnPayload& payload, const XnnNode& node, uint64_t channels) {
   if (node.inputs[2] == kXnnNoValue) return {};
   const XnnValue& bias = payload.value(node.inputs[2]);
-  if (bias.constant_index == 0) return make_error(Code::NOT_SUPPORTED, "a bias that is no constant");
+  if (bias.constant_index == 0) return make_error(Code::INCOMPATIBLE, "a bias that is no constant");
   return expect_sizes("bias", bias, {channels});
 }
 
@@ -42,7 +42,7 @@ Status verify_channel(const XnnValue& filter, uint32_t channel_dim) {
 
 Status verify_convolution(const XnnPayload& payload, const XnnNode& node) {
   const XnnValue& filter = payload.value(node.inputs[1]);
-  if (filter.constant_index == 0) return make_error(Code::NOT_SUPPORTED, "a filter that is no constant");
+  if (filter.constant_index == 0) return make_error(Code::INCOMPATIBLE, "a filter that is no constant");
   const XnnWindow& window = node.window;
   const uint64_t outputs = uint64_t{window.groups} * window.group_output_channels;
   const uint64_t inputs = uint64_t{window.groups} * window.group_input_channels;
@@ -84,7 +84,7 @@ Status verify_matrices(const XnnPayload& payload, const XnnNode& node) {
       verify_channel(factor, static_cast<uint32_t>(rank - ((node.flags & kXnnFlagTransposed) != 0 ? 2 : 1))));
   if (std::all_of(factor.sizes.begin(), factor.sizes.end() - 2, [](uint32_t size) { return size == 1; }))
     return {};
-  return make_error(Code::NOT_SUPPORTED, "several matrices quantised by channel");
+  return make_error(Code::INCOMPATIBLE, "several matrices quantised by channel");
 }
 
 }  // namespace
