@@ -5,11 +5,9 @@
 #include "host/portable_backend/portable_backend.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <deque>
 #include <map>
-#include <memory>
 
 #include "api/format/graph_builder.hpp"
 #include "api/format/graph_verifier.hpp"
@@ -80,6 +78,28 @@ struct PortableRows {
 
 struct Portable;
 
+// Returns a bound of the scratch memory of most kernels: 8 bytes for each element of the operands and results of one node.
+// Windows and sorts use that much, elementwise ops none.
+uint64_t most_scratch_bytes(std::span<const uint8_t> image) {
+  const Result<graph::View> view = graph::View::open(image);
+  if (!view) return 0;
+  uint64_t most = 0;
+  const auto nbytes_of = [](const std::vector<graph::Value>& values) {
+    uint64_t total = 0;
+    for (const graph::Value& value : values) {
+      if (!value.is_tensor()) continue;
+      uint64_t nbytes = sizeof(double);
+      const etb_graph_spec spec = value.spec();
+      for (uint32_t d = 0; d < spec.rank; ++d) nbytes *= static_cast<uint64_t>(spec.sizes[d]);
+      total += nbytes;
+    }
+    return total;
+  };
+  for (const graph::Node& node : view->method().nodes())
+    most = std::max(most, nbytes_of(node.operands()) + nbytes_of(node.results()));
+  return most;
+}
+
 // A payload is [u64 number of bytes][image], so that truncation is detected.
 class PortableDelegate {
  public:
@@ -100,7 +120,7 @@ class PortableDelegate {
     ETB_ASSIGN(const GraphExecutor executor, std::move(executor_made));
     made.input_count_ = executor.input_count();
     made.output_count_ = executor.output_count();
-    *made.context_bytes_ = executor.memory_bytes();
+    made.context_bytes_ = executor.memory_bytes() + most_scratch_bytes(made.image_->span());
     return made;
   }
 
@@ -108,7 +128,7 @@ class PortableDelegate {
     return {.input_count = input_count_,
             .output_count = output_count_,
             .resident_bytes = image_->span().size(),
-            .context_bytes = context_bytes_->load(std::memory_order_relaxed)};
+            .context_bytes = context_bytes_};
   }
 
   Result<GraphExecutor> make_executor() const {
@@ -126,9 +146,7 @@ class PortableDelegate {
   class Context {
    public:
     explicit Context(const PortableDelegate& delegate)
-        : executor_(delegate.make_executor()),
-          on_result_(make_result_hook(delegate.image_->span())),
-          most_bytes_(*delegate.context_bytes_) {}
+        : executor_(delegate.make_executor()), on_result_(make_result_hook(delegate.image_->span())) {}
     Status execute(const Run& run) {
       if (!executor_) return tl::make_unexpected(executor_.error());
       return run_once(run);
@@ -136,17 +154,8 @@ class PortableDelegate {
 
    private:
     Status run_once(const Run& run);
-    // Kernels take as much scratch memory as they need. The next context of the delegate will need as much.
-    void note_memory() const {
-      const uint64_t now = executor_->memory_bytes();
-      uint64_t known = most_bytes_.load(std::memory_order_relaxed);
-      while (known < now && !most_bytes_.compare_exchange_weak(known, now, std::memory_order_relaxed)) {
-      }
-    }
-
     Result<GraphExecutor> executor_;
     NodeHook on_result_;
-    std::atomic<uint64_t>& most_bytes_;
   };
 
  private:
@@ -154,8 +163,7 @@ class PortableDelegate {
   NamedData named_data_;
   uint32_t input_count_ = 0;
   uint32_t output_count_ = 0;
-  // The most that a context has held, on the heap, since contexts refer to it and a delegate may move.
-  std::unique_ptr<std::atomic<uint64_t>> context_bytes_ = std::make_unique<std::atomic<uint64_t>>(0);
+  uint64_t context_bytes_ = 0;
 };
 
 std::string where(const char* what, uint32_t index) {
@@ -247,7 +255,6 @@ Status PortableDelegate::Context::run_once(const Run& run) {
                                      nullptr};
   ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock),
                          node_events(run, on_result_)));
-  note_memory();
   for (uint32_t i = 0; i < run.output_count(); ++i) {
     OutputTensor output = run.output(i);
     const host::Tensor& result = executor_->output(i);
