@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares processor time of our Vulkan plugin with the official run time: same files, same driver, processes in alternation.
 
-    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--keep FOLDER] [--rows FILE] [--ncnn] [--page docs/vulkan.md]
+    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--keep FOLDER] [--rows FILE] [--ncnn] [--page docs/vulkan.md [--mark times]]
 
 PEER is the program of the folder peer here, LIBRARY the official run time as a shared library. Each network is exported once, and becomes a program of the official exporter and one of
 `etbackend compile -b vulkan`. Figures are user time of whole processes, the least of the rounds, because other work of the machine only adds to it: "cold" is a process that loads and runs once
 with MESA_SHADER_CACHE_DISABLE=true and without our own cache, "warm" the same after another one that filled a new cache folder, and a run is what more runs in such a process add, divided by their number.
 Outputs are compared with PyTorch's in float64 before anything is measured; the table has the largest error divided by the largest number. --ncnn adds ncnn for networks of one image, in float32 (ncnn_side.py checks that it uses the device; needs the wheels ncnn and pnnx).
---page rewrites the table of a page. Needs torch and executorch.
+--page rewrites the table between the comments "MARK" and "end of MARK" of a page. All programs use the driver that VK_DRIVER_FILES or VK_ICD_FILENAMES names. Needs torch and executorch.
 """
 import argparse
 import fnmatch
@@ -30,8 +30,6 @@ sys.path.insert(0, str(HERE.parent / "runtime"))
 
 import compare_vulkan  # noqa: E402
 import models  # noqa: E402
-
-BEGIN, END = "<!-- times -->\n", "<!-- end of times -->"
 
 
 class Product(nn.Module):
@@ -182,6 +180,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, help="folder of the official programs; those that are there are not made again")
     parser.add_argument("--rows", type=pathlib.Path, help="file that keeps the rows of finished networks")
     parser.add_argument("--page", type=pathlib.Path)
+    parser.add_argument("--mark", default="times", help="name of the table on the page")
     args = parser.parse_args()
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
@@ -204,9 +203,9 @@ def main():
         lines += finished[name]
         print("\n".join(finished[name]), flush=True)
     if args.page:
-        text = args.page.read_text()
-        before, rest = text.split(BEGIN)
-        args.page.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.split(END, 1)[1])
+        begin, end = f"<!-- {args.mark} -->\n", f"<!-- end of {args.mark} -->"
+        before, rest = args.page.read_text().split(begin)
+        args.page.write_text(before + begin + "\n".join(lines) + "\n" + end + rest.split(end, 1)[1])
 
 
 if __name__ == "__main__":

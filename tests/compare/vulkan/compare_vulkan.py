@@ -17,6 +17,7 @@ import copy
 import fnmatch
 import json
 import logging
+import os
 import pathlib
 import re
 import signal
@@ -135,16 +136,29 @@ def error_of(found, expected):
     return float(np.where(same, 0, np.abs(a - b)).max() / (largest or 1)) if b.size else 0.0
 
 
+def expected_results(path, inputs):
+    """PyTorch's results in float64, or those beside the archive, in float32, where the archive's arguments are no plain list."""
+    try:
+        return in_float64(path, inputs)
+    except Exception:
+        stored = sorted(path.parent.glob(f"{path.stem}.out.*.npy"), key=lambda each: int(each.name.split(".out.")[1].split(".")[0]))
+        return [np.load(each) for each in stored]
+
+
+def environment_with(more):
+    return {**os.environ, **more}
+
+
 class Runner:
     """Runs programs in processes of their own."""
 
-    def __init__(self, call, patterns):
-        self.call, self.patterns = call, patterns
+    def __init__(self, call, patterns, environment):
+        self.call, self.patterns, self.environment = call, patterns, environment_with(environment)
 
     def run(self, program, inputs, folder, seconds):
         """None, or why there are no results."""
         try:
-            done = subprocess.run(self.call(program, inputs, folder), capture_output=True, text=True, errors="replace", timeout=seconds)
+            done = subprocess.run(self.call(program, inputs, folder), capture_output=True, text=True, errors="replace", timeout=seconds, env=self.environment)
         except subprocess.TimeoutExpired:
             return f"no result within {seconds} s"
         if done.returncode < 0:
@@ -166,7 +180,7 @@ class Runner:
         return re.sub(r"\S*/(?=backends/vulkan/)", "", line).replace("|", "/")[:220]
 
 
-def ours(args):
+def ours(args, environment={}):
     path = ["--plugin-path", args.plugin_path] if args.plugin_path else []
     pin = ["--backend-pin", f"VulkanBackend={args.plugin}"]
 
@@ -174,16 +188,16 @@ def ours(args):
         return [args.etbackend, "run", str(program), "--output-dir", str(folder), *path, *pin, *[part for each in inputs for part in ("--input", argument(each))]]
 
     cut = r"^etbackend run: (method 'forward'[^:]*: )?(delegate \d+ 'VulkanBackend': )?(delegate 'VulkanBackend': )?(payload of VulkanBackend: )?"
-    return Runner(call, [(r"^etbackend", cut)])
+    return Runner(call, [(r"^etbackend", cut)], environment)
 
 
-def official(args):
+def official(args, environment={}):
     peer, library = args.official
 
     def call(program, inputs, folder):
         return [peer, library, str(program), str(folder), "1", *map(argument, inputs)]
 
-    return Runner(call, OFFICIAL_MESSAGES)
+    return Runner(call, OFFICIAL_MESSAGES, environment)
 
 
 def make_program(args, path, keep):
@@ -227,10 +241,7 @@ def measure(args, path, keep, runners):
     if counts[0] == 0:
         return counts, ["no region"] + [""] * (len(runners) - 1)
     inputs = inputs_of(path.parent, path.stem)
-    try:
-        expected = in_float64(path, inputs)
-    except Exception:  # the archive's arguments are no plain list; the results that PyTorch stored are in float32
-        expected = [np.load(each) for each in sorted(path.parent.glob(f"{path.stem}.out.*.npy"), key=lambda each: int(each.name.split(".out.")[1].split(".")[0]))]
+    expected = expected_results(path, inputs)
     if not expected:
         return counts, ["no results to compare with"] + [""] * (len(runners) - 1)
     return counts, [result_of(runner, program, inputs, expected, args.run_seconds) for runner in runners]

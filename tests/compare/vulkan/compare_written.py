@@ -55,18 +55,8 @@ def on_peer(args, program, inputs, expected):
 
 
 def on_ours(args, program, inputs, expected):
-    with tempfile.TemporaryDirectory() as folder:
-        done = compare_vulkan.run(args.etbackend, "vulkan", program, inputs, folder)
-        return errors(pathlib.Path(folder), expected) if done.returncode == 0 else compare_vulkan.reason(done.stderr)
-
-
-def expected_results(path, inputs):
-    """PyTorch's results in float64, or those beside the archive if PyTorch cannot compute them again."""
-    try:
-        return compare_vulkan.in_float64(path, inputs)
-    except Exception:
-        stored = sorted(path.parent.glob(f"{path.stem}.out.*.npy"), key=lambda each: int(each.name.split(".out.")[1].split(".")[0]))
-        return [np.load(each) for each in stored]
+    result = compare_vulkan.result_of(compare_vulkan.ours(args), program, inputs, expected, 300)
+    return compare_vulkan.written(result)
 
 
 def measure(args, path, work):
@@ -77,7 +67,7 @@ def measure(args, path, work):
     if row[0] == 0:
         return None
     inputs = compare_vulkan.inputs_of(path.parent, path.stem)
-    expected = expected_results(path, inputs)
+    expected = compare_vulkan.expected_results(path, inputs)
     return [path.stem, *row, on_peer(args, program, inputs, expected), on_ours(args, program, inputs, expected)]
 
 
@@ -129,6 +119,7 @@ def main():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--only", default="*")
     args = parser.parse_args()
+    args.plugin, args.plugin_path = "vulkan", None
     if not args.times and args.library is None:
         parser.error("expected DIR, PEER and LIBRARY")
     warnings.simplefilter("ignore")
