@@ -41,6 +41,11 @@ class ArgumentStaging {
   };
   StagedArgument stage(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes) noexcept;
 
+  // True if stage() copies the bytes of an input.
+  bool copies_input(uint32_t argument, const void* data, uint64_t capacity_bytes) const noexcept {
+    return requirements_[argument].upper_nbytes != 0 && !is_compatible(argument, data, capacity_bytes);
+  }
+
   // Saves the bytes after outputs that the plugin may write. Call it before a run, with all arguments staged;
   // call restore_padding() after the run. Returns false if another argument overlaps these bytes but did not when
   // memory was reserved.

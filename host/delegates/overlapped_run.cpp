@@ -35,9 +35,10 @@ etb_status OverlappedRun::start_after(const DelegateRun& run, std::span<AsyncRun
                          after[i]->end_descriptor(), 0, nullptr,   nullptr};
     if (fences_before_[i].fd < 0) return ETB_NOT_SUPPORTED;
   }
+  // Now the other runs still write to the inputs.
+  if (delegate_.has_work_before_run(run)) return ETB_NOT_SUPPORTED;
   args_ = {};
   ETB_CHECK(delegate_.bind_run(run, args_));
-  if (delegate_.has_work_before_run()) return ETB_NOT_SUPPORTED;
   args_.wait = fences_before_.data();
   args_.wait_count = static_cast<uint32_t>(after.size());
   const etb_status status = begin(run);

@@ -244,7 +244,7 @@ etb_status PluginDelegate::bind_memory(uint32_t argument, void* data, uint64_t n
                 "reserved no staging memory for this call",
                 argument, static_cast<unsigned long long>(nbytes), data);
   }
-  if (staged.data != data) (argument < input_count_ ? has_input_copies_ : has_output_copies_) = true;
+  has_output_copies_ = has_output_copies_ || (argument >= input_count_ && staged.data != data);
   tensors_[argument].data = staged.data;
   tensors_[argument].capacity_bytes = staged.capacity_bytes;
   return ETB_OK;
@@ -324,6 +324,17 @@ Status PluginDelegate::run_watched(const etb_exec_args& args, const RunLimits& l
   return context_->execute(args);
 }
 
+bool PluginDelegate::has_work_before_run(const DelegateRun& run) const noexcept {
+  if (values_ && values_->has_work_before_run()) return true;
+  const auto inputs = run.arguments.first(std::min<size_t>(input_count_, run.arguments.size()));
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& from = inputs[i]->tensor();
+    const bool is_on_device = values_ && values_->is_input_on_device(i);
+    if (!is_on_device && staging_->copies_input(i, from.data(), from.capacity_bytes())) return true;
+  }
+  return false;
+}
+
 etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args) noexcept {
   if (run.arguments.size() != tensors_.size()) {
     if (run.error != nullptr) {
@@ -334,7 +345,7 @@ etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args)
     }
     return ETB_INVALID_PROGRAM;
   }
-  has_input_copies_ = has_output_copies_ = false;
+  has_output_copies_ = false;
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
     if (const etb_status status = bind(*run.arguments[i], i, run.error); status != ETB_OK) return status;
   }

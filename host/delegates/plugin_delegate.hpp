@@ -106,10 +106,9 @@ class PluginDelegate final : public MethodDelegate {
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind_memory(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes,
                          etb_error* error) noexcept;
-  // True if the host copies arguments of the bound run, or makes them visible to a device, before or after it.
-  bool has_work_before_run() const noexcept {
-    return has_input_copies_ || (values_ && values_->has_work_before_run());
-  }
+  // True if the host copies an input of the run, or makes it visible to the device. All arguments are tensors.
+  bool has_work_before_run(const DelegateRun& run) const noexcept;
+  // True if the host does so with an output of the latest bound run.
   bool has_work_after_run() const noexcept {
     return has_output_copies_ || (values_ && values_->has_work_after_run());
   }
@@ -141,7 +140,7 @@ class PluginDelegate final : public MethodDelegate {
   uint64_t scratch_nbytes_ = 0;
   DelegateMemory memory_;
   bool accepts_device_memory_ = false;
-  bool has_input_copies_ = false, has_output_copies_ = false;  // of the latest bound run
+  bool has_output_copies_ = false;  // of the latest bound run
   std::shared_ptr<TransferCounts> transfers_;
   std::unique_ptr<DeviceMemory::Share> share_;
   std::optional<DeviceValues> values_;
