@@ -43,11 +43,6 @@ class DeviceValues final : public DeviceArguments {
   // Called before and after each run: other devices may have written inputs, and read outputs.
   [[nodiscard]] Status before_run() noexcept;
   [[nodiscard]] Status after_run() noexcept;
-  bool is_input_on_device(size_t argument) const noexcept {
-    const Argument& found = arguments_[argument];
-    return found.state == nullptr ? found.buffer != nullptr
-                                  : found.state->state() != DeviceStateBuffer::kHost;
-  }
   bool has_work_before_run() const noexcept { return !shared_inputs_.empty(); }
   bool has_work_after_run() const noexcept { return !shared_outputs_.empty(); }
 

@@ -324,12 +324,12 @@ Status PluginDelegate::run_watched(const etb_exec_args& args, const RunLimits& l
   return context_->execute(args);
 }
 
-bool PluginDelegate::has_work_before_run(const DelegateRun& run) const noexcept {
+bool PluginDelegate::has_work_before_run(const DelegateRun& run) noexcept {
   if (values_ && values_->has_work_before_run()) return true;
   const auto inputs = run.arguments.first(std::min<size_t>(input_count_, run.arguments.size()));
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const Tensor& from = inputs[i]->tensor();
-    const bool is_on_device = values_ && values_->is_input_on_device(i);
+    const bool is_on_device = values_ && values_->bind(i) != nullptr;
     if (!is_on_device && staging_->copies_input(i, from.data(), from.capacity_bytes())) return true;
   }
   return false;

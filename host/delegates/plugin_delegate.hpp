@@ -107,7 +107,7 @@ class PluginDelegate final : public MethodDelegate {
   etb_status bind_memory(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes,
                          etb_error* error) noexcept;
   // True if the host copies an input of the run, or makes it visible to the device. All arguments are tensors.
-  bool has_work_before_run(const DelegateRun& run) const noexcept;
+  bool has_work_before_run(const DelegateRun& run) noexcept;
   // True if the host does so with an output of the latest bound run.
   bool has_work_after_run() const noexcept {
     return has_output_copies_ || (values_ && values_->has_work_after_run());
