@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 #include <string>
 
 #include "host/module/core_error.hpp"
@@ -21,24 +20,6 @@ bool is_input(const MethodMeta& meta, uint32_t output) {
 
 bool has_stopped(etb_status answer) { return answer == ETB_CANCELLED || answer == ETB_DEADLINE_EXCEEDED; }
 
-// Passes on the requests of a method, and reports the memory of each delegate.
-class RecordedDelegates final : public DelegateResolver {
- public:
-  RecordedDelegates(DelegateResolver& delegates, EventTracer& tracer) noexcept
-      : delegates_(delegates), tracer_(tracer) {}
-
-  etb_status create(const DelegateRequest& request, MethodDelegate** out,
-                    etb_error* error) noexcept override {
-    const etb_status status = delegates_.create(request, out, error);
-    if (status == ETB_OK) tracer_.on_delegate_memory(request.id, (*out)->memory());
-    return status;
-  }
-
- private:
-  DelegateResolver& delegates_;
-  EventTracer& tracer_;
-};
-
 // The number is that of no other run of the process.
 uint64_t next_run_id() noexcept {
   static std::atomic<uint64_t> count{0};
@@ -55,9 +36,8 @@ Status LoadedMethod::load(const Program& program, const MethodMeta& meta,
         with_context(std::move(state).error(), "method '" + std::string(meta.name()) + "'"));
   tracer_ = given.tracer;
   MethodOptions options = given;
-  std::optional<RecordedDelegates> recorded;
   if (tracer_ != nullptr && tracer_->wants().allocations && given.delegates != nullptr)
-    options.delegates = &recorded.emplace(*given.delegates, *tracer_);
+    options.delegates = &recorded_delegates_.emplace(*given.delegates, *tracer_);
   state_ = *std::move(state);
   state_allocator_ = BumpAllocator(state_.bytes());
   const MethodMemory memory{&state_allocator_, arenas, scratch_.bytes()};

@@ -2,6 +2,8 @@
 // LoadedMethod: a method of a module in memory of its own, ready to run.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "host/module/kept_values.hpp"
 #include "host/module/method_memory.hpp"
 #include "host/module/overlapped_method.hpp"
+#include "host/module/recorded_delegates.hpp"
 
 namespace etb::host {
 
@@ -76,6 +79,7 @@ class LoadedMethod {
   bool has_run_ = false;
   uint32_t kept_count_ = 0;
   KeptState kept_state_;
+  std::optional<RecordedDelegates> recorded_delegates_;
   Method method_;
   std::unique_ptr<OverlappedMethod> overlapped_;  // NULL: instructions run one after another
 };
