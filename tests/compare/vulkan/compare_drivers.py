@@ -93,17 +93,8 @@ def measure(args, path, keep, drivers):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("etbackend")
-    parser.add_argument("folder", type=pathlib.Path)
+    compare_vulkan.add_options(parser)
     parser.add_argument("--driver", action="append", required=True, metavar="NAME=FILE.json")
-    parser.add_argument("--official", nargs=2, metavar=("PEER", "LIBRARY"))
-    parser.add_argument("--plugin-path")
-    parser.add_argument("--keep", type=pathlib.Path)
-    parser.add_argument("--rows", type=pathlib.Path)
-    parser.add_argument("--page", type=pathlib.Path)
-    parser.add_argument("--only", default="*")
-    parser.add_argument("--seconds", type=int, default=300, help="limit of the official exporter for a model")
-    parser.add_argument("--run-seconds", type=int, default=300, help="limit of a run")
     args = parser.parse_args()
     args.plugin = "vulkan"
     logging.disable(logging.WARNING)

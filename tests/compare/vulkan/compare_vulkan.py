@@ -276,12 +276,11 @@ def table_of(rows, runners):
     return "\n".join(lines) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def add_options(parser):
+    """Adds the options that compare_drivers.py has, too."""
     parser.add_argument("etbackend")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--official", nargs=2, metavar=("PEER", "LIBRARY"))
-    parser.add_argument("--plugin", default="vulkan")
     parser.add_argument("--plugin-path")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--rows", type=pathlib.Path)
@@ -289,6 +288,12 @@ def main():
     parser.add_argument("--only", default="*")
     parser.add_argument("--seconds", type=int, default=300, help="limit of the official exporter for a model")
     parser.add_argument("--run-seconds", type=int, default=300, help="limit of a run")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    parser.add_argument("--plugin", default="vulkan")
     args = parser.parse_args()
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
