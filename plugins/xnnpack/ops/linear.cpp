@@ -176,7 +176,7 @@ constexpr Op kRows[] = {
     op_row<ops::addmm_default, lower_addmm>({.quantised = QuantKind::kComputes,
                                              .min_rank = 1,
                                              .max_rank = 2,
-                                             .constraint = "beta and alpha are 1.",
+                                             .constraint = "self is a constant; beta and alpha are 1.",
                                              .traits = kEndsChain,
                                              .bias = "self"}),
     op_row<ops::mm_default, lower_mm>(
