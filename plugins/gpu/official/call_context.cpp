@@ -410,6 +410,7 @@ uint32_t CallContext::add_expand(uint32_t x, const Shape& from, const Shape& to)
 
 Status CallContext::define(uint32_t id, double magnitude, uint32_t index) {
   ETB_ASSIGN(const uint32_t found, result_id(index));
+  if (std::isnan(magnitude)) magnitude = std::numeric_limits<double>::infinity();
   const ElementType type = state_.file.tensor(found)->type;
   if (kind_of(type) != NumberKind::kFloat && !(magnitude <= largest_of(type))) {
     state_.is_too_large = true;
@@ -440,6 +441,7 @@ Status CallContext::define_floats(uint32_t id, uint32_t index) {
   if (kind_of(state_.file.tensor(found)->type) != NumberKind::kFloat)
     return bad("result ", index, ": ", to_text(state_.file.tensor(found)->type), ", expected floats");
   state_.ids[found] = id;
+  if (!is_constant(id)) state_.magnitudes[id] = std::numeric_limits<double>::infinity();
   return {};
 }
 
