@@ -176,6 +176,9 @@ Status add_outputs(LoweringOfFile& state) {
     }
     const FileTensor& tensor = *state.file.tensor(value);
     uint32_t id = state.ids[value];
+    if (id == kNoValue && tensor.constant >= 0) {
+      ETB_ASSIGN(id, state.enter_constant(value));
+    }
     if (id == kNoValue) return bad("output ", i, ": value ", value, " is never computed");
     const bool has_bits = passed_on.count(id) != 0;
     if (state.graph.value(id).role != ValueRole::kResult || known.count(id) != 0)

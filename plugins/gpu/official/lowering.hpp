@@ -44,6 +44,10 @@ struct LoweringOfFile {
   std::map<uint32_t, RuntimeSize> sizes = {};   // by value of the file
   // By value of the graph: the largest magnitude of its numbers, NaN left aside. Infinite where it is not known.
   std::vector<double> magnitudes = {};
+
+  Status count_numbers(int32_t constant, uint64_t count);
+  // Makes a constant of the file, which is new, a value of the graph.
+  Result<uint32_t> enter_constant(uint32_t value);
 };
 
 // One call, with its arguments by position.
@@ -135,7 +139,6 @@ class CallContext {
  private:
   uint32_t id(uint32_t at) const { return static_cast<uint32_t>(call_.arguments()->Get(at)); }
   Result<uint32_t> enter(uint32_t value);
-  Status count_numbers(int32_t constant, uint64_t count);
   Result<uint32_t> result_id(uint32_t index) const;
   const vulkan_schema::Value& value(uint32_t at) const { return state_.file.value(id(at)); }
   Result<SizeItem> size_of_value(uint32_t value) const;

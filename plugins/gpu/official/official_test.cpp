@@ -400,6 +400,24 @@ TEST(OfficialPayload, WeightsOf4BitsFitTheirProduct) {
   EXPECT_THAT(reason_of(parts.finish()), HasSubstr("argument 2: parts of rows"));
 }
 
+// The exporter folds a part of a model that depends on nothing.
+TEST(OfficialPayload, ConstantsMayBeOutputs) {
+  Layer layer;
+  layer.bytes.call("aten.linear.default", {layer.x, layer.weight, layer.null, layer.product});
+  layer.bytes.outputs = {static_cast<uint32_t>(layer.product), static_cast<uint32_t>(layer.weight),
+                         static_cast<uint32_t>(layer.weight)};
+  const auto graph = read(layer.bytes.finish());
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->outputs.size(), 3u);
+  EXPECT_NE(graph->outputs[1], graph->outputs[2]);
+  Layer alone;
+  alone.bytes.constant("alone", 24);
+  const int32_t constant = alone.bytes.tensor({2, 3}, kFloat32, 1);
+  alone.bytes.call("aten.linear.default", {alone.x, alone.weight, alone.null, alone.product});
+  alone.bytes.outputs = {static_cast<uint32_t>(alone.product), static_cast<uint32_t>(constant)};
+  EXPECT_EQ(reason_of(alone.bytes), "");
+}
+
 // Products of integers may exceed what floats represent; a smaller limit for the inputs is tried first.
 TEST(OfficialPayload, IntegersStayExact) {
   const auto squares = [](int times) {
