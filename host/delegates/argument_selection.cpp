@@ -2,9 +2,10 @@
 #include "host/delegates/argument_selection.hpp"
 
 #include <algorithm>
-#include <array>
+#include <string_view>
 
 #include "etb/cpp/fail.hpp"
+#include "host/runtime/method_state.hpp"
 
 namespace etb::host {
 
@@ -74,9 +75,10 @@ std::vector<uint32_t> last_fit(std::span<EValue* const> arguments, std::span<con
 
 }  // namespace
 
-// If the first and the last fit are the same, there is no other.
+// An input may be each argument from the first to the last fit that has its type and sizes.
 Result<std::vector<uint32_t>> select_arguments(const Delegate& delegate, uint32_t input_count,
-                                               uint32_t output_count, std::span<EValue* const> arguments) {
+                                               uint32_t output_count, std::span<EValue* const> arguments,
+                                               const std::function<bool(const EValue&)>& is_undefined) {
   const auto rejected = [&](const std::string& why) {
     return make_error(Code::INCOMPATIBLE, "the program passes " + std::to_string(arguments.size()) +
                                               " arguments, the plugin expects " + std::to_string(input_count) +
@@ -91,12 +93,39 @@ Result<std::vector<uint32_t>> select_arguments(const Delegate& delegate, uint32_
   if (selection.size() < specs.size())
     return rejected(": no argument has the type and sizes of input " + std::to_string(selection.size()));
   const std::vector<uint32_t> last = last_fit(passed, specs);
-  for (uint32_t i = 0; i < input_count; ++i)
-    if (selection[i] != last[i])
-      return rejected(": input " + std::to_string(i) + " may be argument " + std::to_string(selection[i]) +
-                      " or " + std::to_string(last[i]) + ", which have the same type and sizes");
+  for (uint32_t i = 0; i < input_count; ++i) {
+    std::vector<uint32_t> defined;
+    for (uint32_t candidate = selection[i]; candidate <= last[i]; ++candidate)
+      if (fits(*passed[candidate], specs[i]) && !is_undefined(*passed[candidate]))
+        defined.push_back(candidate);
+    if (defined.size() > 1)
+      return rejected(": input " + std::to_string(i) + " may be argument " + std::to_string(defined[0]) +
+                      " or " + std::to_string(defined[1]) + ", which have the same type and sizes");
+    if (!defined.empty()) selection[i] = defined[0];
+  }
   for (size_t i = passed.size(); i < arguments.size(); ++i) selection.push_back(static_cast<uint32_t>(i));
   return selection;
+}
+
+bool has_undefined_elements(const DelegateRequest& request, const EValue& argument) {
+  bool is_made = false;
+  for (uint32_t i = 0; i < request.first_call; ++i) {
+    const Instruction& instruction = request.instructions[i];
+    // Later instructions may come before these in a loop.
+    if (instruction.kind == format::InstructionKind::kJumpFalse) return false;
+    if (instruction.kind == format::InstructionKind::kMove && instruction.value == &argument) return false;
+    const bool is_call = instruction.kind == format::InstructionKind::kKernel ||
+                         instruction.kind == format::InstructionKind::kDelegate;
+    const EValue* const* const begin = instruction.arguments;
+    if (!is_call || std::find(begin, begin + instruction.argument_count, &argument) ==
+                        begin + instruction.argument_count)
+      continue;
+    if (instruction.kind != format::InstructionKind::kKernel) return false;
+    const std::string_view name(instruction.kernel->name);
+    if (!name.starts_with("aten::empty.") && !name.starts_with("aten::empty_permuted.")) return false;
+    is_made = true;
+  }
+  return is_made;
 }
 
 // ---- SelectedArguments

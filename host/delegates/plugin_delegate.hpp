@@ -63,9 +63,9 @@ class PluginDelegate final : public MethodDelegate {
 
   // Plans for the arguments of a call, tensors at their largest sizes: memory for copies, and the plugin's own
   // reservation. make() has done this if the request had arguments. A host that sees the arguments only in its
-  // first call prepares then, and again when a tensor becomes larger. [serial:delegate]
+  // first call prepares then, and again when a tensor becomes larger. `request`: of make(). [serial:delegate]
   Status prepare(std::span<EValue* const> arguments, std::span<const std::span<std::byte>> arenas,
-                 bool may_move);
+                 bool may_move, const DelegateRequest* request = nullptr);
 
   uint32_t input_count() const noexcept { return input_count_; }
   // Index in the call of each argument that runs expect; empty: they expect all of them.
