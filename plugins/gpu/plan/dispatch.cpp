@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plugins/gpu/plan/node_dispatch.hpp"
+#include "plugins/gpu/plan/product.hpp"
 
 namespace etb::gpu {
 
@@ -307,6 +308,7 @@ void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node
     if (family != KernelFamily::kGroups) add(std::array{packed.wide, packed.narrow});
   } else if (node.op == Operator::kMatmul) {
     add(product_kernels(family));
+    if (may_be_exact(graph, node)) add(std::array{Kernel::kExactProduct});
   }
   if (node.op == Operator::kConvolution && !has_codes) {
     const GpuValue& weight = graph.value(node.inputs[1]);

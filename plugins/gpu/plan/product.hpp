@@ -24,6 +24,9 @@ struct ProductOperands {
   uint32_t factors = kNoValue;  // of codes
 };
 
+// True if few results of a node have the kernel that adds what its sums lose: products with a constant matrix of small depth.
+bool may_be_exact(const GpuGraph& graph, const GpuNode& node);
+
 // Binds the operands and adds the arguments.
 void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands);
 

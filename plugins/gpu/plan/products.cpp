@@ -23,6 +23,17 @@ void add_product(const NodeDispatch& context, const Product& product, const Prod
   }
 }
 
+// More results are left to the kernels that are made for speed.
+constexpr uint64_t kMostExactResults = 4096;
+
+void dispatch_exact_product(const NodeDispatch& context, const Product& product,
+                            const ProductOperands& operands) {
+  Dispatch& dispatch = context.add_empty(Kernel::kExactProduct);
+  bind_product(dispatch, product, operands);
+  dispatch.turns = product.depth + 1;
+  dispatch.set_linear(uint64_t{product.rows} * product.columns);
+}
+
 // True if an invocation of kRegisters computes 8 rows of 16 columns.
 bool uses_wide_tile(const NodeDispatch& context, const Product& product) {
   const bool by_rule = product.rows > 4 && product.columns > 32;
@@ -49,6 +60,17 @@ void dispatch_pointwise(const NodeDispatch& context) {
 }
 
 }  // namespace
+
+bool may_be_exact(const GpuGraph& graph, const GpuNode& node) {
+  constexpr uint32_t kMostDepth = 8;
+  if (node.op != Operator::kMatmul) return false;
+  const GpuValue& weight = graph.value(node.inputs[1]);
+  const bool is_constant = weight.role == ValueRole::kConstant || weight.role == ValueRole::kInline;
+  const bool has_floats = weight.factors == kNoValue && !weight.has_halves && weight.codes.bits == 0;
+  const bool is_plain = node.floats[field::kAlpha] == 1 && (node.inputs.size() < 3 || node.floats[field::kBeta] == 1);
+  return is_constant && has_floats && is_plain && weight.shape.rank == 2 &&
+         weight.shape.sizes[node.ints[field::kTransposedB] != 0 ? 1 : 0] <= kMostDepth;
+}
 
 void dispatch_register_product(const NodeDispatch& context, const Product& product,
                                const ProductOperands& operands) {
@@ -151,7 +173,11 @@ void dispatch_matmul(const NodeDispatch& context) {
     product.bias_column = shape.rank > 0 && shape.sizes[shape.rank - 1] != 1 ? 1 : 0;
     product.bias_row = shape.rank > 1 && shape.sizes[0] != 1 ? shape.sizes[1] : 0;
   }
-  add_product(context, product, {inputs[0], inputs[1], bias, context.node.output, factor.factors});
+  const ProductOperands operands{inputs[0], inputs[1], bias, context.node.output, factor.factors};
+  const bool is_small = uint64_t{product.rows} * product.columns <= kMostExactResults;
+  if (is_small && may_be_exact(context.graph, context.node))
+    return dispatch_exact_product(context, product, operands);
+  add_product(context, product, operands);
 }
 
 void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise) {
