@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = limited(a * b + bias), for few results of a small depth: what each product and sum loses is computed, too, and added at the
+// y = limited(a * b + bias), for few numbers: what each product and sum loses is computed, too, and added at the
 // end (Ogita, Rump and Oishi, "Accurate sum and dot product", algorithm Dot2). So the result is nearly always the float that is
 // nearest to the exact number, whatever the order of the sum. Products are split in halves, because not every device has an exact fma.
 #version 450

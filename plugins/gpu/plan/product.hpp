@@ -24,7 +24,8 @@ struct ProductOperands {
   uint32_t factors = kNoValue;  // of codes
 };
 
-// True if few results of a node have the kernel that adds what its sums lose: products with a constant matrix of small depth.
+// True if a node has the kernel that adds what its sums lose where it has few numbers: a product with a constant matrix of small
+// depth.
 bool may_be_exact(const GpuGraph& graph, const GpuNode& node);
 
 // Binds the operands and adds the arguments.

@@ -23,8 +23,8 @@ void add_product(const NodeDispatch& context, const Product& product, const Prod
   }
 }
 
-// More results are left to the kernels that are made for speed.
-constexpr uint64_t kMostExactResults = 4096;
+// So few that their time is less than that of a dispatch. More are left to the kernels that are made for speed.
+constexpr uint64_t kMostExactProducts = 2048;
 
 void dispatch_exact_product(const NodeDispatch& context, const Product& product,
                             const ProductOperands& operands) {
@@ -33,6 +33,9 @@ void dispatch_exact_product(const NodeDispatch& context, const Product& product,
   dispatch.turns = product.depth + 1;
   dispatch.set_linear(uint64_t{product.rows} * product.columns);
 }
+
+// Of matmul.comp: steps of the depth, and parts of 16 of them.
+uint64_t turns_of(uint32_t depth) { return uint64_t{depth} + divide_up(depth, 16); }
 
 // True if an invocation of kRegisters computes 8 rows of 16 columns.
 bool uses_wide_tile(const NodeDispatch& context, const Product& product) {
@@ -62,7 +65,7 @@ void dispatch_pointwise(const NodeDispatch& context) {
 }  // namespace
 
 bool may_be_exact(const GpuGraph& graph, const GpuNode& node) {
-  constexpr uint32_t kMostDepth = 8;
+  constexpr uint32_t kMostDepth = 64;
   if (node.op != Operator::kMatmul) return false;
   const GpuValue& weight = graph.value(node.inputs[1]);
   const bool is_constant = weight.role == ValueRole::kConstant || weight.role == ValueRole::kInline;
@@ -80,7 +83,7 @@ void dispatch_register_product(const NodeDispatch& context, const Product& produ
       context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
                                 : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
   bind_product(dispatch, product, operands);
-  dispatch.turns = product.depth;
+  dispatch.turns = turns_of(product.depth);
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
                     product.batch};
 }
@@ -92,7 +95,8 @@ void dispatch_packed_product(const NodeDispatch& context, const Product& product
   Dispatch& dispatch = context.add_empty(is_wide ? kernels.wide : kernels.narrow);
   bind_product(dispatch, product, operands);
   if (product.group != 0) dispatch.add(product.group);
-  dispatch.turns = product.depth + (product.group != 0 ? divide_up(product.depth, product.group) : 0);
+  // A group may end with a shorter part.
+  dispatch.turns = turns_of(product.depth) + (product.group != 0 ? 2 * divide_up(product.depth, product.group) : 0);
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
                     product.batch};
 }
@@ -174,7 +178,7 @@ void dispatch_matmul(const NodeDispatch& context) {
     product.bias_row = shape.rank > 1 && shape.sizes[0] != 1 ? shape.sizes[1] : 0;
   }
   const ProductOperands operands{inputs[0], inputs[1], bias, context.node.output, factor.factors};
-  const bool is_small = uint64_t{product.rows} * product.columns <= kMostExactResults;
+  const bool is_small = uint64_t{product.rows} * product.columns * product.depth <= kMostExactProducts;
   if (is_small && may_be_exact(context.graph, context.node))
     return dispatch_exact_product(context, product, operands);
   add_product(context, product, operands);
