@@ -4,7 +4,6 @@
 // a whole workgroup. WHOLE=1: columns are a multiple of four. BITS=16: b has numbers of float16, two in a word. BITS=8 or 4:
 // b has codes, and `factors` a row of scales and a row of zero points for each group of the depth. A word has four columns of
 // a row, or of two rows of 4 bits.
-// Sixteen steps of the depth are added up on their own: the error of a sum grows with the root of the length of its chains.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
@@ -59,7 +58,7 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
   UNROLL for (uint j = 0; j < VECTORS; ++j)
     b_at[j] = batch * push.b_batch + min(column + 4 * j + UVEC4(0, 1, 2, 3), UVEC4(push.columns - 1));
 #endif
-  vec4 sum[ROWS][VECTORS], part[ROWS][VECTORS];
+  vec4 sum[ROWS][VECTORS];
   UNROLL for (uint i = 0; i < ROWS; ++i)
     UNROLL for (uint j = 0; j < VECTORS; ++j) sum[i][j] = VEC4(0);
 #if CODED
@@ -67,19 +66,15 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
 #endif
   {
 #if CODED
-  uint end = min(first + push.group, push.depth);
   vec4 steps[VECTORS], zero[VECTORS];
   UNROLL for (uint j = 0; j < VECTORS; ++j) {
     steps[j] = factors[row_of_factors + b_at[j]];
     zero[j] = factors[row_of_factors + stride + b_at[j]];
   }
+  for (uint k = first; k < min(first + push.group, push.depth); ++k) {
 #else
-  uint first = 0, end = push.depth;
+  for (uint k = 0; k < push.depth; ++k) {
 #endif
-  for (uint first_step = first; first_step < end; first_step += 16) {
-  UNROLL for (uint i = 0; i < ROWS; ++i)
-    UNROLL for (uint j = 0; j < VECTORS; ++j) part[i][j] = VEC4(0);
-  for (uint k = first_step; k < min(first_step + 16, end); ++k) {
     vec4 factor[VECTORS];
     UNROLL for (uint j = 0; j < VECTORS; ++j) {
 #if BITS == 16
@@ -95,11 +90,8 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
     }
     UNROLL for (uint i = 0; i < ROWS; ++i) {
       float scale = a[a_at[i] + k];
-      UNROLL for (uint j = 0; j < VECTORS; ++j) part[i][j] += scale * factor[j];
+      UNROLL for (uint j = 0; j < VECTORS; ++j) sum[i][j] += scale * factor[j];
     }
-  }
-  UNROLL for (uint i = 0; i < ROWS; ++i)
-    UNROLL for (uint j = 0; j < VECTORS; ++j) sum[i][j] += part[i][j];
   }
   }
   vec4 start[VECTORS];

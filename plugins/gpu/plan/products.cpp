@@ -31,9 +31,6 @@ void dispatch_exact_product(const NodeDispatch& context, const Product& product,
   dispatch.set_linear(uint64_t{product.rows} * product.columns);
 }
 
-// Of matmul.comp: steps of the depth, and parts of 16 of them.
-uint64_t turns_of(uint32_t depth) { return uint64_t{depth} + divide_up(depth, 16); }
-
 // True if an invocation of kRegisters computes 8 rows of 16 columns.
 bool uses_wide_tile(const NodeDispatch& context, const Product& product) {
   const bool by_rule = product.rows > 4 && product.columns > 32;
@@ -83,7 +80,7 @@ void dispatch_register_product(const NodeDispatch& context, const Product& produ
       context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
                                 : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
   bind_product(dispatch, product, operands);
-  dispatch.turns = turns_of(product.depth);
+  dispatch.turns = product.depth;
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
                     product.batch};
 }
@@ -95,8 +92,7 @@ void dispatch_packed_product(const NodeDispatch& context, const Product& product
   Dispatch& dispatch = context.add_empty(is_wide ? kernels.wide : kernels.narrow);
   bind_product(dispatch, product, operands);
   if (product.group != 0) dispatch.add(product.group);
-  // A group may end with a shorter part.
-  dispatch.turns = turns_of(product.depth) + (product.group != 0 ? 2 * divide_up(product.depth, product.group) : 0);
+  dispatch.turns = product.depth + (product.group != 0 ? divide_up(product.depth, product.group) : 0);
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
                     product.batch};
 }
