@@ -81,8 +81,9 @@ Result<std::vector<uint32_t>> select_arguments(const Delegate& delegate, uint32_
                                                const std::function<bool(const EValue&)>& is_undefined) {
   const auto rejected = [&](const std::string& why) {
     return make_error(Code::INCOMPATIBLE, "the program passes " + std::to_string(arguments.size()) +
-                                              " arguments, the plugin expects " + std::to_string(input_count) +
-                                              " inputs and " + std::to_string(output_count) + " outputs" + why);
+                                              " arguments, the plugin expects " +
+                                              std::to_string(input_count) + " inputs and " +
+                                              std::to_string(output_count) + " outputs" + why);
   };
   if (arguments.size() < size_t{input_count} + output_count) return rejected("");
   const auto passed = arguments.first(arguments.size() - output_count);
@@ -117,8 +118,8 @@ bool has_undefined_elements(const DelegateRequest& request, const EValue& argume
     const bool is_call = instruction.kind == format::InstructionKind::kKernel ||
                          instruction.kind == format::InstructionKind::kDelegate;
     const EValue* const* const begin = instruction.arguments;
-    if (!is_call || std::find(begin, begin + instruction.argument_count, &argument) ==
-                        begin + instruction.argument_count)
+    if (!is_call ||
+        std::find(begin, begin + instruction.argument_count, &argument) == begin + instruction.argument_count)
       continue;
     if (instruction.kind != format::InstructionKind::kKernel) return false;
     const std::string_view name(instruction.kernel->name);

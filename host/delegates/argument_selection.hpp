@@ -16,8 +16,8 @@ namespace etb::host {
 // the call. Error: the payload does not state its inputs (query_io), they fit no arguments, or several. An argument that
 // `is_undefined` has elements that the program never wrote. Any numbers may replace them, so it is no choice beside another one.
 [[nodiscard]] Result<std::vector<uint32_t>> select_arguments(
-    const Delegate& delegate, uint32_t input_count, uint32_t output_count,
-    std::span<EValue* const> arguments, const std::function<bool(const EValue&)>& is_undefined);
+    const Delegate& delegate, uint32_t input_count, uint32_t output_count, std::span<EValue* const> arguments,
+    const std::function<bool(const EValue&)>& is_undefined);
 
 // True if nothing but `aten::empty` and the like wrote to an argument before the first call of the delegate.
 bool has_undefined_elements(const DelegateRequest& request, const EValue& argument);

@@ -32,8 +32,7 @@ const etb_plugin_table* ETB_CALL query_stating_toy(const etb_host*, uint32_t, ui
   return &toy.plugin;
 }
 
-const etb_static_plugin kPlugins[] = {
-    {ETB_INIT_SIZE(etb_static_plugin), 0, &query_stating_toy, kToyBackend}};
+const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_stating_toy, kToyBackend}};
 
 RegistryOptions linked_only() {
   RegistryOptions options;
@@ -76,15 +75,15 @@ TEST(ArgumentSelection, NamesArgumentsThatMayBeTheInput) {
   MethodFixture fixture(test.program);
   fixture.options.delegates = &test.delegates;
   EXPECT_EQ(fixture.load(), ETB_INCOMPATIBLE);
-  EXPECT_THAT(fixture.error.text,
-              HasSubstr("the program passes 3 arguments, the plugin expects 1 inputs and 1 outputs: input 0 may "
-                        "be argument 0 or 1, which have the same type and sizes"));
+  EXPECT_THAT(
+      fixture.error.text,
+      HasSubstr("the program passes 3 arguments, the plugin expects 1 inputs and 1 outputs: input 0 may "
+                "be argument 0 or 1, which have the same type and sizes"));
 }
 
 TEST(ArgumentSelection, NamesAnInputThatNoArgumentFits) {
   TwoVectors test;
-  for (const size_t i : {0U, 1U})
-    std::get<format::TensorSpec>(test.method.values[i]).dtype = ETB_DTYPE_INT32;
+  for (const size_t i : {0U, 1U}) std::get<format::TensorSpec>(test.method.values[i]).dtype = ETB_DTYPE_INT32;
   MethodFixture fixture(test.program);
   fixture.options.delegates = &test.delegates;
   EXPECT_EQ(fixture.load(), ETB_INCOMPATIBLE);

@@ -68,8 +68,7 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     ETB_ASSIGN(PluginDelegate* const made, make(request, specs, texts));
     *out = made;
     if (!made->selection().empty())
-      *out = new SelectedArguments(*made, made->selection(),
-                                   static_cast<uint32_t>(request.arguments.size()));
+      *out = new SelectedArguments(*made, made->selection(), static_cast<uint32_t>(request.arguments.size()));
     return {};
   });
 }

@@ -83,7 +83,7 @@ Status add_inputs(LoweringOfFile& state) {
     state.ids[value] = id;
     const uint32_t nbytes = nbytes_of(tensor.type);
     const bool is_float = kind_of(tensor.type) == NumberKind::kFloat;
-    state.magnitudes.push_back(is_float                             ? std::numeric_limits<double>::infinity()
+    state.magnitudes.push_back(is_float                            ? std::numeric_limits<double>::infinity()
                                : tensor.type == ElementType::kBool ? 1
                                : nbytes == 1 ? (tensor.type == ElementType::kInt8 ? 128 : 255)
                                              : state.input_limit);

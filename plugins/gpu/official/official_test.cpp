@@ -41,9 +41,7 @@ struct Bytes {
   int32_t integer(int64_t value) {
     return add(fb::Content::Integer, fb::CreateInteger(builder, value).Union());
   }
-  int32_t number(double value) {
-    return add(fb::Content::Number, fb::CreateNumber(builder, value).Union());
-  }
+  int32_t number(double value) { return add(fb::Content::Number, fb::CreateNumber(builder, value).Union()); }
   int32_t list(std::vector<int32_t> items) {
     return add(fb::Content::Values, fb::CreateValuesDirect(builder, &items).Union());
   }
@@ -459,10 +457,11 @@ TEST(OfficialPayload, FloatsThatBecomeIntegersHaveABound) {
       x = call("aten.clamp.default", {x, zero, bytes.integer(1000)}, kFloat32);
     if (source == Source::kClampedBelow) x = call("aten.clamp.default", {x, zero, null}, kFloat32);
     if (source == Source::kPositions)
-      x = to_type(call("aten.arange.start_step", {zero, bytes.integer(4), one, null, null, null, null}, kInt32),
-                  kFloat32);
-    const int32_t scale = call("aten.full_like.default",
-                               {input, bytes.number(factor), null, null, null, null, null}, kFloat32);
+      x = to_type(
+          call("aten.arange.start_step", {zero, bytes.integer(4), one, null, null, null, null}, kInt32),
+          kFloat32);
+    const int32_t scale =
+        call("aten.full_like.default", {input, bytes.number(factor), null, null, null, null, null}, kFloat32);
     const int32_t position =
         call("aten.floor.default", {call("aten.mul.Tensor", {x, scale}, kFloat32)}, kFloat32);
     const int32_t pixel = to_type(position, kInt32);

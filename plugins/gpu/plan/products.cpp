@@ -66,7 +66,8 @@ bool is_exact_product(const GpuGraph& graph, const GpuNode& node, std::span<cons
   const GpuValue& weight = graph.value(node.inputs[1]);
   const bool is_constant = weight.role == ValueRole::kConstant || weight.role == ValueRole::kInline;
   const bool has_floats = weight.factors == kNoValue && !weight.has_halves && weight.codes.bits == 0;
-  const bool is_plain = node.floats[field::kAlpha] == 1 && (node.inputs.size() < 3 || node.floats[field::kBeta] == 1);
+  const bool is_plain =
+      node.floats[field::kAlpha] == 1 && (node.inputs.size() < 3 || node.floats[field::kBeta] == 1);
   if (!is_constant || !has_floats || !is_plain || weight.shape.rank != 2) return false;
   const uint32_t depth = weight.shape.sizes[node.ints[field::kTransposedB] != 0 ? 1 : 0];
   return depth <= kMostDepth && bounds[node.output].numel() * depth <= kMostProducts;

@@ -10,8 +10,7 @@ std::vector<InputSpec> input_specs_of(const GpuGraph& graph) {
   std::vector<InputSpec> specs(graph.inputs.size());
   for (size_t i = 0; i < specs.size(); ++i) {
     const GpuValue& value = graph.value(graph.inputs[i]);
-    const bool has_integers =
-        value.host == HostNumbers::kIntegers || value.host == HostNumbers::kInt32Bits;
+    const bool has_integers = value.host == HostNumbers::kIntegers || value.host == HostNumbers::kInt32Bits;
     etb_tensor_spec& spec = specs[i].spec;
     spec.struct_size = ETB_INIT_SIZE(etb_tensor_spec);
     spec.dtype = has_integers ? ETB_DTYPE_INT32 : expected_dtype(value);
