@@ -165,7 +165,7 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
     ETB_TRY(read_requirements(
         request.arenas));  // the program never calls this delegate, or its host prepares later
   } else {
-    ETB_TRY(prepare(request.arguments, request.arenas, request.may_move));
+    ETB_TRY(prepare(request.arguments, request.arenas, request.may_move, &request));
   }
   // Other threads may load methods of the same plugin meanwhile: then the number is of both.
   const uint64_t allocated = plugin_->allocated_bytes();
@@ -208,13 +208,18 @@ Status PluginDelegate::use_device_memory(std::shared_ptr<const Device> device) {
 }
 
 Status PluginDelegate::prepare(std::span<EValue* const> arguments,
-                               std::span<const std::span<std::byte>> arenas, bool may_move) {
+                               std::span<const std::span<std::byte>> arenas, bool may_move,
+                               const DelegateRequest* request) {
   ETB_TRY(read_requirements(arenas));
+  std::vector<EValue*> selected;
   if (arguments.size() != slots_.size()) {
-    return make_error(Code::INCOMPATIBLE, "the program passes " + std::to_string(arguments.size()) +
-                                              " arguments, the plugin expects " +
-                                              std::to_string(input_count_) + " inputs and " +
-                                              std::to_string(slots_.size() - input_count_) + " outputs");
+    const auto output_count = static_cast<uint32_t>(slots_.size()) - input_count_;
+    const auto is_undefined = [&](const EValue& argument) {
+      return request != nullptr && has_undefined_elements(*request, argument);
+    };
+    ETB_ASSIGN(selection_, select_arguments(*delegate_, input_count_, output_count, arguments, is_undefined));
+    for (const uint32_t index : selection_) selected.push_back(arguments[index]);
+    arguments = selected;
   }
   ETB_TRY(staging_->reserve(arguments, may_move));
   for (size_t i = 0; i < arguments.size(); ++i) {

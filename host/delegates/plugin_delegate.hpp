@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "host/delegates/argument_selection.hpp"
 #include "host/delegates/argument_staging.hpp"
 #include "host/delegates/delegate_options.hpp"
 #include "host/delegates/device_memory.hpp"
@@ -62,11 +63,13 @@ class PluginDelegate final : public MethodDelegate {
 
   // Plans for the arguments of a call, tensors at their largest sizes: memory for copies, and the plugin's own
   // reservation. make() has done this if the request had arguments. A host that sees the arguments only in its
-  // first call prepares then, and again when a tensor becomes larger. [serial:delegate]
+  // first call prepares then, and again when a tensor becomes larger. `request`: of make(). [serial:delegate]
   Status prepare(std::span<EValue* const> arguments, std::span<const std::span<std::byte>> arenas,
-                 bool may_move);
+                 bool may_move, const DelegateRequest* request = nullptr);
 
   uint32_t input_count() const noexcept { return input_count_; }
+  // Index in the call of each argument that runs expect; empty: they expect all of them.
+  const std::vector<uint32_t>& selection() const noexcept { return selection_; }
   const etb_plugin_ident& plugin_ident() const noexcept { return *plugin_->table().ident; }
 
   etb_status execute(const DelegateRun& run) noexcept override;
@@ -128,6 +131,7 @@ class PluginDelegate final : public MethodDelegate {
   etb_named_data named_data_{};
   std::optional<Delegate> delegate_;
   std::optional<Context> context_;
+  std::vector<uint32_t> selection_;
   std::vector<Slot> slots_;          // inputs, then outputs
   std::vector<etb_tensor> tensors_;  // the same
   std::shared_ptr<StagingMemory> copies_;

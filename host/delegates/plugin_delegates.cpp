@@ -65,7 +65,10 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     const auto given = options_.find(std::string(request.id));
     // A reference, because the delegate borrows the texts.
     const OptionTexts& texts = given != options_.end() ? given->second : kNone;
-    ETB_ASSIGN(*out, make(request, specs, texts));
+    ETB_ASSIGN(PluginDelegate* const made, make(request, specs, texts));
+    *out = made;
+    if (!made->selection().empty())
+      *out = new SelectedArguments(*made, made->selection(), static_cast<uint32_t>(request.arguments.size()));
     return {};
   });
 }

@@ -16,6 +16,8 @@
 
 namespace etb::host {
 
+struct Instruction;
+
 // Input for the creation of one delegate.
 struct DelegateRequest {
   std::string_view id;  // the name in the program, e.g. "XnnpackBackend"
@@ -28,7 +30,9 @@ struct DelegateRequest {
       arguments;  // arguments of its first call, tensors at their largest; empty without a call
   std::span<const std::span<std::byte>> arenas;  // the method's readable arenas; borrowed for the call
   bool may_move;  // the program moves values, so a tensor's address may change later
-  uint64_t max_scratch_bytes = UINT64_MAX;  // LoadLimits
+  uint64_t max_scratch_bytes = UINT64_MAX;    // LoadLimits
+  const Instruction* instructions = nullptr;  // all of the method; borrowed for the call
+  uint32_t first_call = 0;                    // index of the delegate's first call among them
 };
 
 // One call of a delegate.

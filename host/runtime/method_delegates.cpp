@@ -39,11 +39,14 @@ etb_status make_delegate(MethodState& state, std::span<const std::span<std::byte
                           {},
                           arenas,
                           false,
-                          state.options.limits.max_scratch_bytes};
+                          state.options.limits.max_scratch_bytes,
+                          state.instructions.data()};
   for (const Instruction& instruction : state.instructions) {
     if (instruction.kind == InstructionKind::kMove) request.may_move = true;
     if (instruction.kind != InstructionKind::kDelegate || instruction.delegate != index) continue;
-    if (request.arguments.empty()) request.arguments = {instruction.arguments, instruction.argument_count};
+    if (!request.arguments.empty()) continue;
+    request.arguments = {instruction.arguments, instruction.argument_count};
+    request.first_call = static_cast<uint32_t>(&instruction - state.instructions.data());
   }
   return state.options.delegates->create(request, &state.delegates[index], error);
 }

@@ -374,6 +374,25 @@ TEST(GpuDispatches, TheBoundsDecideHowPointwiseConvolutionsAreComputed) {
   }
 }
 
+// The kernel has descriptors of another kind than those of `tiles`, so the bounds decide, not the sizes of a run.
+TEST(GpuDispatches, BoundsDecideWhetherAProductIsExact) {
+  for (const auto& [rows, is_exact] : {std::pair{16u, true}, {1000u, false}}) {
+    GpuGraph graph;
+    const uint32_t input = add_input(graph, shape_of({rows, 8}));
+    graph.outputs.push_back(add_linear(graph, input, add_constant(graph, shape_of({4, 8}), "w")));
+    const auto plan = make_execution_plan(graph, KernelFamily::kTiles);
+    ASSERT_TRUE(plan) << plan.error().message;
+    ShapeSolver solver(*plan);
+    ASSERT_TRUE(solver.set_input(0, std::array<int64_t, 2>{2, 8}));
+    ASSERT_TRUE(solver.solve());
+    std::vector<Dispatch> dispatches;
+    make_dispatches(plan->graph, plan->fusions, plan->kernels, solver.shapes(), plan->aliases, dispatches);
+    ASSERT_EQ(dispatches.size(), 1u);
+    EXPECT_EQ(dispatches[0].kernel == Kernel::kExactProduct, is_exact) << rows;
+    EXPECT_EQ(plan->uses_kernel[index_of(Kernel::kExactProduct)], is_exact) << rows;
+  }
+}
+
 // Lavapipe ends long loops without a word.
 TEST(GpuDispatches, LoopsOfTooManyTurnsAreRejected) {
   GpuGraph graph;

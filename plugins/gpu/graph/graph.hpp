@@ -178,6 +178,7 @@ struct GpuNode {
   std::vector<int32_t> ints = {};
   std::vector<float> floats = {};
   int32_t debug_id = -1;  // of the exporter, for events; not in payloads of our own
+  bool is_exact = false;  // only in plans: a product whose kernel adds what its sums lose
 };
 
 struct GpuGraph {

@@ -2,6 +2,7 @@
 // Two-dimensional convolution. Each invocation computes eight channels of four neighbouring pixels. Filters are packed as
 // [groups][channels / 8][inputs * height * width][8], so eight factors are two loads that a whole workgroup shares. BITS=8:
 // filters are codes, four in a word, and `factors` has the scales of all channels, then their zero points.
+// Products with one image are added up on their own: the error of a sum grows with the root of the length of its chains.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
@@ -28,7 +29,7 @@ KERNEL4(READS, float, x, READS, vec4, filters, READS, float, bias, WRITES, float
   uint blocks = (push.channels + 7) / 8;
   uint group = GROUP_Y / blocks, block = GROUP_Y - group * blocks;
   uint batch = GROUP_Z;
-  vec4 sum[8];
+  vec4 sum[8], part[8];
   UNROLL for (uint i = 0; i < 8; ++i) sum[i] = VEC4(0);
   uint filter_at = GROUP_Y * push.inputs * push.kernel_height * push.kernel_width * 2;
 #if BITS
@@ -40,6 +41,7 @@ KERNEL4(READS, float, x, READS, vec4, filters, READS, float, bias, WRITES, float
   int top = int(out_y * push.stride_height) - push.padding_height;
   ivec4 columns = IVEC4(0, 1, 2, 3) * int(push.stride_width);
   for (uint c = 0; c < push.inputs; ++c) {
+    UNROLL for (uint i = 0; i < 8; ++i) part[i] = VEC4(0);
     uint plane = ((batch * push.groups + group) * push.inputs + c) * push.height * push.width;
     for (uint ky = 0; ky < push.kernel_height; ++ky) {
       int row = top + int(ky * push.dilation_height);
@@ -57,11 +59,12 @@ KERNEL4(READS, float, x, READS, vec4, filters, READS, float, bias, WRITES, float
         uvec4 at = line + clamped(column, push.width);
         vec4 pixels = zero_outside(VEC4(x[at.x], x[at.y], x[at.z], x[at.w]), column, push.width, has_row);
         UNROLL for (uint i = 0; i < 4; ++i) {
-          sum[i] += ELEMENT(first, i) * pixels;
-          sum[i + 4] += ELEMENT(second, i) * pixels;
+          part[i] += ELEMENT(first, i) * pixels;
+          part[i + 4] += ELEMENT(second, i) * pixels;
         }
       }
     }
+    UNROLL for (uint i = 0; i < 8; ++i) sum[i] += part[i];
   }
   UNROLL for (uint i = 0; i < 8; ++i) {
     uint channel = block * 8 + i;

@@ -219,13 +219,24 @@ Result<uint32_t> CallContext::dim(uint32_t at, uint32_t rank) const {
 }
 
 // Many tensors may refer to one constant. Limits the numbers to a few times those that the program stores.
-Status CallContext::count_numbers(int32_t constant, uint64_t count) {
+Status LoweringOfFile::count_numbers(int32_t constant, uint64_t count) {
   constexpr uint64_t kMostCopies = 16;
-  if (state_.constants_read.insert(constant).second) state_.distinct_count += count;
-  state_.number_count += count;
-  if (state_.number_count > kMostCopies * state_.distinct_count)
-    return bad("constants of ", state_.number_count, " numbers, of which ", state_.distinct_count, " differ");
+  if (constants_read.insert(constant).second) distinct_count += count;
+  number_count += count;
+  if (number_count > kMostCopies * distinct_count)
+    return bad("constants of ", number_count, " numbers, of which ", distinct_count, " differ");
   return {};
+}
+
+Result<uint32_t> LoweringOfFile::enter_constant(uint32_t value) {
+  ETB_ASSIGN(FileConstant made, read_constant(file, value, data));
+  if (made.value.role == ValueRole::kInline)
+    ETB_TRY(count_numbers(file.tensor(value)->constant, made.value.floats.size()));
+  ids[value] = static_cast<uint32_t>(graph.values.size());
+  constants[ids[value]] = value;
+  graph.values.push_back(std::move(made.value));
+  magnitudes.push_back(made.magnitude);
+  return ids[value];
 }
 
 Result<uint32_t> CallContext::enter(uint32_t value) {
@@ -234,14 +245,7 @@ Result<uint32_t> CallContext::enter(uint32_t value) {
   if (tensor == nullptr) return unsupported("value ", value, ", expected a tensor");
   if (state_.ids[value] != kNoValue) return state_.ids[value];
   if (tensor->constant < 0) return bad("value ", value, " is read before it is computed");
-  ETB_ASSIGN(FileConstant made, read_constant(state_.file, value, state_.data));
-  if (made.value.role == ValueRole::kInline)
-    ETB_TRY(count_numbers(tensor->constant, made.value.floats.size()));
-  state_.ids[value] = static_cast<uint32_t>(state_.graph.values.size());
-  state_.constants[state_.ids[value]] = value;
-  state_.graph.values.push_back(std::move(made.value));
-  state_.magnitudes.push_back(made.magnitude);
-  return state_.ids[value];
+  return state_.enter_constant(value);
 }
 
 Result<uint32_t> CallContext::tensor(uint32_t at) {
@@ -304,7 +308,7 @@ Result<std::vector<float>> CallContext::constant_floats(uint32_t at) {
     return unsupported(where(at), ": computed or passed, expected a constant");
   // The argument may be another name of the constant.
   const FileTensor& tensor = *state_.file.tensor(state_.constants.at(entered));
-  ETB_TRY(count_numbers(tensor.constant, tensor.shape.numel()));
+  ETB_TRY(state_.count_numbers(tensor.constant, tensor.shape.numel()));
   return read_constant_floats(state_.file, tensor, state_.data);
 }
 
@@ -410,6 +414,7 @@ uint32_t CallContext::add_expand(uint32_t x, const Shape& from, const Shape& to)
 
 Status CallContext::define(uint32_t id, double magnitude, uint32_t index) {
   ETB_ASSIGN(const uint32_t found, result_id(index));
+  if (std::isnan(magnitude)) magnitude = std::numeric_limits<double>::infinity();
   const ElementType type = state_.file.tensor(found)->type;
   if (kind_of(type) != NumberKind::kFloat && !(magnitude <= largest_of(type))) {
     state_.is_too_large = true;
@@ -440,6 +445,7 @@ Status CallContext::define_floats(uint32_t id, uint32_t index) {
   if (kind_of(state_.file.tensor(found)->type) != NumberKind::kFloat)
     return bad("result ", index, ": ", to_text(state_.file.tensor(found)->type), ", expected floats");
   state_.ids[found] = id;
+  if (!is_constant(id)) state_.magnitudes[id] = std::numeric_limits<double>::infinity();
   return {};
 }
 

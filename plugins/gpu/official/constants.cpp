@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/gpu/official/constants.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "plugins/gpu/run/host_numbers.hpp"
 
 namespace etb::gpu {
@@ -46,6 +50,13 @@ Result<Numbers> read_all(const VulkanFile& file, const FileTensor& tensor, const
   return numbers;
 }
 
+// NaN is no number here.
+double largest_of(std::span<const float> floats) {
+  double largest = 0;
+  for (const float number : floats) largest = std::max(largest, std::abs(static_cast<double>(number)));
+  return largest;
+}
+
 }  // namespace
 
 Result<std::vector<float>> read_constant_floats(const VulkanFile& file, const FileTensor& tensor,
@@ -67,6 +78,12 @@ Result<FileConstant> read_constant(const VulkanFile& file, uint32_t value, const
   if (tensor.type == ElementType::kFloat32 && has_key(constant) && expected != 0) {
     made.value.role = ValueRole::kConstant;
     made.value.key = constant.key()->str();
+    // A factor or summand of positions, most likely.
+    constexpr uint64_t kMostRead = 16;
+    made.magnitude = std::numeric_limits<double>::infinity();
+    if (tensor.shape.numel() > kMostRead) return made;
+    ETB_ASSIGN(const Numbers numbers, read_all(file, tensor, data));
+    made.magnitude = largest_of(numbers.floats);
     return made;
   }
   auto numbers = read_all(file, tensor, data);
@@ -78,7 +95,7 @@ Result<FileConstant> read_constant(const VulkanFile& file, uint32_t value, const
                                                " has integers that floats do not represent");
   made.value.role = ValueRole::kInline;
   made.value.floats = std::move(numbers->floats);
-  made.magnitude = numbers->facts.largest;
+  made.magnitude = largest_of(made.value.floats);
   return made;
 }
 

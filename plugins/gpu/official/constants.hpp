@@ -9,7 +9,7 @@ namespace etb::gpu {
 
 struct FileConstant {
   GpuValue value;
-  double magnitude = 0;  // of integers
+  double magnitude = 0;  // the largest; infinite if it is not known
 };
 
 // Returns the value of a constant tensor: a name for float32, which is read when it is packed; numbers for the others.

@@ -2,6 +2,7 @@
 #include "plugins/gpu/official/lowering.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "api/format/printable_text.hpp"
@@ -81,7 +82,9 @@ Status add_inputs(LoweringOfFile& state) {
     state.graph.inputs.push_back(id);
     state.ids[value] = id;
     const uint32_t nbytes = nbytes_of(tensor.type);
-    state.magnitudes.push_back(tensor.type == ElementType::kBool ? 1
+    const bool is_float = kind_of(tensor.type) == NumberKind::kFloat;
+    state.magnitudes.push_back(is_float                            ? std::numeric_limits<double>::infinity()
+                               : tensor.type == ElementType::kBool ? 1
                                : nbytes == 1 ? (tensor.type == ElementType::kInt8 ? 128 : 255)
                                              : state.input_limit);
   }
@@ -173,6 +176,9 @@ Status add_outputs(LoweringOfFile& state) {
     }
     const FileTensor& tensor = *state.file.tensor(value);
     uint32_t id = state.ids[value];
+    if (id == kNoValue && tensor.constant >= 0) {
+      ETB_ASSIGN(id, state.enter_constant(value));
+    }
     if (id == kNoValue) return bad("output ", i, ": value ", value, " is never computed");
     const bool has_bits = passed_on.count(id) != 0;
     if (state.graph.value(id).role != ValueRole::kResult || known.count(id) != 0)

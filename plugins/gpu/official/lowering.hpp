@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lowers an official VulkanBackend payload to a graph of this plugin. How the file stores tensors (textures, layouts) is ignored: all
 // are buffers, row-major. Numbers of all types are floats on the device, so integers have to be small enough to be exact there; the
-// lowering follows the largest magnitude of each value and rejects what may be larger.
+// lowering follows the largest magnitude of each value and rejects what may be larger. Floats that become integers have one, too.
 #pragma once
 
 #include <map>
@@ -42,7 +42,12 @@ struct LoweringOfFile {
   std::vector<uint32_t> ids = {};               // by value of the file: that of the graph, or kNoValue
   std::map<uint32_t, uint32_t> constants = {};  // by value of the graph: that of the file
   std::map<uint32_t, RuntimeSize> sizes = {};   // by value of the file
-  std::vector<double> magnitudes = {};          // by value of the graph; meaningless for floats
+  // By value of the graph: the largest magnitude of its numbers, NaN left aside. Infinite where it is not known.
+  std::vector<double> magnitudes = {};
+
+  Status count_numbers(int32_t constant, uint64_t count);
+  // Makes a constant of the file, which is new, a value of the graph.
+  Result<uint32_t> enter_constant(uint32_t value);
 };
 
 // One call, with its arguments by position.
@@ -114,12 +119,13 @@ class CallContext {
   uint32_t add_reshape(uint32_t x, const Shape& shape);
   // Sizes that both have are kept, so they may be smaller in a run.
   uint32_t add_expand(uint32_t x, const Shape& from, const Shape& to);
-  // Makes a value of the graph the result of arithmetic. `magnitude`: the largest of integers.
+  // Makes a value of the graph the result of arithmetic. `magnitude`: the largest; NaN if it is not known.
   Status define(uint32_t id, double magnitude, uint32_t index = 0);
   // Makes a value of the graph the result; it has numbers of one operand.
   Status define_moved(uint32_t id, uint32_t operand, uint32_t index = 0);
   // Makes integers that floats represent the result. They may be beyond 2^24; arithmetic on them is then rejected.
   Status define_exact(uint32_t id, double magnitude, uint32_t index = 0);
+  // Makes floats the result, of which the largest magnitude is not known.
   Status define_floats(uint32_t id, uint32_t index = 0);
   // Makes the result a size that is known at run time.
   Status define_size(RuntimeSize size);
@@ -133,7 +139,6 @@ class CallContext {
  private:
   uint32_t id(uint32_t at) const { return static_cast<uint32_t>(call_.arguments()->Get(at)); }
   Result<uint32_t> enter(uint32_t value);
-  Status count_numbers(int32_t constant, uint64_t count);
   Result<uint32_t> result_id(uint32_t index) const;
   const vulkan_schema::Value& value(uint32_t at) const { return state_.file.value(id(at)); }
   Result<SizeItem> size_of_value(uint32_t value) const;

@@ -41,6 +41,7 @@ struct Bytes {
   int32_t integer(int64_t value) {
     return add(fb::Content::Integer, fb::CreateInteger(builder, value).Union());
   }
+  int32_t number(double value) { return add(fb::Content::Number, fb::CreateNumber(builder, value).Union()); }
   int32_t list(std::vector<int32_t> items) {
     return add(fb::Content::Values, fb::CreateValuesDirect(builder, &items).Union());
   }
@@ -397,6 +398,24 @@ TEST(OfficialPayload, WeightsOf4BitsFitTheirProduct) {
   EXPECT_THAT(reason_of(parts.finish()), HasSubstr("argument 2: parts of rows"));
 }
 
+// The exporter folds a part of a model that depends on nothing.
+TEST(OfficialPayload, ConstantsMayBeOutputs) {
+  Layer layer;
+  layer.bytes.call("aten.linear.default", {layer.x, layer.weight, layer.null, layer.product});
+  layer.bytes.outputs = {static_cast<uint32_t>(layer.product), static_cast<uint32_t>(layer.weight),
+                         static_cast<uint32_t>(layer.weight)};
+  const auto graph = read(layer.bytes.finish());
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->outputs.size(), 3u);
+  EXPECT_NE(graph->outputs[1], graph->outputs[2]);
+  Layer alone;
+  alone.bytes.constant("alone", 24);
+  const int32_t constant = alone.bytes.tensor({2, 3}, kFloat32, 1);
+  alone.bytes.call("aten.linear.default", {alone.x, alone.weight, alone.null, alone.product});
+  alone.bytes.outputs = {static_cast<uint32_t>(alone.product), static_cast<uint32_t>(constant)};
+  EXPECT_EQ(reason_of(alone.bytes), "");
+}
+
 // Products of integers may exceed what floats represent; a smaller limit for the inputs is tried first.
 TEST(OfficialPayload, IntegersStayExact) {
   const auto squares = [](int times) {
@@ -415,6 +434,49 @@ TEST(OfficialPayload, IntegersStayExact) {
   ASSERT_TRUE(once) << once.error().message;
   EXPECT_EQ(once->integer_limit, 4096);
   EXPECT_THAT(reason_of(squares(2)), HasSubstr("int32 results that may exceed 16777216"));
+}
+
+// Positions of pixels: floats become integers, and 1 is added. The largest of the floats has to be known.
+TEST(OfficialPayload, FloatsThatBecomeIntegersHaveABound) {
+  enum class Source { kInput, kClampedInput, kClampedBelow, kPositions };
+  const auto next_pixel = [](Source source, float factor) {
+    Bytes bytes;
+    const int32_t null = bytes.nothing(), one = bytes.integer(1), zero = bytes.integer(0);
+    const auto call = [&](const char* op, std::vector<int32_t> arguments, int8_t type) {
+      arguments.push_back(bytes.tensor({4}, type));
+      bytes.call(op, arguments);
+      return arguments.back();
+    };
+    const auto to_type = [&](int32_t x, int8_t type) {
+      return call("aten._to_copy.default", {x, null, null, null, null, null, null}, type);
+    };
+    const int32_t input = bytes.tensor({4});
+    bytes.inputs = {static_cast<uint32_t>(input)};
+    int32_t x = input;
+    if (source == Source::kClampedInput)
+      x = call("aten.clamp.default", {x, zero, bytes.integer(1000)}, kFloat32);
+    if (source == Source::kClampedBelow) x = call("aten.clamp.default", {x, zero, null}, kFloat32);
+    if (source == Source::kPositions)
+      x = to_type(
+          call("aten.arange.start_step", {zero, bytes.integer(4), one, null, null, null, null}, kInt32),
+          kFloat32);
+    const int32_t scale =
+        call("aten.full_like.default", {input, bytes.number(factor), null, null, null, null, null}, kFloat32);
+    const int32_t position =
+        call("aten.floor.default", {call("aten.mul.Tensor", {x, scale}, kFloat32)}, kFloat32);
+    const int32_t pixel = to_type(position, kInt32);
+    bytes.outputs = {static_cast<uint32_t>(call("aten.add.Tensor", {pixel, pixel, one}, kInt32))};
+    return reason_of(bytes.finish());
+  };
+  EXPECT_EQ(next_pixel(Source::kPositions, 0.75f), "");
+  EXPECT_EQ(next_pixel(Source::kClampedInput, 0.75f), "");
+  const auto is_rejected = HasSubstr("int32 results that may exceed 16777216");
+  EXPECT_THAT(next_pixel(Source::kInput, 0.75f), is_rejected);
+  EXPECT_THAT(next_pixel(Source::kInput, 0), is_rejected);
+  EXPECT_THAT(next_pixel(Source::kClampedBelow, 0.75f), is_rejected);
+  // 1000 * 2^13, twice, is less than 2^24, but not 1000 * 2^14.
+  EXPECT_EQ(next_pixel(Source::kClampedInput, 0x1p13f), "");
+  EXPECT_THAT(next_pixel(Source::kClampedInput, 0x1p14f), is_rejected);
 }
 
 // Every truncation of the exporter's payloads is rejected; with random bytes changed, they are rejected or planned.

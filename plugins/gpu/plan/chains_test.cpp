@@ -76,7 +76,7 @@ TEST(GpuChains, ResidualReluAfterAProductIsOneDispatch) {
   const uint32_t sum = add_binary(graph, BinaryFunction::kAdd, add_linear(graph, x, w), x);
   graph.outputs.push_back(
       add_node(graph, Operator::kUnary, {sum}, {static_cast<int32_t>(UnaryFunction::kClamp)}, {0, 6}));
-  EXPECT_THAT(kernels_of(graph), ElementsAre(Kernel::kMatmulNarrow, Kernel::kChain));
+  EXPECT_THAT(kernels_of(graph), ElementsAre(Kernel::kExactProduct, Kernel::kChain));
 }
 
 TEST(GpuChains, ScaleAndShiftBroadcastInOneDispatch) {

@@ -259,6 +259,8 @@ void make_dispatches(const GpuGraph& graph, const Fusions& fusions, const Kernel
 
 namespace {
 
+constexpr Kernel kExact[] = {Kernel::kExactProduct};
+
 std::span<const Kernel> product_kernels(KernelFamily family) {
   static constexpr Kernel kRegisters[] = {Kernel::kMatmulWide, Kernel::kMatmulWideEdge, Kernel::kMatmulNarrow,
                                           Kernel::kMatmulNarrowEdge};
@@ -306,7 +308,7 @@ void add_kernels(const GpuGraph& graph, KernelFamily family, const GpuNode& node
     if (family == KernelFamily::kGroups) add(std::array{groups.large, groups.narrow, groups.sliced});
     if (family != KernelFamily::kGroups) add(std::array{packed.wide, packed.narrow});
   } else if (node.op == Operator::kMatmul) {
-    add(product_kernels(family));
+    add(node.is_exact ? std::span<const Kernel>(kExact) : product_kernels(family));
   }
   if (node.op == Operator::kConvolution && !has_codes) {
     const GpuValue& weight = graph.value(node.inputs[1]);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plugins/gpu/graph/shapes.hpp"
+#include "plugins/gpu/plan/product.hpp"
 
 namespace etb::gpu {
 
@@ -88,6 +89,7 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
   plan.constants = plan_packing(plan.graph, family, bounds);
   for (size_t i = bounds.size(); i < plan.graph.values.size(); ++i)
     bounds.push_back(plan.graph.values[i].shape);
+  for (GpuNode& node : plan.graph.nodes) node.is_exact = is_exact_product(plan.graph, node, bounds);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
   if (fusion == Fusion::kOn) plan.fusions = find_fusions(plan.graph, plan.bounds, family);

@@ -24,6 +24,10 @@ struct ProductOperands {
   uint32_t factors = kNoValue;  // of codes
 };
 
+// True if a node gets the kernel that adds what its sums lose: a product of few numbers with a constant matrix of small depth. The
+// bounds of the sizes decide, because descriptors are made for one kind of kernel.
+bool is_exact_product(const GpuGraph& graph, const GpuNode& node, std::span<const Shape> bounds);
+
 // Binds the operands and adds the arguments.
 void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands);
 

@@ -23,6 +23,14 @@ void add_product(const NodeDispatch& context, const Product& product, const Prod
   }
 }
 
+void dispatch_exact_product(const NodeDispatch& context, const Product& product,
+                            const ProductOperands& operands) {
+  Dispatch& dispatch = context.add_empty(Kernel::kExactProduct);
+  bind_product(dispatch, product, operands);
+  dispatch.turns = product.depth + 1;
+  dispatch.set_linear(uint64_t{product.rows} * product.columns);
+}
+
 // True if an invocation of kRegisters computes 8 rows of 16 columns.
 bool uses_wide_tile(const NodeDispatch& context, const Product& product) {
   const bool by_rule = product.rows > 4 && product.columns > 32;
@@ -49,6 +57,21 @@ void dispatch_pointwise(const NodeDispatch& context) {
 }
 
 }  // namespace
+
+bool is_exact_product(const GpuGraph& graph, const GpuNode& node, std::span<const Shape> bounds) {
+  constexpr uint32_t kMostDepth = 64;
+  // So few that their time is less than that of a dispatch. More are left to the kernels that are made for speed.
+  constexpr uint64_t kMostProducts = 2048;
+  if (node.op != Operator::kMatmul) return false;
+  const GpuValue& weight = graph.value(node.inputs[1]);
+  const bool is_constant = weight.role == ValueRole::kConstant || weight.role == ValueRole::kInline;
+  const bool has_floats = weight.factors == kNoValue && !weight.has_halves && weight.codes.bits == 0;
+  const bool is_plain =
+      node.floats[field::kAlpha] == 1 && (node.inputs.size() < 3 || node.floats[field::kBeta] == 1);
+  if (!is_constant || !has_floats || !is_plain || weight.shape.rank != 2) return false;
+  const uint32_t depth = weight.shape.sizes[node.ints[field::kTransposedB] != 0 ? 1 : 0];
+  return depth <= kMostDepth && bounds[node.output].numel() * depth <= kMostProducts;
+}
 
 void dispatch_register_product(const NodeDispatch& context, const Product& product,
                                const ProductOperands& operands) {
@@ -151,7 +174,9 @@ void dispatch_matmul(const NodeDispatch& context) {
     product.bias_column = shape.rank > 0 && shape.sizes[shape.rank - 1] != 1 ? 1 : 0;
     product.bias_row = shape.rank > 1 && shape.sizes[0] != 1 ? shape.sizes[1] : 0;
   }
-  add_product(context, product, {inputs[0], inputs[1], bias, context.node.output, factor.factors});
+  const ProductOperands operands{inputs[0], inputs[1], bias, context.node.output, factor.factors};
+  if (context.node.is_exact) return dispatch_exact_product(context, product, operands);
+  add_product(context, product, operands);
 }
 
 void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise) {

@@ -10,6 +10,7 @@
 #include "plugins/gpu/run/completion_thread.hpp"
 #include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/run/context.hpp"
+#include "plugins/gpu/run/input_specs.hpp"
 #include "plugins/gpu/run/tuner.hpp"
 
 namespace etb::gpu {
@@ -51,6 +52,7 @@ class GpuDelegate {
     const Fusion fusion = args.options.get_text("fusion") == "off" ? Fusion::kOff : Fusion::kOn;
     ETB_ASSIGN(state.plan,
                make_execution_plan(std::move(graph), family, state.device->offset_alignment(), fusion));
+    delegate.input_specs_ = input_specs_of(state.plan.graph);
     ETB_TRY(check_ranges(state.plan, state.device->max_range_bytes()));
     ETB_TRY(tune_kernels(state, args));
     ETB_TRY(state.device->prepare(state.plan, args.host));
@@ -93,6 +95,7 @@ class GpuDelegate {
     static constexpr const char* kKinds[] = {Api::kBufferKind};
     const GpuGraph& graph = state_->plan.graph;
     const uint32_t id = (req.role & ETB_ROLE_INPUT) != 0 ? graph.inputs[req.index] : graph.outputs[req.index];
+    if ((req.role & ETB_ROLE_INPUT) != 0) req.spec = &input_specs_[req.index].spec;
     if (!may_be_external(state_->plan, id)) return;
     req.kind_count = 1;
     req.kinds = kKinds;
@@ -102,6 +105,7 @@ class GpuDelegate {
 
  private:
   std::unique_ptr<SharedState> state_;
+  std::vector<InputSpec> input_specs_;
 };
 
 }  // namespace etb::gpu

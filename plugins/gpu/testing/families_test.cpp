@@ -57,6 +57,29 @@ TEST(KernelFamilies, ComputeTheSameLinearLayers) {
   expect_same(graph, shape_of({20, 33}), 1e-4f);
 }
 
+// Products of few numbers with a constant matrix are the floats that are nearest to the exact numbers, on every device.
+TEST(KernelFamilies, ProductsOfFewNumbersAreTheNearestFloats) {
+  constexpr uint32_t kRows = 3, kDepth = 31, kColumns = 7;
+  GpuGraph graph;
+  const uint32_t input = add_input(graph, shape_of({kRows, kDepth})),
+                 weight = add_constant(graph, shape_of({kColumns, kDepth}), "217"),
+                 bias = add_constant(graph, shape_of({kColumns}), "7");
+  graph.outputs.push_back(add_node(graph, Operator::kMatmul, {input, weight, bias}, {1}, {1, 1, -99, 99}));
+  const std::vector<float> x = random_floats(kRows * kDepth), w = random_floats(kColumns * kDepth),
+                           b = random_floats(kColumns);
+  for (const char* const kernels : {"registers", "groups", "auto"}) {
+    SCOPED_TRACE(kernels);
+    FloatRun made(graph, shape_of({kRows, kColumns}), kernels);
+    if (!made.run()) GTEST_SKIP() << made.error();
+    for (uint32_t i = 0; i < kRows * kColumns; ++i) {
+      double sum = b[i % kColumns];
+      for (uint32_t k = 0; k < kDepth; ++k)
+        sum += static_cast<double>(x[i / kColumns * kDepth + k]) * w[i % kColumns * kDepth + k];
+      EXPECT_EQ(made.output()[i], static_cast<float>(sum)) << i;
+    }
+  }
+}
+
 struct Window {
   uint32_t inputs, channels, groups, size, kernel;
   int32_t stride, padding, dilation;

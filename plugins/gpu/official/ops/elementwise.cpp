@@ -18,6 +18,13 @@ Status lower_unary(CallContext& call) {
   return call.define_floats(call.add_unary(function, x));
 }
 
+// The magnitude grows by less than 1.
+template <UnaryFunction function>
+Status lower_rounding(CallContext& call) {
+  ETB_ASSIGN(const uint32_t x, call.floats(0));
+  return call.define(call.add_unary(function, x), call.magnitude(x) + 1);
+}
+
 // Neither changes the type, nor the largest magnitude.
 template <UnaryFunction function>
 Status lower_sign(CallContext& call) {
@@ -32,12 +39,10 @@ Status add_clamp(CallContext& call, double low, double high) {
   ETB_ASSIGN(const uint32_t x, call.tensor(0));
   ETB_TRY(call.check_same_kind(0));
   double magnitude = call.magnitude(x);
-  if (call.kind(0) == NumberKind::kInteger) {
-    if (std::isfinite(low) || std::isfinite(high)) {
-      const double bound = std::max(std::isfinite(low) ? std::abs(low) : magnitude,
-                                    std::isfinite(high) ? std::abs(high) : magnitude);
-      magnitude = std::isfinite(low) && std::isfinite(high) ? bound : std::max(bound, magnitude);
-    }
+  if (std::isfinite(low) || std::isfinite(high)) {
+    const double bound = std::max(std::isfinite(low) ? std::abs(low) : magnitude,
+                                  std::isfinite(high) ? std::abs(high) : magnitude);
+    magnitude = std::isfinite(low) && std::isfinite(high) ? bound : std::max(bound, magnitude);
   }
   return call.define(call.add_unary(UnaryFunction::kClamp, x, to_float(low), to_float(high)), magnitude);
 }
@@ -112,14 +117,16 @@ Status lower_pow(CallContext& call) {
 
 // ---- Pairs
 
-// Magnitude of the result for integers.
-double magnitude_of(BinaryFunction function, double a, double b, double alpha) {
+// Magnitude of the result. `rounding`: the factor by which floats may become larger.
+double magnitude_of(BinaryFunction function, double a, double b, double alpha, double rounding) {
   switch (function) {
     case BinaryFunction::kAdd:
     case BinaryFunction::kSub:
-      return a + std::abs(alpha) * b;
+      return (a + std::abs(alpha) * b) * rounding;
     case BinaryFunction::kMul:
-      return a * b;
+      return a * b * rounding;
+    case BinaryFunction::kDiv:
+      return kInfinity;
     default:
       return std::max(a, b);
   }
@@ -147,8 +154,9 @@ Status lower_binary(CallContext& call) {
   }
   if (call.kind(0) == NumberKind::kInteger && alpha != std::trunc(alpha))
     return bad("argument 2: a fraction");
+  const double rounding = call.kind(0) == NumberKind::kFloat ? 1 + 0x1p-20 : 1;
   return call.define(call.add_binary(function, a, b, to_float(alpha)),
-                     magnitude_of(function, call.magnitude(a), call.magnitude(b), alpha));
+                     magnitude_of(function, call.magnitude(a), call.magnitude(b), alpha, rounding));
 }
 
 // Rounded down or towards 0. The quotient of integers may be wrong by a unit in the last place, so it is corrected by its remainder,
@@ -285,7 +293,7 @@ Status lower_to_copy(CallContext& call) {
     return call.define_moved(x, x);
   switch (to) {
     case NumberKind::kFloat:
-      return call.define_floats(x);
+      return call.define_moved(x, x);
     case NumberKind::kBool:
       return call.define(add_not(call, add_not(call, x)), 1);
     case NumberKind::kInteger:
@@ -294,18 +302,18 @@ Status lower_to_copy(CallContext& call) {
   if (from == NumberKind::kInteger) return call.define(x, call.magnitude(x));
   if (from == NumberKind::kBool) return call.define(x, 1);
   if (nbytes_of(call.result().type) < 4) return unsupported("floats as ", to_text(call.result().type));
-  // Exact, however large; arithmetic on it is rejected.
+  // Exact, however large. Arithmetic on it is rejected unless the floats have a bound, as positions of pixels have.
   const uint32_t whole = call.add_unary(UnaryFunction::kTrunc, x);
-  return call.define_exact(whole, kInfinity);
+  return call.define_exact(whole, call.magnitude(x));
 }
 
 constexpr OfficialOp kRows[] = {
     {"aten.abs.default", 2, 2, lower_sign<UnaryFunction::kAbs>},
     {"aten.neg.default", 2, 2, lower_sign<UnaryFunction::kNeg>},
-    {"aten.ceil.default", 2, 2, lower_unary<UnaryFunction::kCeil>},
-    {"aten.floor.default", 2, 2, lower_unary<UnaryFunction::kFloor>},
-    {"aten.round.default", 2, 2, lower_unary<UnaryFunction::kRound>},
-    {"aten.trunc.default", 2, 2, lower_unary<UnaryFunction::kTrunc>},
+    {"aten.ceil.default", 2, 2, lower_rounding<UnaryFunction::kCeil>},
+    {"aten.floor.default", 2, 2, lower_rounding<UnaryFunction::kFloor>},
+    {"aten.round.default", 2, 2, lower_rounding<UnaryFunction::kRound>},
+    {"aten.trunc.default", 2, 2, lower_rounding<UnaryFunction::kTrunc>},
     {"aten.exp.default", 2, 2, lower_unary<UnaryFunction::kExp>},
     {"aten.log.default", 2, 2, lower_unary<UnaryFunction::kLog>},
     {"aten.log10.default", 2, 2, lower_log10},
