@@ -16,7 +16,8 @@ struct InputSpec {
   etb_tensor_spec spec = {};
 };
 
-// An integer that is passed as a size is int64 without dimensions; tensors of integers are int32.
+// Official files do not tell int64 from int32. Tensors of integers are int64, as programs mostly have them; but those without
+// dimensions are int32, because int64 without dimensions is an integer that is passed as a size.
 std::vector<InputSpec> input_specs_of(const GpuGraph& graph);
 
 }  // namespace etb::gpu

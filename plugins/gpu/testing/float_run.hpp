@@ -54,34 +54,16 @@ class FloatRun {
   // elements; that of codes has their limit before it: "8/120", and that of float16 a 0: "0/120", or -1 for kSpecialHalves.
   FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels, const char* fusion = "on",
            const char* tune = "off", const etb_host* host = &kHost) {
-    if (table_->init(host, nullptr, 0, &plugin_, &error_) != ETB_OK) return;
+    options_ = {option("kernels", kernels), option("fusion", fusion), option("tune", tune)};
+    payload_ = write_payload(graph);
     for (const uint32_t id : graph.inputs)
       add_tensor(graph.value(id).shape, random_floats(graph.value(id).shape.numel()));
     add_tensor(output, std::vector<float>(output.numel()));
-    const std::vector<std::byte> payload = write_payload(graph);
-    etb_payload_view view{};
-    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
-    view.data = payload.data();
-    view.nbytes = payload.size();
-    const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, &constants_, get_constant};
-    const auto option = [](const char* name, const char* text) {
-      return etb_option{
-          ETB_INIT_SIZE(etb_option), 0, name, ETB_OPTION_TEXT, 0, 0, 0, text, {nullptr, 0}, nullptr, nullptr};
-    };
-    const etb_option options[] = {option("kernels", kernels), option("fusion", fusion), option("tune", tune)};
-    etb_delegate_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-    args.payload = &view;
-    args.named_data = &named;
-    args.options = options;
-    args.option_count = std::size(options);
-    if (table_->delegate->create(plugin_, &args, &delegate_, &error_) != ETB_OK) return;
-    if (table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_) != ETB_OK)
-      context_ = nullptr;
+    status_ = table_->init(host, nullptr, 0, &plugin_, &error_);
+    if (status_ == ETB_OK) create();
   }
   ~FloatRun() {
-    if (context_ != nullptr) (void)table_->delegate->context_destroy(context_, &error_);
-    if (delegate_ != nullptr) (void)table_->delegate->destroy(delegate_, &error_);
+    destroy();
     if (plugin_ != nullptr) (void)table_->deinit(plugin_, &error_);
   }
   FloatRun(const FloatRun&) = delete;
@@ -117,7 +99,8 @@ class FloatRun {
     if (context_ == nullptr) return false;
     const auto call = make_call();
     call->args.events = events;
-    return table_->delegate->execute(context_, &call->args, &error_) == ETB_OK;
+    status_ = table_->delegate->execute(context_, &call->args, &error_);
+    return status_ == ETB_OK;
   }
   // Replaces an input of the next run. The output becomes as large as its bounds until then.
   void set_input(size_t index, std::vector<int64_t> sizes, std::vector<float> data) {
@@ -128,6 +111,12 @@ class FloatRun {
   }
   const std::vector<int64_t>& output_sizes() const { return tensors_.back().sizes; }
   bool is_ready() const { return context_ != nullptr; }
+  // Makes the delegate and its context again, in the same plugin. False after an error.
+  bool reopen() {
+    destroy();
+    create();
+    return is_ready();
+  }
   etb_status start(const etb_exec_args& args) {
     return table_->delegate->execute_async(context_, &args, &error_);
   }
@@ -139,6 +128,7 @@ class FloatRun {
   uint64_t context_bytes() { return query().context_bytes; }
   const std::vector<float>& output() const { return tensors_.back().data; }
   const char* error() const { return error_.text; }
+  etb_status status() const { return status_; }  // of the last run, or of what reopen() called last
 
  private:
   struct Tensor {
@@ -146,6 +136,33 @@ class FloatRun {
     std::vector<float> data;
   };
   using Constants = std::map<std::string, std::vector<std::byte>>;
+
+  static etb_option option(const char* name, const char* text) {
+    return {
+        ETB_INIT_SIZE(etb_option), 0, name, ETB_OPTION_TEXT, 0, 0, 0, text, {nullptr, 0}, nullptr, nullptr};
+  }
+  void create() {
+    etb_payload_view view{};
+    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    view.data = payload_.data();
+    view.nbytes = payload_.size();
+    const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, &constants_, get_constant};
+    etb_delegate_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+    args.payload = &view;
+    args.named_data = &named;
+    args.options = options_.data();
+    args.option_count = options_.size();
+    status_ = table_->delegate->create(plugin_, &args, &delegate_, &error_);
+    if (status_ == ETB_OK)
+      status_ = table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_);
+  }
+  void destroy() {
+    if (context_ != nullptr) (void)table_->delegate->context_destroy(context_, &error_);
+    if (delegate_ != nullptr) (void)table_->delegate->destroy(delegate_, &error_);
+    context_ = nullptr;
+    delegate_ = nullptr;
+  }
 
   // Zeros after an error.
   etb_delegate_info query() {
@@ -191,6 +208,9 @@ class FloatRun {
   etb_plugin* plugin_ = nullptr;
   etb_delegate* delegate_ = nullptr;
   etb_context* context_ = nullptr;
+  std::array<etb_option, 3> options_ = {};  // their texts live as long
+  std::vector<std::byte> payload_;
+  etb_status status_ = ETB_OK;
   std::vector<Tensor> tensors_;
   Constants constants_;
 };

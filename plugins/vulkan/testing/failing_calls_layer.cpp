@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layer of the Vulkan loader, for tests: one call of a function returns an error, without the driver. So a lost device and memory
+// that is used up are seen by the plugin as real drivers report them.
+#include "plugins/vulkan/testing/failing_calls_layer.hpp"
+
+#include <vulkan/vk_layer.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace {
+
+// Functions below this layer. A device's queues have the same key as the device.
+struct Next {
+  PFN_vkGetDeviceProcAddr get = nullptr;
+  PFN_vkQueueSubmit queue_submit = nullptr;
+  PFN_vkWaitForFences wait_for_fences = nullptr;
+  PFN_vkAllocateMemory allocate_memory = nullptr;
+};
+
+std::mutex mutex;  // of all below
+std::map<void*, Next> devices;
+VkInstance last_instance = VK_NULL_HANDLE;
+PFN_vkGetInstanceProcAddr next_instance_function = nullptr;
+const char* failing_function = "";
+VkResult failing_result = VK_SUCCESS;
+
+template <class Handle>
+Next next_of(Handle handle) {
+  const std::lock_guard lock(mutex);
+  return devices[*reinterpret_cast<void**>(handle)];  // the loader's dispatch table
+}
+
+// Returns the error that this call is to return; VK_SUCCESS: the driver decides.
+VkResult take_failure(const char* function) {
+  const std::lock_guard lock(mutex);
+  if (std::strcmp(function, failing_function) != 0) return VK_SUCCESS;
+  failing_function = "";
+  return failing_result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
+                                            VkFence fence) {
+  const VkResult failure = take_failure("vkQueueSubmit");
+  return failure != VK_SUCCESS ? failure : next_of(queue).queue_submit(queue, count, infos, fence);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL wait_for_fences(VkDevice device, uint32_t count, const VkFence* fences,
+                                               VkBool32 all, uint64_t timeout_ns) {
+  // The driver ends the work first: its memory is freed after the failure.
+  const VkResult result = next_of(device).wait_for_fences(device, count, fences, all, timeout_ns);
+  const VkResult failure = result == VK_SUCCESS ? take_failure("vkWaitForFences") : VK_SUCCESS;
+  return failure != VK_SUCCESS ? failure : result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
+                                               const VkAllocationCallbacks* callbacks, VkDeviceMemory* out) {
+  const VkResult failure = take_failure("vkAllocateMemory");
+  return failure != VK_SUCCESS ? failure : next_of(device).allocate_memory(device, info, callbacks, out);
+}
+
+// Returns the link to what is below, from the structures that a create function received.
+template <class Link>
+Link* find_link(const void* chain, VkStructureType type) {
+  auto* link = static_cast<Link*>(const_cast<void*>(chain));
+  while (link != nullptr && (link->sType != type || link->function != VK_LAYER_LINK_INFO))
+    link = static_cast<Link*>(const_cast<void*>(link->pNext));
+  return link;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
+                                               const VkAllocationCallbacks* callbacks, VkInstance* out) {
+  auto* const link =
+      find_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
+  if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+  const PFN_vkGetInstanceProcAddr get = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
+  link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+  const auto create = reinterpret_cast<PFN_vkCreateInstance>(get(VK_NULL_HANDLE, "vkCreateInstance"));
+  const VkResult result = create(info, callbacks, out);
+  const std::lock_guard lock(mutex);
+  next_instance_function = get;
+  if (result == VK_SUCCESS) last_instance = *out;
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
+                                             const VkAllocationCallbacks* callbacks, VkDevice* out) {
+  auto* const link =
+      find_link<VkLayerDeviceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
+  if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+  const auto below = *link->u.pLayerInfo;
+  link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+  const auto create =
+      reinterpret_cast<PFN_vkCreateDevice>(below.pfnNextGetInstanceProcAddr(last_instance, "vkCreateDevice"));
+  const VkResult result = create(physical, info, callbacks, out);
+  if (result != VK_SUCCESS) return result;
+  Next next;
+  next.get = below.pfnNextGetDeviceProcAddr;
+  next.queue_submit = reinterpret_cast<PFN_vkQueueSubmit>(next.get(*out, "vkQueueSubmit"));
+  next.wait_for_fences = reinterpret_cast<PFN_vkWaitForFences>(next.get(*out, "vkWaitForFences"));
+  next.allocate_memory = reinterpret_cast<PFN_vkAllocateMemory>(next.get(*out, "vkAllocateMemory"));
+  const std::lock_guard lock(mutex);
+  devices[*reinterpret_cast<void**>(*out)] = next;
+  return result;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice device, const char* name);
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_function(VkInstance instance, const char* name);
+
+struct Own {
+  const char* name;
+  PFN_vkVoidFunction function;
+};
+template <class Function>
+Own own(const char* name, Function function) {
+  return {name, reinterpret_cast<PFN_vkVoidFunction>(function)};
+}
+
+PFN_vkVoidFunction find_own(const char* name) {
+  static const Own kOwn[] = {own("vkCreateInstance", create_instance),
+                             own("vkCreateDevice", create_device),
+                             own("vkGetInstanceProcAddr", get_instance_function),
+                             own("vkGetDeviceProcAddr", get_device_function),
+                             own("vkQueueSubmit", queue_submit),
+                             own("vkWaitForFences", wait_for_fences),
+                             own("vkAllocateMemory", allocate_memory)};
+  for (const Own& each : kOwn)
+    if (std::strcmp(each.name, name) == 0) return each.function;
+  return nullptr;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice device, const char* name) {
+  if (const PFN_vkVoidFunction found = find_own(name)) return found;
+  return next_of(device).get(device, name);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_function(VkInstance instance, const char* name) {
+  if (const PFN_vkVoidFunction found = find_own(name)) return found;
+  return instance != VK_NULL_HANDLE ? next_instance_function(instance, name) : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+// The function that the loader calls first.
+VK_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* versions) {
+  versions->loaderLayerInterfaceVersion = 2;
+  versions->pfnGetInstanceProcAddr = get_instance_function;
+  versions->pfnGetDeviceProcAddr = get_device_function;
+  versions->pfnGetPhysicalDeviceProcAddr = nullptr;
+  return VK_SUCCESS;
+}
+
+VK_LAYER_EXPORT void etb_fail_next_vulkan_call(const char* function, VkResult result) {
+  const std::lock_guard lock(mutex);
+  failing_function = function;
+  failing_result = result;
+}
+
+VK_LAYER_EXPORT bool etb_is_vulkan_failure_pending(void) {
+  const std::lock_guard lock(mutex);
+  return *failing_function != '\0';
+}
+}

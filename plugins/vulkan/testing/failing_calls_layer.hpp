@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the test layer failing_calls_layer.cpp, which tests find with dlsym. [any]
+#pragma once
+
+#include <vulkan/vulkan.h>
+
+extern "C" {
+
+// The next call of "vkQueueSubmit", "vkWaitForFences" or "vkAllocateMemory" returns this error instead of the driver's result.
+// `function` is kept until then; "": no call.
+void etb_fail_next_vulkan_call(const char* function, VkResult result);
+
+// True until that call.
+bool etb_is_vulkan_failure_pending(void);
+}

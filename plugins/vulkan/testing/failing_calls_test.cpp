@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of the driver: a lost device and memory that is used up.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "api/testing/fence_signal.hpp"
+#include "plugins/gpu/testing/float_run.hpp"
+#include "plugins/gpu/testing/graphs.hpp"
+#include "plugins/vulkan/testing/failing_calls_layer.hpp"
+
+namespace etb::gpu {
+namespace {
+
+using testing::HasSubstr;
+
+GpuGraph product() {
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({64, 64}));
+  graph.outputs = {add_linear(graph, x, add_constant(graph, shape_of({64, 64}), "4096"))};
+  return graph;
+}
+
+class FailingCalls : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("VK_LAYER_PATH", ETB_LAYER_FOLDER, 1);
+    setenv("VK_INSTANCE_LAYERS", "VK_LAYER_ETBACKEND_failing_calls", 1);
+  }
+  void SetUp() override {
+    run_ = std::make_unique<FloatRun>(product(), shape_of({64, 64}), "auto");
+    if (!run_->run()) GTEST_SKIP() << tested_plugin().hint << ": " << run_->error();
+    expected_ = run_->output();
+    // The loader opened the layer.
+    void* const library = dlopen(ETB_LAYER_FILE, RTLD_NOW | RTLD_NOLOAD);
+    ASSERT_NE(library, nullptr) << "the Vulkan loader did not open the layer";
+    fail_next_ =
+        reinterpret_cast<decltype(&etb_fail_next_vulkan_call)>(dlsym(library, "etb_fail_next_vulkan_call"));
+    is_pending_ = reinterpret_cast<decltype(&etb_is_vulkan_failure_pending)>(
+        dlsym(library, "etb_is_vulkan_failure_pending"));
+    dlclose(library);
+    ASSERT_NE(fail_next_, nullptr);
+    ASSERT_NE(is_pending_, nullptr);
+  }
+  void TearDown() override {
+    if (fail_next_ != nullptr) fail_next_("", VK_SUCCESS);
+  }
+
+  // A new delegate of the same plugin computes the right numbers.
+  void expect_recovery() {
+    EXPECT_FALSE(is_pending_()) << "no call failed";
+    ASSERT_TRUE(run_->reopen()) << run_->error();
+    run_->clear_output();
+    ASSERT_TRUE(run_->run()) << run_->error();
+    EXPECT_EQ(run_->output(), expected_);
+  }
+
+  std::unique_ptr<FloatRun> run_;
+  std::vector<float> expected_;
+  decltype(&etb_fail_next_vulkan_call) fail_next_ = nullptr;
+  decltype(&etb_is_vulkan_failure_pending) is_pending_ = nullptr;
+};
+
+TEST_F(FailingCalls, ADeviceLostBySubmitEndsTheRunAndIsOpenedAgain) {
+  fail_next_("vkQueueSubmit", VK_ERROR_DEVICE_LOST);
+  EXPECT_FALSE(run_->run());
+  EXPECT_EQ(run_->status(), ETB_UNAVAILABLE);
+  EXPECT_THAT(run_->error(), HasSubstr("vkQueueSubmit: VK_ERROR_DEVICE_LOST"));
+  expect_recovery();
+}
+
+TEST_F(FailingCalls, ADeviceLostWhileItComputesEndsTheRunAndIsOpenedAgain) {
+  fail_next_("vkWaitForFences", VK_ERROR_DEVICE_LOST);
+  EXPECT_FALSE(run_->run());
+  EXPECT_EQ(run_->status(), ETB_UNAVAILABLE);
+  EXPECT_THAT(run_->error(), HasSubstr("vkWaitForFences: VK_ERROR_DEVICE_LOST"));
+  expect_recovery();
+}
+
+TEST_F(FailingCalls, ALostDeviceSignalsTheFenceOfAnAsynchronousRun) {
+  for (const char* function : {"vkQueueSubmit", "vkWaitForFences"}) {
+    fail_next_(function, VK_ERROR_DEVICE_LOST);
+    const auto call = run_->make_call();
+    FenceSignal signal(call->args);
+    const etb_status status = run_->start(call->args);
+    // A run that is not started signals nothing.
+    EXPECT_EQ(status != ETB_OK ? status : signal.wait(), ETB_UNAVAILABLE) << function;
+    EXPECT_EQ(signal.count(), status == ETB_OK ? 1 : 0) << function;
+    expect_recovery();
+  }
+}
+
+TEST_F(FailingCalls, MemoryThatIsUsedUpIsAnErrorOfCreate) {
+  fail_next_("vkAllocateMemory", VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  EXPECT_FALSE(run_->reopen());
+  EXPECT_EQ(run_->status(), ETB_OUT_OF_MEMORY);
+  EXPECT_THAT(run_->error(), HasSubstr("vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY"));
+  expect_recovery();
+}
+
+}  // namespace
+}  // namespace etb::gpu
