@@ -237,7 +237,6 @@ std::vector<Check> all_checks() {
                            async_checks,
                            info_checks,
                            op_table_checks,
-                           constraint_checks,
                            aot_checks,
                            compile_checks,
                            extension_checks,
