@@ -13,7 +13,7 @@
 
 #include "conformance/cases/values.hpp"
 #include "conformance/checks/groups.hpp"
-#include "etb/ext/draft/cache.h"
+#include "etb/ext/cache.h"
 
 namespace etb::conformance {
 namespace {

@@ -85,12 +85,13 @@ etb_status DeviceValues::keep(uint32_t argument, uint64_t nbytes, std::span<cons
     ETB_ASSIGN(std::vector<Found> found, is_one_device ? find_own_memory(argument, nbytes, readers)
                                                        : find_shared_memory(argument, nbytes, readers));
     for (Found& each : found) {
+      if (each.is_shared && !each.buffer->is_coherent()) {
+        auto& list = each.values == this ? synced_outputs_ : each.values->synced_inputs_;
+        list.push_back(each.argument);
+      }
       Argument& kept = each.values->arguments_[each.argument];
       kept.buffer = std::move(each.buffer);
       kept.desc = each.desc;
-      if (!each.is_shared) continue;
-      auto& list = each.values == this ? shared_outputs_ : each.values->shared_inputs_;
-      list.push_back(each.argument);
     }
     return {};
   });
@@ -163,17 +164,17 @@ void DeviceValues::let_go() noexcept {
     argument.buffer.reset();
     if (argument.state != nullptr) argument.state->let_go();
   }
-  shared_inputs_.clear();
-  shared_outputs_.clear();
+  synced_inputs_.clear();
+  synced_outputs_.clear();
 }
 
 Status DeviceValues::before_run() noexcept {
-  for (const uint32_t input : shared_inputs_) ETB_TRY(arguments_[input].buffer->to_device());
+  for (const uint32_t input : synced_inputs_) ETB_TRY(arguments_[input].buffer->to_device());
   return {};
 }
 
 Status DeviceValues::after_run() noexcept {
-  for (const uint32_t output : shared_outputs_) ETB_TRY(arguments_[output].buffer->to_host());
+  for (const uint32_t output : synced_outputs_) ETB_TRY(arguments_[output].buffer->to_host());
   return {};
 }
 

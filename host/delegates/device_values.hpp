@@ -43,15 +43,14 @@ class DeviceValues final : public DeviceArguments {
   // Called before and after each run: other devices may have written inputs, and read outputs.
   [[nodiscard]] Status before_run() noexcept;
   [[nodiscard]] Status after_run() noexcept;
-  bool has_work_before_run() const noexcept { return !shared_inputs_.empty(); }
-  bool has_work_after_run() const noexcept { return !shared_outputs_.empty(); }
+  bool has_work_before_run() const noexcept { return !synced_inputs_.empty(); }
+  bool has_work_after_run() const noexcept { return !synced_outputs_.empty(); }
 
  private:
   struct Argument {
     std::vector<std::string> kinds;
     std::shared_ptr<DeviceBuffer> buffer;
     etb_buffer_desc desc{};
-    bool is_shared = false;  // with another device
     // For state.
     enum class Role : uint8_t { kRead, kWriteResult, kReadResult } role = Role::kRead;
     std::shared_ptr<DeviceStateBuffer> state;
@@ -85,8 +84,8 @@ class DeviceValues final : public DeviceArguments {
   Result<etb_buffer_desc> describe(const DeviceBuffer& buffer, uint32_t argument, uint64_t nbytes) const;
 
   std::shared_ptr<const Device> device_;
-  std::vector<Argument> arguments_;  // inputs, then outputs
-  std::vector<uint32_t> shared_inputs_, shared_outputs_;
+  std::vector<Argument> arguments_;                       // inputs, then outputs
+  std::vector<uint32_t> synced_inputs_, synced_outputs_;  // shared with a device, and not coherent
 };
 
 }  // namespace etb::host

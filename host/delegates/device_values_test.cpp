@@ -26,6 +26,7 @@ class KeptValuesTest : public testing::Test {
     device_count = io_kinds = 1;
     refused_kinds = syncs = 0;
     can_sync = true;
+    are_coherent = false;
   }
   void TearDown() override {
     fixture_.reset();
@@ -138,14 +139,19 @@ TEST_F(KeptValuesTest, SeveralRegionsReadAValue) {
 }
 
 // a writes memory of the host that b uses without a copy; each makes its writes visible.
+// u = a(x), v = b(u), w = b(v)
+Chain two_devices() {
+  Chain made;
+  const int32_t u = made.add_vector(48), v = made.add_vector(64), w = made.add_vector(80);
+  made.call(0, 0, u);
+  made.call(3, u, v);
+  made.call(4, v, w);
+  made.method().outputs = {w};
+  return made;
+}
+
 TEST_F(KeptValuesTest, TwoDevicesShareMemoryOfTheHost) {
-  Chain chain;
-  const int32_t u = chain.add_vector(48), v = chain.add_vector(64), w = chain.add_vector(80);
-  chain.call(0, 0, u);
-  chain.call(3, u, v);
-  chain.call(4, v, w);
-  chain.method().outputs = {w};
-  ASSERT_EQ(load(chain), 2u);
+  ASSERT_EQ(load(two_devices()), 2u);
   EXPECT_EQ(alive, 3) << "u of a and of b, v";
   for (const float first : {1.0f, 5.0f}) {
     ASSERT_EQ(run(first), ETB_OK) << fixture_->error.text;
@@ -157,6 +163,18 @@ TEST_F(KeptValuesTest, TwoDevicesShareMemoryOfTheHost) {
   can_sync = false;
   EXPECT_EQ(run(), ETB_UNAVAILABLE);
   EXPECT_THAT(fixture_->error.text, HasSubstr("the toy is lost"));
+}
+
+TEST_F(KeptValuesTest, CoherentDevicesNeedNoSync) {
+  are_coherent = true;
+  can_sync = false;
+  ASSERT_EQ(load(two_devices()), 2u);
+  for (const float first : {1.0f, 5.0f}) {
+    ASSERT_EQ(run(first), ETB_OK) << fixture_->error.text;
+    EXPECT_THAT(output(), ElementsAre(first + 3, 5, 6, 7));
+    EXPECT_EQ(by_device(), 4u);
+  }
+  EXPECT_EQ(syncs, 0);
 }
 
 TEST_F(KeptValuesTest, WhatTheHostUsesIsNotKept) {

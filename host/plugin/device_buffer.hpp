@@ -2,7 +2,7 @@
 // DeviceBuffer: memory of a device, by the extension buffer/1 of its plugin.
 #pragma once
 
-#include "etb/ext/draft/buffer.h"
+#include "etb/ext/buffer.h"
 #include "host/plugin/device.hpp"
 
 namespace etb::host {
@@ -25,6 +25,8 @@ class DeviceBuffer {
   // Makes writes of the device visible to the host, or writes of the host visible to the device.
   [[nodiscard]] Status to_host() { return sync(1); }
   [[nodiscard]] Status to_device() { return sync(2); }
+  // True if runs do both themselves.
+  bool is_coherent() const noexcept { return (table_.flags & ETB_BUFFER_COHERENT) != 0; }
 
  private:
   DeviceBuffer(std::shared_ptr<const Device> device, const etb_buffer_table& table)

@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "etb/ext/draft/cache.h"
+#include "etb/ext/cache.h"
 #include "etb/plugin.h"
 #include "host/services/disk_cache.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "etb/ext/draft/buffer.h"
+#include "etb/ext/buffer.h"
 #include "host/registry/registry.hpp"
 #include "host/testing/delegate_program.hpp"
 #include "host/testing/toy_plugin.hpp"
@@ -26,6 +26,7 @@ inline int alive = 0, device_count = 1, io_kinds = 1, refused_kinds = 0, syncs =
 inline int failing_run =
     0;  // number of the run, from now on, that writes half of its output and fails; 0: none
 inline bool can_sync = true;
+inline bool are_coherent = false;  // the device's memory of kind "host" is that of the host
 
 inline ToyBuffer* buffer_of(etb_buffer* buffer) { return reinterpret_cast<ToyBuffer*>(buffer); }
 
@@ -65,7 +66,7 @@ struct BufferToy {
     const bool is_host = std::strcmp(kind, "host") == 0 && from->host != nullptr;
     if (!is_host && std::strcmp(kind, kKind) != 0) return ETB_NOT_SUPPORTED;
     out->kind = kind;
-    out->handle = is_host ? from->host : from->device.data();
+    out->handle = is_host || (are_coherent && from->host != nullptr) ? from->host : from->device.data();
     out->nbytes = from->device.size();
     return ETB_OK;
   }
@@ -86,8 +87,10 @@ struct BufferToy {
     if (which->lender.release != nullptr) which->lender.release(which->lender.release_ctx);
     delete which;
   }
-  static constexpr etb_buffer_table kTable = {
-      ETB_INIT_SIZE(etb_buffer_table), 0, import_buffer, export_buffer, allocate, sync, free};
+  static constexpr etb_buffer_table table(uint32_t flags) {
+    return {ETB_INIT_SIZE(etb_buffer_table), flags, import_buffer, export_buffer, allocate, sync, free};
+  }
+  static constexpr etb_buffer_table kTable = table(0), kCoherentTable = table(ETB_BUFFER_COHERENT);
 
   static float* floats_of(const etb_tensor& tensor) {
     if (tensor.buffer == nullptr) return static_cast<float*>(tensor.data);
@@ -136,7 +139,8 @@ struct BufferToy {
     toy.device.enumerate = enumerate;
     toy.plugin.caps |= ETB_PLUGIN_CAP_GET_EXTENSION;
     toy.plugin.get_extension = [](etb_plugin*, uint32_t kind, void*, const char* id) -> const void* {
-      return kind == ETB_OBJECT_DEVICE && std::strcmp(id, ETB_EXT_BUFFER) == 0 ? &kTable : nullptr;
+      if (kind != ETB_OBJECT_DEVICE || std::strcmp(id, ETB_EXT_BUFFER) != 0) return nullptr;
+      return are_coherent ? &kCoherentTable : &kTable;
     };
     return &toy.plugin;
   }

@@ -35,6 +35,8 @@ Status OpenclContext::create() {
   ETB_ASSIGN(queue_, device.make_queue(false));
   parts_.resize(plan().graph.values.size());
   kernels_.resize(dispatches().size());
+  host_inputs_.reserve(plan().graph.inputs.size());
+  host_outputs_.reserve(plan().graph.outputs.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (location(static_cast<uint32_t>(i)).memory == gpu::Memory::kNone) continue;
     const gpu::Location& where = location(static_cast<uint32_t>(i));
@@ -54,6 +56,8 @@ Status OpenclContext::bind_memory() {
     if (const gpu::ExternalBuffer* const given = external(value); given != nullptr && given->offset != 0)
       return make_error(Code::INVALID_ARGUMENT,
                         "a buffer at offset " + std::to_string(given->offset) + ", expected 0");
+  ETB_TRY(find_host_memory(plan().graph.inputs, host_inputs_));
+  ETB_TRY(find_host_memory(plan().graph.outputs, host_outputs_));
   // A call of the driver for each argument of each kernel would take longer than a small network.
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const gpu::Dispatch& dispatch = dispatches()[i];
@@ -63,6 +67,33 @@ Status OpenclContext::bind_memory() {
     kernels_[i].has_memory = false;
     has_memory_ = false;
   }
+  return {};
+}
+
+Status OpenclContext::find_host_memory(const std::vector<uint32_t>& ids, std::vector<HostMemory>& out) const {
+  out.clear();
+  for (const uint32_t id : ids) {
+    const gpu::ExternalBuffer* const given = external(id);
+    if (given == nullptr) continue;
+    ETB_ASSIGN(void* const address, state_.device->find_host_address(static_cast<cl_mem>(given->handle)));
+    if (address != nullptr) out.push_back({given, address});
+  }
+  return {};
+}
+
+Status OpenclContext::enqueue_host_writes() {
+  for (const HostMemory& input : host_inputs_)
+    ETB_TRY(from_cl(cl_.EnqueueWriteBuffer(queue().get(), static_cast<cl_mem>(input.buffer->handle), CL_FALSE,
+                                           0, input.buffer->nbytes, input.address, 0, nullptr, nullptr),
+                    "clEnqueueWriteBuffer"));
+  return {};
+}
+
+Status OpenclContext::enqueue_host_reads() {
+  for (const HostMemory& output : host_outputs_)
+    ETB_TRY(from_cl(cl_.EnqueueReadBuffer(queue().get(), static_cast<cl_mem>(output.buffer->handle), CL_FALSE,
+                                          0, output.buffer->nbytes, output.address, 0, nullptr, nullptr),
+                    "clEnqueueReadBuffer"));
   return {};
 }
 
@@ -113,6 +144,7 @@ Status OpenclContext::enqueue(size_t index) {
 
 Status OpenclContext::enqueue_all(const Run& run) {
   const bool can_stop = run.raw().cancel != nullptr || run.raw().deadline_ns != 0;
+  ETB_TRY(enqueue_host_writes());
   for (size_t i = 0; i < dispatches().size(); ++i) {
     if (can_stop && i % kDispatchesPerPoll == kDispatchesPerPoll - 1) {
       ETB_TRY(state_.device->finish(queue()));
@@ -120,7 +152,7 @@ Status OpenclContext::enqueue_all(const Run& run) {
     }
     ETB_TRY(enqueue(i));
   }
-  return {};
+  return enqueue_host_reads();
 }
 
 // Also after an error no command is left: the next run writes the same memory.
@@ -133,7 +165,9 @@ Status OpenclContext::run_all(const Run& run) {
 
 Status OpenclContext::submit() {
   const auto submit = [&]() -> Status {
+    ETB_TRY(enqueue_host_writes());
     for (size_t i = 0; i < dispatches().size(); ++i) ETB_TRY(enqueue(i));
+    ETB_TRY(enqueue_host_reads());
     ETB_ASSIGN(end_, state_.device->flush(queue()));
     return {};
   };

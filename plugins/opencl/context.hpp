@@ -50,6 +50,15 @@ class OpenclContext : public gpu::GpuContext {
   Result<std::unique_ptr<gpu::GpuContext>> make_context(const gpu::ExecutionPlan& plan) const override;
 
   Status create();
+  // Memory of the host that a run uses in place, for an input or output.
+  struct HostMemory {
+    const gpu::ExternalBuffer* buffer;
+    void* address;
+  };
+  Status find_host_memory(const std::vector<uint32_t>& ids, std::vector<HostMemory>& out) const;
+  // A driver may have copies of that memory. They get what other devices wrote, and show them what this one did.
+  Status enqueue_host_writes();
+  Status enqueue_host_reads();
   // Makes the kernel of a dispatch, if sizes need another one, and sets its arguments.
   Status set_arguments(size_t index);
   Status enqueue(size_t index);
@@ -66,6 +75,7 @@ class OpenclContext : public gpu::GpuContext {
   const Functions& cl_;
   OwnedMemory transfer_, arena_;
   std::vector<OwnedMemory> parts_;  // by value: its part of a buffer
+  std::vector<HostMemory> host_inputs_, host_outputs_;
   struct BoundKernel {
     BuiltKernel built;
     gpu::Kernel kernel = gpu::Kernel::kCopy;

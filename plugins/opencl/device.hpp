@@ -77,6 +77,8 @@ class Device {
   // Makes writes of the host visible to the device, or the other way round.
   [[nodiscard]] Status sync_shared(const SharedMemory& memory, bool is_write) const;
   static void* handle_of(const SharedMemory& memory) { return memory.buffer.get(); }
+  // Returns the address of memory of the host that a buffer uses; NULL: it uses other memory.
+  [[nodiscard]] Result<void*> find_host_address(cl_mem buffer) const;
   // Returns the part of a buffer that a value has, so that no kernel can write outside of it.
   [[nodiscard]] Result<OwnedMemory> make_part(const OwnedMemory& buffer, const gpu::Location& location) const;
   [[nodiscard]] Result<OwnedQueue> make_queue(bool is_timed) const;

@@ -52,6 +52,17 @@ Result<SharedMemory> Device::import_host(std::byte* data, uint64_t nbytes) const
   return made;
 }
 
+Result<void*> Device::find_host_address(cl_mem buffer) const {
+  cl_mem_flags flags = 0;
+  void* address = nullptr;
+  ETB_TRY(from_cl(functions().GetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, nullptr),
+                  "clGetMemObjectInfo"));
+  if ((flags & CL_MEM_USE_HOST_PTR) != 0)
+    ETB_TRY(from_cl(functions().GetMemObjectInfo(buffer, CL_MEM_HOST_PTR, sizeof(address), &address, nullptr),
+                    "clGetMemObjectInfo"));
+  return address;
+}
+
 // A driver may have a copy of the host's memory. A read or write of the buffer at its own address makes both equal.
 Status Device::sync_shared(const SharedMemory& memory, bool is_write) const {
   if (memory.host == nullptr) return {};

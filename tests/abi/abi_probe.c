@@ -3,6 +3,8 @@
 // dump.
 #include "etb/all.h"
 #include "etb/etbackend.h"
+#include "etb/ext/buffer.h"
+#include "etb/ext/cache.h"
 
 ETB_EXPORT const etb_plugin_table* etb_plugin_query(const etb_host* host, uint32_t abi_min,
                                                     uint32_t abi_max) {
@@ -17,8 +19,9 @@ ETB_EXPORT void etb_probe(const etb_layer_link* link, const etb_static_plugin* p
                           const etb_clock_service* clock, const etb_diag_service* diag,
                           const etb_value* value, const etb_module_options* options,
                           const etb_run_limits* limits, const etb_decision* decision,
-                          const etb_plugin_info* info, const etb_recording_options* recording) {
-  (void)value, (void)options, (void)limits, (void)decision, (void)info, (void)recording, (void)link, (void)plugin, (void)note, (void)log, (void)alloc,
+                          const etb_plugin_info* info, const etb_recording_options* recording,
+                          const etb_buffer_table* buffers, const etb_cache_service* cache) {
+  (void)buffers, (void)cache, (void)value, (void)options, (void)limits, (void)decision, (void)info, (void)recording, (void)link, (void)plugin, (void)note, (void)log, (void)alloc,
       (void)parallel, (void)clock, (void)diag;
 }
 

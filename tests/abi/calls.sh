@@ -12,7 +12,7 @@ listed=$(mktemp)
 trap 'rm -f "$found" "$listed"' EXIT
 # "struct.function" of each function pointer in a struct; parameters that are functions do not count.
 cat api/include/etb/plugin.h api/include/etb/device.h api/include/etb/delegate.h api/include/etb/aot.h api/include/etb/host.h \
-  api/include/etb/option.h api/include/etb/payload.h api/include/etb/ext/draft/*.h |
+  api/include/etb/option.h api/include/etb/payload.h api/include/etb/ext/*.h api/include/etb/ext/draft/*.h |
   awk '{ sub(/\/\/.*/, "") }
        /^typedef struct [a-z_]+ \{/ { name = $3 }
        name != "" && /^  [a-z].*\(ETB_CALL\* [a-z_]+\)/ { text = $0; sub(/.*ETB_CALL\* /, "", text); sub(/\).*/, "", text); print name "." text }

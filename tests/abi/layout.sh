@@ -24,7 +24,7 @@ STRING
 
 layout_of() {  # target
   printf '# %s\n' "$1"
-  printf '#include "etb/all.h"\n#include "etb/etbackend.h"\n' | "$clang" --target="$1" -std=c11 -ffreestanding -fsyntax-only -isystem "$stubs" -I"$here/../../api/include" \
+  printf '#include "etb/all.h"\n#include "etb/etbackend.h"\n#include "etb/ext/buffer.h"\n#include "etb/ext/cache.h"\n' | "$clang" --target="$1" -std=c11 -ffreestanding -fsyntax-only -isystem "$stubs" -I"$here/../../api/include" \
     -Xclang -fdump-record-layouts-complete -xc - |
     awk '
       /\| struct etb_/ && $1 == 0 && $3 == "struct" && NF == 4 { name = $4; text = ""; keep = 1; next }

@@ -17,8 +17,8 @@
 //   layer.h            layers between host and plugin
 //   static_plugins.h   plugins that are linked into the program
 //
-// Not included: module.h, which is the API of applications and unknown to plugins, and the drafts in
-// ext/draft/, which are not part of the ABI.
+// Not included: module.h, which is the API of applications and unknown to plugins; ext/buffer.h and ext/cache.h, an extension
+// each for the plugins that use it; and the drafts in ext/draft/, which are not part of the ABI.
 #ifndef ETB_ALL_H_
 #define ETB_ALL_H_
 

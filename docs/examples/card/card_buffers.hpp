@@ -7,7 +7,7 @@
 
 #include "card.hpp"
 #include "etb/cpp/plugin.hpp"
-#include "etb/ext/draft/buffer.h"
+#include "etb/ext/buffer.h"
 
 namespace card {
 

@@ -6,7 +6,7 @@
 #include "card_buffers.hpp"
 #include "etb/cpp/bytes.hpp"
 #include "etb/cpp/run_thread.hpp"
-#include "etb/ext/draft/cache.h"
+#include "etb/ext/cache.h"
 
 namespace card {
 namespace {

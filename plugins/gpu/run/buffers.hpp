@@ -8,19 +8,26 @@
 #include <string_view>
 
 #include "etb/cpp/plugin.hpp"
-#include "etb/ext/draft/buffer.h"
+#include "etb/ext/buffer.h"
 
 namespace etb::gpu {
 
 inline constexpr std::string_view kHostKind = "host";
 
 // Api: as of GpuDelegate; and kBufferKind, the kind of its buffers. Its Device has SharedMemory, with `host`, the address for the
-// host or NULL, and `nbytes`; share(), import_host(), sync_shared() and handle_of().
+// host or NULL, and `nbytes`; share(), import_host(), sync_shared() and handle_of(). Its
+// contexts make memory of the host visible themselves (ETB_BUFFER_COHERENT).
 template <class Api>
 class Buffers {
  public:
   static constexpr etb_buffer_table table() {
-    return {ETB_INIT_SIZE(etb_buffer_table), 0, import_buffer, export_buffer, allocate, sync, free};
+    return {ETB_INIT_SIZE(etb_buffer_table),
+            ETB_BUFFER_COHERENT,
+            import_buffer,
+            export_buffer,
+            allocate,
+            sync,
+            free};
   }
 
  private:

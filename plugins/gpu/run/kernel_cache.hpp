@@ -8,7 +8,7 @@
 #include "api/format/digest.hpp"
 #include "etb/cpp/host.hpp"
 #include "etb/cpp/payload.hpp"
-#include "etb/ext/draft/cache.h"
+#include "etb/ext/cache.h"
 
 namespace etb::gpu {
 

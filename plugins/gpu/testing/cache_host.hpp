@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "etb/etbackend.h"
-#include "etb/ext/draft/cache.h"
+#include "etb/ext/cache.h"
 
 namespace etb::gpu {
 

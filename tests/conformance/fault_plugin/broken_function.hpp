@@ -8,7 +8,7 @@
 //   error    it returns ETB_INTERNAL with a text and does nothing
 #pragma once
 
-#include "etb/ext/draft/buffer.h"
+#include "etb/ext/buffer.h"
 #include "etb/ext/draft/resign.h"
 #include "etb/ext/draft/state.h"
 #include "tests/conformance/fault_plugin/plugin.hpp"

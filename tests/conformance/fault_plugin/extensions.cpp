@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The draft extensions: buffers of host memory, state of contexts, digests.
+// Extensions: buffers of host memory, state of contexts, digests.
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
 
 #include "etb/cpp/fail.hpp"
-#include "etb/ext/draft/buffer.h"
-#include "etb/ext/draft/cache.h"
+#include "etb/ext/buffer.h"
+#include "etb/ext/cache.h"
 #include "tests/conformance/fault_plugin/broken_function.hpp"
 #include "tests/conformance/fault_plugin/digest.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
@@ -194,8 +194,13 @@ const void* Plugin::get_extension(uint32_t object_kind, std::string_view id) con
   if (has_fault(37)) return &partition_count;
   static const ExtensionTables tables = [] {
     ExtensionTables made;
-    made.buffer = {
-        ETB_INIT_SIZE(etb_buffer_table), 0, import_buffer, export_buffer, allocate, sync, free_buffer};
+    made.buffer = {ETB_INIT_SIZE(etb_buffer_table),
+                   has_fault(590) ? ETB_BUFFER_COHERENT : 0,
+                   import_buffer,
+                   export_buffer,
+                   allocate,
+                   sync,
+                   free_buffer};
     made.state = {ETB_INIT_SIZE(etb_state_table), 0, save, load};
     made.resign = {ETB_INIT_SIZE(etb_resign_table), 0, resign};
     break_extension(made);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DRAFT, may change. Caches on disk, kept by the host, for data that a plugin can make again: packed weights,
+// Caches on disk, kept by the host, for data that a plugin can make again: packed weights,
 // compiled kernels.
 //
 //   const etb_cache_service* cache = (const etb_cache_service*)host->get_service(host, ETB_SERVICE_CACHE);
 //   if (cache == NULL || cache->get(cache->ctx, key, &packed, NULL) != ETB_OK) pack(&packed);
-#ifndef ETB_EXT_DRAFT_CACHE_H_
-#define ETB_EXT_DRAFT_CACHE_H_
+#ifndef ETB_EXT_CACHE_H_
+#define ETB_EXT_CACHE_H_
 
 #include "etb/base.h"
 #include "etb/payload.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DRAFT, may change. Device memory shared without copies: import, export, allocate.
+// Device memory shared without copies: import, export, allocate.
 //
 // A delegate names the kinds that it accepts for an argument in query_io (etb_io_req.kinds). The host allocates memory of such a
 // kind, describes it by export_buffer, and passes the description in etb_tensor.buffer of the outputs of one delegate and of the
@@ -8,13 +8,14 @@
 // has written its buffers for every later run on the device.
 //
 // Two devices share memory of the kind "host": one allocates it, the other imports what the first exports. The host calls sync
-// with 1 after a run that wrote it, and with 2, on the other device's buffer, before a run that reads it.
+// with 1 after a run that wrote it, and with 2, on the other device's buffer, before a run that reads it. A device whose table
+// has ETB_BUFFER_COHERENT needs neither: then a run on one device may wait for the fence of a run on the other.
 //
 //   const etb_buffer_table* buffers =
 //       (const etb_buffer_table*)table->get_extension(plugin, ETB_OBJECT_DEVICE, device, ETB_EXT_BUFFER);
 //   if (buffers != NULL) buffers->import_buffer(device, &desc, &buffer, &error);
-#ifndef ETB_EXT_DRAFT_BUFFER_H_
-#define ETB_EXT_DRAFT_BUFFER_H_
+#ifndef ETB_EXT_BUFFER_H_
+#define ETB_EXT_BUFFER_H_
 
 #include "etb/base.h"
 #include "etb/status.h"
@@ -27,13 +28,17 @@ extern "C" {
 // Id of the extension; request it with ETB_OBJECT_DEVICE.
 #define ETB_EXT_BUFFER "buffer/1"
 
+// Flag of etb_buffer_table: runs of this device write memory of the kind "host" before they return or signal their fence, and
+// read it after they began, or after the fences that they wait for. sync does nothing then, and may still be called.
+#define ETB_BUFFER_COHERENT 1u
+
 // Memory that one device knows; made by import_buffer or allocate, ended by free.
 typedef struct etb_buffer etb_buffer;
 
 // The table of the extension.
 typedef struct etb_buffer_table {
   uint32_t struct_size;
-  uint32_t flags;  // must be zero
+  uint32_t flags;  // ETB_BUFFER_COHERENT or 0
 
   // Makes existing memory known to a device.
   //
