@@ -2,9 +2,13 @@
 // Programs on devices that take their time: one instruction after another, and with ModuleOptions::async.
 #include <benchmark/benchmark.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
@@ -16,24 +20,27 @@ namespace {
 
 constexpr auto kDeviceTime = std::chrono::milliseconds(2);
 
+// A device has one run at a time.
+template <char kName>
 etb_status run_slowly(etb_context* context, const etb_exec_args* args, etb_error* error) {
-  std::this_thread::sleep_for(kDeviceTime);
+  static std::mutex device;
+  {
+    const std::lock_guard lock(device);
+    std::this_thread::sleep_for(kDeviceTime);
+  }
   return toy_tables().delegate.execute(context, args, error);
 }
 
 // A plugin of this name without asynchronous runs: the host gives it a thread.
-const etb_plugin_table* make_plugin(ToyPlugin& toy, const char* id, bool is_slow) {
-  std::strcpy(toy.ident.id, id);
-  toy.delegate.caps &= ~ETB_DELEGATE_CAP_EXECUTE_ASYNC;
-  toy.delegate.execute_async = nullptr;
-  if (is_slow) toy.delegate.execute = &run_slowly;
-  return &toy.plugin;
-}
 template <char kName, bool kIsSlow>
 const etb_plugin_table* ETB_CALL query(const etb_host*, uint32_t, uint32_t) {
   static ToyPlugin toy;
   const char id[] = {'x', '.', kName, '\0'};
-  return make_plugin(toy, id, kIsSlow);
+  std::strcpy(toy.ident.id, id);
+  toy.delegate.caps &= ~ETB_DELEGATE_CAP_EXECUTE_ASYNC;
+  toy.delegate.execute_async = nullptr;
+  if (kIsSlow) toy.delegate.execute = &run_slowly<kName>;
+  return &toy.plugin;
 }
 
 const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query<'a', true>, "SlowA"},
@@ -78,6 +85,43 @@ void run(benchmark::State& state, const char* a, const char* b, bool is_chain) {
     if (!outputs) return state.SkipWithError(outputs.error().message.c_str());
   }
 }
+
+// Requests for b(a(x)) + x, each on a module of its own and all on one program: while b has one, a has the next.
+void pipeline(benchmark::State& state) {
+  constexpr int kRequests = 8;
+  RegistryOptions registry_options;
+  registry_options.static_plugins = kPlugins;
+  Registry registry(registry_options);
+  PluginDelegates delegates(registry);
+  KernelRegistry kernels;
+  const auto bytes = program_of("SlowA", "SlowB", true);
+  ModuleOptions options;
+  options.kernels = &kernels;
+  options.delegates = &delegates;
+  if (kernels.add(kAddTable) != ETB_OK) return state.SkipWithError("kernels");
+  std::vector<Module> modules;
+  const int module_count = static_cast<int>(state.range(0));
+  for (int i = 0; i < module_count; ++i) {
+    auto made = i == 0 ? Module::from_bytes(bytes, options)
+                       : Module::from_program(modules[0].program(), options);
+    if (!made) return state.SkipWithError(made.error().message.c_str());
+    modules.push_back(std::move(*made));
+  }
+  std::atomic<int> failures{0};
+  const auto serve = [&](Module& module) {
+    FloatVector x({1, 2, 3, 4});
+    for (int i = 0; i < kRequests / module_count; ++i)
+      if (!module.forward({x.value()})) ++failures;
+  };
+  for (auto _ : state) {
+    std::vector<std::thread> threads;
+    for (Module& module : modules) threads.emplace_back(serve, std::ref(module));
+    for (std::thread& thread : threads) thread.join();
+    if (failures != 0) return state.SkipWithError("a request failed");
+  }
+  state.SetItemsProcessed(state.iterations() * kRequests);
+}
+BENCHMARK(pipeline)->Arg(1)->Arg(2)->ArgName("requests_at_once")->UseRealTime();
 
 BENCHMARK_CAPTURE(run, two_slow_branches, "SlowA", "SlowB", false)
     ->Arg(0)

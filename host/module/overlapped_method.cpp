@@ -93,11 +93,18 @@ bool OverlappedMethod::is_caller_memory_apart() noexcept {
   return true;
 }
 
+bool OverlappedMethod::is_short_run() noexcept {
+  if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.is_short; }))
+    return ++short_run_count_ % kRunsToMeasure != 0;
+  short_run_count_ = 0;
+  return false;
+}
+
 etb_status OverlappedMethod::execute(etb_error* error, const RunLimits& limits) noexcept {
   method_.restart();
   next_ = 0;
   for (Slot& slot : slots_) slot.status = ETB_OK;
-  is_in_order_ = !is_caller_memory_apart();
+  is_in_order_ = is_short_run() || !is_caller_memory_apart();
   return resume(error, limits);
 }
 

@@ -50,10 +50,15 @@ class OverlappedMethod {
   // A start, and the wait for another thread, take some 10 us.
   static constexpr uint64_t kShortNs = 30000;
   static constexpr uint32_t kRunsToJudge = 4;
+  // A method whose delegates are all short runs in order and is measured each so many runs: to read the clock takes as long
+  // as a small run.
+  static constexpr uint32_t kRunsToMeasure = 16;
 
   OverlappedMethod(Method& method, InstructionOrder order);
   MethodState& state() noexcept { return *method_.state_; }
   bool is_caller_memory_apart() noexcept;
+  // True if this run is one of those in order that are not measured.
+  bool is_short_run() noexcept;
   etb_status run_step(const Step& step, etb_error* error, const RunLimits& limits) noexcept;
   etb_status run_to_end(uint32_t instruction, etb_error* error, const RunLimits& limits) noexcept;
   etb_status run_short(Slot& slot, etb_error* error, const RunLimits& limits) noexcept;
@@ -71,6 +76,7 @@ class OverlappedMethod {
   std::vector<std::pair<uintptr_t, uintptr_t>> planned_;
   size_t next_ = 0;
   bool is_in_order_ = false;  // this run is
+  uint32_t short_run_count_ = 0;
 };
 
 }  // namespace etb::host
