@@ -7,6 +7,8 @@
 
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -323,6 +325,34 @@ TEST(ModuleCpp, RunsInSteps) {
   EXPECT_THAT(second.forward(x, x)[0].data<float>(), ElementsAre(2, 4, 6, 8, 10, 12));
   module.unload();
   EXPECT_THROW(module.output(0), etb::Failure);
+}
+
+TEST(ModuleCpp, ARunThatEndsStartsTheNext) {
+  etb::Module module(fixture("add.pte"));
+  const etb::Value x({2, 3}, {1.F, 2.F, 3.F, 4.F, 5.F, 6.F});
+  EXPECT_THROW(module.start([](const etb_error*) { FAIL() << "the run did not start"; }), etb::Failure);
+  module.set_input(0, x);
+  module.set_input(1, x);
+  std::promise<int> all_ended;
+  int ended_count = 0;
+  std::function<void(const etb_error*)> next = [&](const etb_error* error) {
+    EXPECT_EQ(error, nullptr);
+    if (++ended_count == 3) return all_ended.set_value(ended_count);
+    module.start(next);
+  };
+  module.start(next);
+  EXPECT_EQ(all_ended.get_future().get(), 3);
+  EXPECT_TRUE(module.wait());
+  EXPECT_THAT(module.output(0).data<float>(), ElementsAre(2, 4, 6, 8, 10, 12));
+}
+
+TEST(ModuleCpp, ARunThatFailsSaysSo) {
+  const AlignedBytes program = endless_program();
+  etb::Module module(span_of(program));
+  std::promise<etb_status> ended;
+  module.start([&](const etb_error* error) { ended.set_value(error == nullptr ? ETB_OK : error->code); });
+  module.cancel();
+  EXPECT_EQ(ended.get_future().get(), ETB_CANCELLED);
 }
 
 TEST(ModuleCpp, WaitsForARunAndCancelsIt) {

@@ -290,7 +290,7 @@ nb::list Method::output_specs() {
 }
 
 nb::list Method::run(nb::tuple inputs, int framework, bool copies, uint64_t timeout_ns,
-                     uint64_t max_instructions) {
+                     uint64_t max_instructions, uint32_t priority, uint64_t run_id) {
   const auto opened = Program::use(slot_);
   const Use used(*opened);
   MethodSpecs& found = specs(*opened);
@@ -308,6 +308,8 @@ nb::list Method::run(nb::tuple inputs, int framework, bool copies, uint64_t time
   limits.flags = ETB_RUN_CANCELLABLE;
   limits.timeout_ns = timeout_ns;
   limits.max_instructions = max_instructions;
+  limits.priority = priority;
+  limits.run_id = run_id;
   std::vector<etb_value> outputs(found.outputs.size(), etb_value(ETB_VALUE_INIT));
   must([&](etb_error* error) {
     return etb_module_call(opened->module, name_.c_str(), given.data(), static_cast<uint32_t>(count), &limits,

@@ -50,8 +50,8 @@ struct ProgramOptions {
 struct OpenProgram {
   etb_module* module = nullptr;
   etb_recording* recording = nullptr;  // of the module; NULL: none
-  nanobind::object bytes;  // of the program; none for a file
-  std::mutex mutex;        // held during each call but cancel
+  nanobind::object bytes;              // of the program; none for a file
+  std::mutex mutex;                    // held during each call but cancel
   std::atomic<std::thread::id> user{};
   std::map<std::string, std::unique_ptr<MethodSpecs>> methods;
 
@@ -107,7 +107,7 @@ class Method {
   // Runs the method on a tuple of inputs. `framework`: 0 NumPy, 1 PyTorch, -1 that of the inputs. Without
   // `copies`, arrays borrow the program's memory, which the next run overwrites.
   nanobind::list run(nanobind::tuple inputs, int framework, bool copies, uint64_t timeout_ns,
-                     uint64_t max_instructions);
+                     uint64_t max_instructions, uint32_t priority, uint64_t run_id);
 
  private:
   MethodSpecs& specs(OpenProgram& program);  // with the mutex held; loads the method

@@ -190,3 +190,32 @@ def test_a_finalizer_during_a_run_may_close_other_programs(xy: tuple[np.ndarray,
         runtime.forward(*xy)
     gc.collect()
     np.testing.assert_array_equal(runtime.forward(*xy), xy[0] + xy[1])
+
+
+def test_a_submitted_run_has_a_future(xy: tuple[np.ndarray, np.ndarray]) -> None:
+    seen: list[np.ndarray] = []
+    with Runtime.load(program("add")) as runtime:
+        futures = [runtime.submit(xy[0], xy[1]) for _ in range(3)]
+        futures.append(runtime.method().submit(xy, priority=900, run_id=7))
+        futures[-1].add_done_callback(lambda done: seen.append(done.result()))
+        for future in futures:
+            np.testing.assert_array_equal(future.result(timeout=60), xy[0] + xy[1])
+        with pytest.raises(Error, match="priority: 1001, expected a whole number from 0 to 1000"):
+            runtime.method().submit(xy, priority=1001).result(timeout=60)
+        with pytest.raises(Error, match="the priority is 1001"):  # the library's own check
+            runtime.method()._native.run(xy, -1, True, 0, 0, 1001, 0)
+    assert len(seen) == 1
+
+
+def test_close_ends_submitted_runs(loop: etbackend.Program) -> None:
+    runtime = loop.load()
+    present = runtime.method().submit((FOREVER, rows()), max_instructions=2**64 - 1)
+    later = runtime.method().submit((FOREVER, rows()), max_instructions=2**64 - 1)
+    while not present.running():
+        time.sleep(0.001)
+    time.sleep(0.05)
+    runtime.close()
+    with pytest.raises(Error) as caught:
+        present.result(timeout=60)
+    assert caught.value.reason in ("status.cancelled", "python.closed")
+    assert later.cancelled()

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -192,6 +193,23 @@ class Module {
     detail::must([&](etb_error* error) {
       return etb_module_start(get(), name_of(method), limits, nullptr, nullptr, error);
     });
+  }
+  // As above. `done` is called once, on the module's thread, with NULL or the error of the run. The module is ready for
+  // further calls then: `done` may start the next run. It must not throw, wait for the module or close it.
+  void start(std::function<void(const etb_error*)> done, const std::string& method = {},
+             const etb_run_limits* limits = nullptr) {
+    auto held = std::make_unique<std::function<void(const etb_error*)>>(std::move(done));
+    detail::must([&](etb_error* error) {
+      return etb_module_start(
+          get(), name_of(method), limits,
+          [](void* ctx, etb_status, const etb_error* failure) {
+            const std::unique_ptr<std::function<void(const etb_error*)>> call(
+                static_cast<std::function<void(const etb_error*)>*>(ctx));
+            (*call)(failure);
+          },
+          held.get(), error);
+    });
+    held.release();
   }
   // Returns false if the run has not ended in time. Throws the error of the run.
   bool wait(uint64_t timeout_ns = UINT64_MAX) {

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -28,7 +29,7 @@ Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | P
 
 _KINDS = ("none", "tensor", "int", "float", "bool", "other")
 _LOAD_MODES: dict[str, int] = {"mmap": 0, "file": 1, "mmap-lock": 2, "mmap-try-lock": 3}
-_NO_PLUGINS, _SHARED_ARENAS, _SECURE = 1, 2, 4  # ETB_MODULE_*
+_NO_PLUGINS, _SHARED_ARENAS, _SECURE, _ASYNC = 1, 2, 4, 8  # ETB_MODULE_*
 _VALUES: dict[str, int] = {"none": 0, "outputs": 1, "all": 2}  # ETB_RECORD_*
 _FRAMEWORKS: dict[str | None, int] = {None: -1, "numpy": 0, "torch": 1}
 
@@ -81,8 +82,11 @@ class Decision:
 class Method:
     """One method of a loaded program. Call it as the model was called at export."""
 
-    def __init__(self, native: _native.Method, copies: bool, trees: tuple[str, str]) -> None:
+    def __init__(
+        self, native: _native.Method, copies: bool, trees: tuple[str, str], threads: Callable[[], ThreadPoolExecutor]
+    ) -> None:
         self._native = native
+        self._threads = threads
         self._copies = copies
         self._inputs = parse_tree(trees[0])
         self._outputs = parse_tree(trees[1])
@@ -95,7 +99,7 @@ class Method:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         inputs = args if self._is_plain and not kwargs else self._flatten(args, kwargs)
-        outputs = self._native.run(inputs, -1, self._copies, 0, 0)
+        outputs = self._native.run(inputs, -1, self._copies, 0, 0, 0, 0)
         return outputs[0] if self._returns_leaf and len(outputs) == 1 else self._unflatten(outputs)
 
     def execute(
@@ -107,6 +111,8 @@ class Method:
         copy: bool | None = None,
         timeout: float | None = None,
         max_instructions: int = 0,
+        priority: int = 0,
+        run_id: int = 0,
     ) -> Any:
         """Like a call, with options of this run.
 
@@ -114,9 +120,29 @@ class Method:
         copy: False: output arrays borrow the program's memory, which the next run of the method overwrites.
         timeout: seconds, after which the run fails with reason "status.deadline-exceeded".
         max_instructions: limit of instructions in loops; 0: the library's default.
+        priority: for plugins that order the runs of a device, from 1 (background) to 1000; 0: 500.
+        run_id: number of the run in logs and traces of plugins; 0: the library chooses one.
         """
         leaves = self._flatten(tuple(args), kwargs or {})
-        return self._unflatten(self.run(leaves, framework=framework, copy=copy, timeout=timeout, max_instructions=max_instructions))
+        return self._unflatten(
+            self.run(
+                leaves,
+                framework=framework,
+                copy=copy,
+                timeout=timeout,
+                max_instructions=max_instructions,
+                priority=priority,
+                run_id=run_id,
+            )
+        )
+
+    def submit(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **run: Any) -> Future[Any]:
+        """Starts `execute` on a thread of the program and returns its future.
+
+        Runs of a program start in the order of their calls, one after another. The arrays must not change meanwhile.
+        `Runtime.cancel` stops the present run, `Future.cancel` one that has not begun.
+        """
+        return self._threads().submit(self.execute, args, kwargs, **run)
 
     def run(
         self,
@@ -126,11 +152,19 @@ class Method:
         copy: bool | None = None,
         timeout: float | None = None,
         max_instructions: int = 0,
+        priority: int = 0,
+        run_id: int = 0,
     ) -> list[Any]:
         """Runs on all inputs in the program's order, without their nesting, and returns all outputs likewise."""
         copies = self._copies if copy is None else copy
         return self._native.run(
-            tuple(leaves), _framework_of(framework), copies, _nanoseconds(timeout), _whole(max_instructions, "max_instructions")
+            tuple(leaves),
+            _framework_of(framework),
+            copies,
+            _nanoseconds(timeout),
+            _whole(max_instructions, "max_instructions"),
+            _whole(priority, "priority", 1000),
+            _whole(run_id, "run_id"),
         )
 
     @property
@@ -182,8 +216,10 @@ class Runtime:
         self._native = native
         self._names = tuple(native.method_names)
         self._methods = {
-            name: Method(native.method(index), copies, trees.get(name, ("", ""))) for index, name in enumerate(self._names)
+            name: Method(native.method(index), copies, trees.get(name, ("", "")), self._use_thread)
+            for index, name in enumerate(self._names)
         }
+        self._thread: ThreadPoolExecutor | None = None
         default = "forward" if "forward" in self._methods or not self._names else self._names[0]
         self._forward = self._methods.get(default)
 
@@ -203,6 +239,7 @@ class Runtime:
         max_memory: int = 0,
         random_seed: int = 0,
         shared_arenas: bool = False,
+        overlap: bool = False,
         secure: bool = False,
         copy_outputs: bool = True,
         profile: bool = False,
@@ -219,6 +256,7 @@ class Runtime:
         data: files of external weights (.ptd). kernels: libraries of kernels.
         plugin_paths: folders searched for plugins before all others.
         load_mode: "file" reads the file; "mmap" maps it, which ends the process if the file is cut meanwhile.
+        overlap: delegates run while other instructions run that do not depend on them (`etbackend run --async`).
         copy_outputs: False: see Method.execute(copy=False).
         profile: records the times of all runs, for write_profile. record_values: also outputs of the methods, or all
         values that operators and delegates compute. record_memory: also allocations.
@@ -226,7 +264,8 @@ class Runtime:
         """
         native = _native.ProgramOptions()
         native.load_mode = _choice(load_mode, _LOAD_MODES, "load_mode")
-        native.flags = (0 if use_plugins else _NO_PLUGINS) | (_SHARED_ARENAS if shared_arenas else 0) | (_SECURE if secure else 0)
+        flags = {_NO_PLUGINS: not use_plugins, _SHARED_ARENAS: shared_arenas, _SECURE: secure, _ASYNC: overlap}
+        native.flags = sum(flag for flag, is_set in flags.items() if is_set)
         native.registry_flags = 1 if secure else 0
         native.threads = _whole(threads, "threads", 0xFFFFFFFF)
         native.max_memory_bytes = _whole(max_memory, "max_memory")
@@ -251,11 +290,13 @@ class Runtime:
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Runs "forward", or the first method, with the arguments of the exported model."""
-        if self._forward is None:
-            raise Error("the program has no method", reason="python.method")
-        return self._forward(*args, **kwargs)
+        return self._default()(*args, **kwargs)
 
     __call__ = forward
+
+    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Starts `forward` on a thread of the program and returns its future; see Method.submit."""
+        return self._default().submit(args, kwargs)
 
     def execute(self, method: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **run: Any) -> Any:
         """Runs a method by name; `run` are options of Method.execute."""
@@ -306,6 +347,18 @@ class Runtime:
     def close(self) -> None:
         """Ends the program: a present run is cancelled, and memory is freed with the last array that borrows it."""
         self._native.close()
+        if self._thread is not None:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _default(self) -> Method:
+        if self._forward is None:
+            raise Error("the program has no method", reason="python.method")
+        return self._forward
+
+    def _use_thread(self) -> ThreadPoolExecutor:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="etbackend")
+        return self._thread
 
     @property
     def is_closed(self) -> bool:
