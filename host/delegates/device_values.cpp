@@ -18,12 +18,19 @@ DeviceValues& values_of(const DeviceArguments::Reader& reader) {
 
 }  // namespace
 
-void DeviceValues::set_kinds(size_t argument, const etb_io_req& req) {
+void DeviceValues::set_memory(size_t argument, const etb_io_req& req) {
+  arguments_[argument].padding_bytes = req.padding_bytes;
   std::vector<std::string>& kinds = arguments_[argument].kinds;
   kinds.clear();
   for (uint32_t i = 0; req.kinds != nullptr && i < std::min(req.kind_count, kMaxKinds); ++i)
     if (req.kinds[i] != nullptr && std::string_view(req.kinds[i]) != kHostKind)
       kinds.emplace_back(req.kinds[i]);
+}
+
+uint64_t DeviceValues::padding_of(std::span<const Reader> readers, uint64_t more) {
+  for (const Reader& reader : readers)
+    more = std::max(more, values_of(reader).arguments_[reader.argument].padding_bytes);
+  return more;
 }
 
 Result<etb_buffer_desc> DeviceValues::describe(const DeviceBuffer& buffer, uint32_t argument,
@@ -79,6 +86,7 @@ Result<std::vector<DeviceValues::Found>> DeviceValues::find_shared_memory(uint32
 etb_status DeviceValues::keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
                               etb_error* error) noexcept {
   return guard(error, [&]() -> Status {
+    nbytes += padding_of(readers, arguments_[argument].padding_bytes);
     const bool is_one_device = std::all_of(readers.begin(), readers.end(), [&](const Reader& reader) {
       return values_of(reader).device_ == device_;
     });
@@ -126,6 +134,7 @@ etb_status DeviceValues::keep_state(uint32_t argument, uint64_t nbytes, std::spa
                                     std::span<const Reader> result_readers, DeviceState** out,
                                     etb_error* error) noexcept {
   return guard(error, [&]() -> Status {
+    nbytes += padding_of(result_readers, padding_of(readers, arguments_[argument].padding_bytes));
     ETB_ASSIGN(DeviceStateBuffer::Buffers buffers, allocate_state(argument, nbytes));
     std::vector<StateUse> uses;
     const auto use = [&](DeviceValues& values, uint32_t index, Argument::Role role) -> Status {

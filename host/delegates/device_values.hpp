@@ -28,8 +28,8 @@ class DeviceValues final : public DeviceArguments {
   DeviceValues(std::shared_ptr<const Device> device, size_t argument_count)
       : device_(std::move(device)), arguments_(argument_count) {}
 
-  // Records the kinds of memory that the plugin accepts for an argument.
-  void set_kinds(size_t argument, const etb_io_req& req);
+  // Records the kinds of memory that the plugin accepts for an argument, and the bytes that it uses behind the last element.
+  void set_memory(size_t argument, const etb_io_req& req);
 
   etb_status keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
                   etb_error* error) noexcept override;
@@ -49,6 +49,7 @@ class DeviceValues final : public DeviceArguments {
  private:
   struct Argument {
     std::vector<std::string> kinds;
+    uint64_t padding_bytes = 0;
     std::shared_ptr<DeviceBuffer> buffer;
     etb_buffer_desc desc{};
     // For state.
@@ -65,7 +66,8 @@ class DeviceValues final : public DeviceArguments {
     bool is_shared;
   };
 
-  static Argument& argument_of(const Reader& reader);
+  // Returns the largest padding of these arguments and of `more`.
+  static uint64_t padding_of(std::span<const Reader> readers, uint64_t more);
   Result<std::vector<Found>> find_own_memory(uint32_t argument, uint64_t nbytes,
                                              std::span<const Reader> readers);
   Result<std::vector<Found>> find_shared_memory(uint32_t argument, uint64_t nbytes,

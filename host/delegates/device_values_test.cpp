@@ -26,7 +26,7 @@ class KeptValuesTest : public testing::Test {
     device_count = io_kinds = 1;
     refused_kinds = syncs = 0;
     can_sync = true;
-    are_coherent = false;
+    are_coherent = has_own_layout = false;
   }
   void TearDown() override {
     fixture_.reset();
@@ -76,6 +76,17 @@ Chain two_regions() {
   return made;
 }
 
+// u = a(x), v = b(u), w = b(v)
+Chain two_devices() {
+  Chain made;
+  const int32_t u = made.add_vector(48), v = made.add_vector(64), w = made.add_vector(80);
+  made.call(0, 0, u);
+  made.call(3, u, v);
+  made.call(4, v, w);
+  made.method().outputs = {w};
+  return made;
+}
+
 TEST_F(KeptValuesTest, AValueBetweenTwoRegionsOfADeviceIsNotCopied) {
   ASSERT_EQ(load(two_regions()), 1u);
   EXPECT_EQ(alive, 1);
@@ -99,6 +110,16 @@ TEST_F(KeptValuesTest, ResultsAreThoseOfCopiedValues) {
 }
 
 #if ETB_COUNTS_HEAP
+TEST_F(KeptValuesTest, TheBytesOfABufferAreTheDevices) {
+  has_own_layout = true;
+  ASSERT_EQ(load(two_regions()), 1u);
+  for (const float first : {1.0f, 5.0f}) {
+    ASSERT_EQ(run(first), ETB_OK) << fixture_->error.text;
+    EXPECT_THAT(output(), ElementsAre(3 * first + 2, 8, 11, 14));
+    EXPECT_EQ(by_device(), 2u);
+  }
+}
+
 TEST_F(KeptValuesTest, ARunDoesNotUseTheHeap) {
   ASSERT_EQ(load(two_regions()), 1u);
   ASSERT_EQ(run(), ETB_OK);
@@ -139,17 +160,6 @@ TEST_F(KeptValuesTest, SeveralRegionsReadAValue) {
 }
 
 // a writes memory of the host that b uses without a copy; each makes its writes visible.
-// u = a(x), v = b(u), w = b(v)
-Chain two_devices() {
-  Chain made;
-  const int32_t u = made.add_vector(48), v = made.add_vector(64), w = made.add_vector(80);
-  made.call(0, 0, u);
-  made.call(3, u, v);
-  made.call(4, v, w);
-  made.method().outputs = {w};
-  return made;
-}
-
 TEST_F(KeptValuesTest, TwoDevicesShareMemoryOfTheHost) {
   ASSERT_EQ(load(two_devices()), 2u);
   EXPECT_EQ(alive, 3) << "u of a and of b, v";

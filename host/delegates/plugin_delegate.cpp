@@ -203,7 +203,7 @@ Status PluginDelegate::read_requirements(std::span<const std::span<std::byte>> a
 Status PluginDelegate::use_device_memory(std::shared_ptr<const Device> device) {
   values_.emplace(std::move(device), slots_.size());
   return delegate_->query_io([&](const etb_io_req& req) {
-    values_->set_kinds((req.role & ETB_ROLE_INPUT) != 0 ? req.index : input_count_ + req.index, req);
+    values_->set_memory((req.role & ETB_ROLE_INPUT) != 0 ? req.index : input_count_ + req.index, req);
   });
 }
 

@@ -26,7 +26,8 @@ inline int alive = 0, device_count = 1, io_kinds = 1, refused_kinds = 0, syncs =
 inline int failing_run =
     0;  // number of the run, from now on, that writes half of its output and fails; 0: none
 inline bool can_sync = true;
-inline bool are_coherent = false;  // the device's memory of kind "host" is that of the host
+inline bool has_own_layout = false;  // in buffers, elements are in reverse order with gaps between them
+inline bool are_coherent = false;    // the device's memory of kind "host" is that of the host
 
 inline ToyBuffer* buffer_of(etb_buffer* buffer) { return reinterpret_cast<ToyBuffer*>(buffer); }
 
@@ -92,17 +93,24 @@ struct BufferToy {
   }
   static constexpr etb_buffer_table kTable = table(0), kCoherentTable = table(ETB_BUFFER_COHERENT);
 
-  static float* floats_of(const etb_tensor& tensor) {
-    if (tensor.buffer == nullptr) return static_cast<float*>(tensor.data);
+  // The elements of an argument, wherever they are.
+  struct Elements {
+    float* first;
+    int64_t count;
+    bool are_reversed;
+    float& operator[](int64_t i) const { return first[are_reversed ? 2 * (count - 1 - i) + 1 : i]; }
+  };
+  static Elements elements_of(const etb_tensor& tensor) {
+    const int64_t count = tensor.sizes[0];
+    if (tensor.buffer == nullptr) return {static_cast<float*>(tensor.data), count, false};
     EXPECT_STREQ(tensor.buffer->kind, kKind);
     EXPECT_EQ(tensor.data, nullptr);
-    EXPECT_GE(tensor.buffer->nbytes, static_cast<uint64_t>(tensor.sizes[0]) * sizeof(float));
-    return static_cast<float*>(tensor.buffer->handle);
+    EXPECT_GE(tensor.buffer->nbytes, static_cast<uint64_t>(count) * (has_own_layout ? 2 : 1) * sizeof(float));
+    return {static_cast<float*>(tensor.buffer->handle), count, has_own_layout};
   }
   // Adds one.
   static etb_status ETB_CALL execute(etb_context*, const etb_exec_args* args, etb_error* error) {
-    const float* const from = floats_of(args->inputs[0]);
-    float* const to = floats_of(args->outputs[0]);
+    const Elements from = elements_of(args->inputs[0]), to = elements_of(args->outputs[0]);
     const int64_t count = args->inputs[0].sizes[0];
     const bool fails = failing_run > 0 && --failing_run == 0;
     for (int64_t i = 0; i < (fails ? count / 2 : count); ++i) to[i] = from[i] + 1;
@@ -118,6 +126,7 @@ struct BufferToy {
       etb_io_req req{};
       req.struct_size = sizeof(req);
       req.alignment = alignof(float);
+      req.padding_bytes = has_own_layout ? 4 * sizeof(float) : 0;
       req.role = role;
       req.kind_count = io_kinds != 0 ? 2 : 0;
       req.kinds = io_kinds != 0 ? kKinds : nullptr;

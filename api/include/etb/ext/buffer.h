@@ -4,7 +4,8 @@
 //
 // A delegate names the kinds that it accepts for an argument in query_io (etb_io_req.kinds). The host allocates memory of such a
 // kind, describes it by export_buffer, and passes the description in etb_tensor.buffer of the outputs of one delegate and of the
-// inputs of others. A plugin accepts memory of the host for each argument, too. A run that returned, or whose fence was signalled,
+// inputs of others. The bytes in memory of a plugin's own kind have any layout. Memory of the kind "host" has the order of the
+// tensor. A plugin accepts memory of the host for each argument, too. A run that returned, or whose fence was signalled,
 // has written its buffers for every later run on the device.
 //
 // Two devices share memory of the kind "host": one allocates it, the other imports what the first exports. The host calls sync
