@@ -28,7 +28,7 @@ class DeviceValues final : public DeviceArguments {
   DeviceValues(std::shared_ptr<const Device> device, size_t argument_count)
       : device_(std::move(device)), arguments_(argument_count) {}
 
-  // Records the kinds of memory that the plugin accepts for an argument, and the bytes that it uses behind the last element.
+  // Records the kinds of memory that the plugin accepts for an argument, and the bytes that it uses after the last element.
   void set_memory(size_t argument, const etb_io_req& req);
 
   etb_status keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,

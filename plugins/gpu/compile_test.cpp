@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 
 #include "plugins/gpu/compile/op.hpp"
@@ -255,6 +256,40 @@ TEST(GpuHalves, AConversionOfAnInputIsACopy) {
   EXPECT_EQ(graph.nodes[0].op, Operator::kReshape);
   EXPECT_EQ(graph.value(graph.inputs[0]).host, HostNumbers::kHalves);
   EXPECT_EQ(graph.value(graph.outputs[0]).host, HostNumbers::kSame);
+}
+
+// 80 rows of 2 MiB: 64 of them fit into the range that every device has. The embedding and the product read the same pieces.
+TEST(GpuLargeConstants, ATableAboveTheRangeOfABufferIsInPieces) {
+  constexpr int64_t kRows = 80, kColumns = int64_t{1} << 19;
+  Model model;
+  const uint32_t index = model.input(ETB_DTYPE_INT64, {3}), bias = model.input(ETB_DTYPE_FLOAT32, {kRows});
+  std::vector<float> numbers(kRows * kColumns);
+  for (size_t i = 0; i < numbers.size(); i += 1024) numbers[i] = static_cast<float>(i);
+  const uint32_t table = model.constant(ETB_DTYPE_FLOAT32, {kRows, kColumns}, numbers);
+  const uint32_t rows = model.node("aten.embedding.default",
+                                   {value_arg(table, "weight"), value_arg(index, "indices")}, {3, kColumns});
+  const auto image = model.finish(model.node(
+      "aten.linear.default", {value_arg(rows, "input"), value_arg(table, "weight"), value_arg(bias, "bias")},
+      {3, kRows}));
+  EXPECT_THAT(claims(image), testing::Each(""));
+  const auto artifact = compile(image);
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  ASSERT_EQ(artifact->named_blobs.size(), 2u);
+  std::map<size_t, const std::byte*> blobs;
+  for (const auto& blob : artifact->named_blobs) blobs[blob.value.size()] = blob.value.data();
+  const auto* const all = reinterpret_cast<const std::byte*>(numbers.data());
+  constexpr size_t kFirst = 64 * kColumns * sizeof(float), kSecond = 16 * kColumns * sizeof(float);
+  ASSERT_TRUE(blobs.count(kFirst) == 1 && blobs.count(kSecond) == 1);
+  EXPECT_EQ(std::memcmp(blobs[kFirst], all, kFirst), 0);
+  EXPECT_EQ(std::memcmp(blobs[kSecond], all + kFirst, kSecond), 0);
+  const auto graph = read_payload(artifact->payload);
+  ASSERT_TRUE(graph) << graph.error().message;
+  std::vector<int32_t> first_rows;
+  for (const GpuNode& node : graph->nodes)
+    if (node.op == Operator::kEmbedding) first_rows.push_back(node.ints.at(field::kFirstRow));
+  EXPECT_THAT(first_rows, testing::ElementsAre(0, 64));
+  EXPECT_EQ(graph->nodes.back().op, Operator::kCat);
+  EXPECT_EQ(graph->nodes.back().inputs.size(), 2u);
 }
 
 }  // namespace

@@ -45,11 +45,11 @@ TEST(GpuPayload, IsRejectedAtEveryLengthButItsOwn) {
 
 TEST(GpuPayload, OfAnotherVersionIsIncompatible) {
   std::vector<std::byte> bytes = write_payload(layer_graph());
-  bytes[4] = std::byte{4};
+  bytes[4] = std::byte{5};
   const auto read = read_payload(bytes);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::INCOMPATIBLE);
-  EXPECT_THAT(read.error().message, HasSubstr("version 4, plugin reads 1 to 3"));
+  EXPECT_THAT(read.error().message, HasSubstr("version 5, plugin reads 1 to 4"));
 }
 
 // Plugins of the first release read payloads without bools.
@@ -110,6 +110,23 @@ TEST(GpuPayload, HalvesNeedTheThirdVersion) {
   GpuGraph codes = coded_graph(shape_of({3, 8}), 8, 0);
   codes.values[2].host = HostNumbers::kHalves;
   EXPECT_THAT(reason_of(codes), HasSubstr("codes of a value"));
+}
+
+TEST(GpuPayload, APieceOfATableNeedsTheFourthVersion) {
+  GpuGraph graph;
+  const uint32_t index = add_input(graph, shape_of({3})), table = add_constant(graph, shape_of({2, 4}), "8");
+  graph.outputs = {add_node(graph, Operator::kEmbedding, {table, index}, {})};
+  EXPECT_EQ(payload_version(graph), 1u);
+  graph.nodes[0].ints = {5};
+  EXPECT_EQ(payload_version(graph), 4u);
+  std::vector<std::byte> bytes = write_payload(graph);
+  const auto read = read_payload(bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->nodes[0].ints, std::vector<int32_t>{5});
+  bytes[4] = std::byte{3};
+  EXPECT_FALSE(read_payload(bytes));
+  graph.nodes[0].ints = {-1};
+  EXPECT_FALSE(read_payload(write_payload(graph)));
 }
 
 TEST(GpuPayload, CodesHaveAScaleForEachElementOfTheAxisOrOne) {

@@ -182,7 +182,13 @@ Result<Artifact> GraphLowering::finish() {
   std::map<std::string, bool> named;
   for (auto& [id, value] : state_.constants) {
     std::optional<Payload> owner;
-    ETB_ASSIGN(const auto bytes, constant_bytes(state_, value, owner));
+    ETB_ASSIGN(auto bytes, constant_bytes(state_, value, owner));
+    const auto part = state_.parts.find(id);
+    if (part != state_.parts.end()) {
+      if (bytes.size() < part->second.offset + part->second.nbytes)
+        return make_error(Code::INVALID_DATA, "a constant without all its elements");
+      bytes = bytes.subspan(part->second.offset, part->second.nbytes);
+    }
     std::string& key = state_.graph.values[id].key;
     key = format::content_name(bytes);
     if (!named.emplace(key, true).second) continue;
@@ -190,7 +196,11 @@ Result<Artifact> GraphLowering::finish() {
     Artifact::NamedBlob blob;
     blob.key = key;
     blob.alignment = 16;
-    blob.constant_key = etb_graph_get_constant(&state_.image.view(), input.constant).key;
+    if (part != state_.parts.end()) {
+      blob.value.assign(bytes.begin(), bytes.end());
+    } else {
+      blob.constant_key = etb_graph_get_constant(&state_.image.view(), input.constant).key;
+    }
     artifact.named_blobs.push_back(std::move(blob));
   }
   artifact.format_version = payload_version(state_.graph);

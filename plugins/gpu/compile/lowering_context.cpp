@@ -236,6 +236,23 @@ Result<uint32_t> LoweringContext::constant_as(const char* name, const Shape& sha
   return as;
 }
 
+Result<uint32_t> LoweringContext::constant_part(uint32_t value, uint64_t first_element, const Shape& shape) {
+  const auto dtype = static_cast<etb_dtype>(spec(value).dtype);
+  if (!is_wanted(dtype, Entered::kFloats))
+    return reject("dtype", quoted(state_.image.value(value)) + ": " + dtype_text(dtype));
+  GpuValue made;
+  made.role = ValueRole::kConstant;
+  made.shape = shape;
+  made.key = "unnamed";  // the region names it by its content
+  made.host = host_numbers_of(dtype);
+  const auto id = static_cast<uint32_t>(state_.graph.values.size());
+  state_.graph.values.push_back(std::move(made));
+  state_.constants[id] = value;
+  const uint64_t element_nbytes = dtype_bits(dtype) / 8;
+  state_.parts[id] = {first_element * element_nbytes, shape.numel() * element_nbytes};
+  return id;
+}
+
 Result<std::vector<float>> LoweringContext::read_floats(uint32_t value) const {
   if (!is_constant(value))
     return reject("constant", quoted(state_.image.value(value)) + ": expected a constant");

@@ -28,6 +28,11 @@ struct LoweringState {
   std::map<uint32_t, uint32_t> ids = {};        // by value of the image: value of the payload
   std::map<uint32_t, uint32_t> id_uses = {};    // by value of the payload: values of the image that it is
   std::map<uint32_t, uint32_t> constants = {};  // by value of the payload: constant input of the image
+  // By value of the payload that has a part of its constant only.
+  struct Part {
+    uint64_t offset = 0, nbytes = 0;
+  };
+  std::map<uint32_t, Part> parts = {};
 };
 
 // Numbers of a value of this dtype in the host's memory. float16 and bool are floats on the device; so is int64 as a result.
@@ -66,6 +71,8 @@ class LoweringContext {
   [[nodiscard]] Result<uint32_t> constant(const char* name);
   // Returns an operand that must be a constant, as a value of its own with these sizes, which hold as many elements.
   [[nodiscard]] Result<uint32_t> constant_as(const char* name, const Shape& shape);
+  // Returns a part of a constant, from an element on, as a value of its own with these sizes.
+  [[nodiscard]] Result<uint32_t> constant_part(uint32_t value, uint64_t first_element, const Shape& shape);
   // Returns a tensor or a number as a value of the payload. Constants of one element may have any dtype.
   [[nodiscard]] Result<uint32_t> operand_or_number(const char* name);
   uint32_t add_floats(std::vector<float> floats, bool is_scalar = false);

@@ -134,7 +134,8 @@ enum LayerNorm : uint32_t { kNormalizedRank = 0 };
 enum Reduce : uint32_t { kReduction = 0, kDims = 1, kKeepsDims = 2 };  // kDims: a bit each
 // kEndDim: with a second input, of which only this size is read: the end.
 enum Slice : uint32_t { kSliceDim = 0, kStart = 1, kEnd = 2, kStep = 3, kEndDim = 4 };
-enum Flip : uint32_t { kFlippedDims = 0 };  // a bit each
+enum Embedding : uint32_t { kFirstRow = 0 };  // index of the table's first row; absent: 0
+enum Flip : uint32_t { kFlippedDims = 0 };    // a bit each
 // kIsShared: 0: an index for each result; 1: indices of one dimension for all rows.
 enum Gather : uint32_t { kGatherDim = 0, kIsShared = 1 };
 enum Resize : uint32_t {

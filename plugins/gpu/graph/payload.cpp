@@ -174,7 +174,7 @@ void write_node(ByteWriter& writer, const GpuNode& node) {
   for (const float number : node.floats) writer.write(number);
 }
 
-Result<GpuNode> read_node(ByteReader& reader) {
+Result<GpuNode> read_node(ByteReader& reader, uint32_t version) {
   const auto code = reader.read<uint16_t>();
   const OperatorRow* row = find_operator(code);
   if (row == nullptr)
@@ -190,6 +190,9 @@ Result<GpuNode> read_node(ByteReader& reader) {
   node.output = reader.read<uint32_t>();
   for (uint32_t i = 0; i < ints; ++i) node.ints.push_back(reader.read<int32_t>());
   for (uint32_t i = 0; i < floats; ++i) node.floats.push_back(reader.read<float>());
+  if (node.op == Operator::kEmbedding && ints != 0 && (version < 4 || node.ints[field::kFirstRow] < 0))
+    return invalid("a table of version " + std::to_string(version) + " that begins at row " +
+                   std::to_string(node.ints[field::kFirstRow]));
   return node;
 }
 
@@ -267,6 +270,10 @@ std::string event_name(const GpuNode& node) {
 }
 
 uint32_t payload_version(const GpuGraph& graph) {
+  const bool is_fourth = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GpuNode& node) {
+    return node.op == Operator::kEmbedding && !node.ints.empty();
+  });
+  if (is_fourth) return 4;
   const bool is_third = std::any_of(graph.values.begin(), graph.values.end(), [](const GpuValue& value) {
     return value.codes.bits != 0 || value.host == HostNumbers::kHalves;
   });
@@ -306,7 +313,7 @@ Result<GpuGraph> read_payload(std::span<const std::byte> bytes) {
     graph.values.push_back(std::move(value));
   }
   for (uint32_t i = 0; i < nodes; ++i) {
-    ETB_ASSIGN(GpuNode node, read_node(reader));
+    ETB_ASSIGN(GpuNode node, read_node(reader, version));
     graph.nodes.push_back(std::move(node));
   }
   for (uint32_t i = 0; i < outputs; ++i) graph.outputs.push_back(reader.read<uint32_t>());

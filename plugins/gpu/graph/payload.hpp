@@ -13,8 +13,9 @@
 namespace etb::gpu {
 
 inline constexpr uint32_t kPayloadMagic = 0x47425445;  // "ETBG"
-// The newest version. Version 2 has neither codes nor float16, and version 1 neither bools nor steps.
-inline constexpr uint32_t kPayloadVersion = 3;
+// The newest version. Version 3 has no tables that begin at another row, version 2 neither codes nor float16, and version 1 neither
+// bools nor steps.
+inline constexpr uint32_t kPayloadVersion = 4;
 
 // The oldest version that can hold the graph.
 uint32_t payload_version(const GpuGraph& graph);

@@ -113,6 +113,7 @@ void dispatch_embedding(const NodeDispatch& context) {
   dispatch.add(context.input(0).sizes[0]);
   dispatch.add(context.input(0).sizes[1]);
   dispatch.add(index_words(context, 1));
+  dispatch.add(context.node.ints.empty() ? 0 : static_cast<uint32_t>(context.number(field::kFirstRow)));
   dispatch.set_linear(context.result().numel());
 }
 

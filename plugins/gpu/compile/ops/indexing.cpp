@@ -2,7 +2,9 @@
 // Rows of a table and parts of a dimension by index.
 #include <optional>
 
+#include "plugins/gpu/compile/element_nodes.hpp"
 #include "plugins/gpu/compile/op.hpp"
+#include "plugins/gpu/compile/row_pieces.hpp"
 
 namespace etb::gpu {
 
@@ -10,7 +12,37 @@ namespace {
 
 constexpr const char* kIndices = "Indices are int64 or int32. One that does not exist gives NaN.";
 
+// A table in pieces: each piece gives NaN for the rows of others.
+Status lower_large_embedding(LoweringContext& context, uint32_t table, const Shape& shape,
+                             std::span<const RowPiece> pieces) {
+  ETB_ASSIGN(const uint32_t indices, context.index_operand("indices"));
+  uint32_t found = kNoValue;
+  for (const RowPiece& piece : pieces) {
+    Shape part = shape;
+    part.sizes[0] = piece.count;
+    ETB_ASSIGN(const uint32_t rows,
+               context.constant_part(table, uint64_t{piece.first} * shape.sizes[1], part));
+    const uint32_t made = context.add_node(
+        {Operator::kEmbedding, {rows, indices}, kNoValue, {static_cast<int32_t>(piece.first)}});
+    if (found == kNoValue) {
+      found = made;
+      continue;
+    }
+    const uint32_t is_known = context.add_node(binary_node(BinaryFunction::kEqual, found, found));
+    GpuNode both{Operator::kWhere, {is_known, found, made}};
+    if (&piece == &pieces.back()) return context.add_result_node(std::move(both));
+    found = context.add_node(std::move(both));
+  }
+  return make_error(Code::INTERNAL, "a table of one piece");
+}
+
 Status lower_embedding(LoweringContext& context) {
+  ETB_ASSIGN(const uint32_t table, context.args().tensor("weight"));
+  if (context.is_constant(table) && context.spec(table).rank == 2) {
+    ETB_ASSIGN(const Shape shape, context.bounds(table));
+    if (const std::vector<RowPiece> pieces = find_row_pieces(shape); pieces.size() > 1)
+      return lower_large_embedding(context, table, shape, pieces);
+  }
   ETB_ASSIGN(const uint32_t weight, context.operand("weight"));
   ETB_ASSIGN(const uint32_t indices, context.index_operand("indices"));
   return context.add_result_node({Operator::kEmbedding, {weight, indices}});

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products. A constant second factor may be transposed: it is packed at load.
 #include <limits>
+#include <optional>
 
 #include "plugins/gpu/compile/element_nodes.hpp"
 #include "plugins/gpu/compile/op.hpp"
+#include "plugins/gpu/compile/row_pieces.hpp"
 
 namespace etb::gpu {
 
@@ -48,8 +50,37 @@ Status lower_addmm(LoweringContext& context) {
   return context.add_result_node(binary_node(BinaryFunction::kAdd, product, self, static_cast<float>(beta)));
 }
 
+// Each piece of the weight makes columns of the result.
+Status lower_large_linear(LoweringContext& context, uint32_t matrix, const Shape& shape,
+                          std::span<const RowPiece> pieces) {
+  ETB_ASSIGN(const uint32_t input, context.operand("input"));
+  std::optional<uint32_t> bias;
+  if (context.args().has("bias")) {
+    ETB_ASSIGN(bias, context.operand("bias"));
+  }
+  GpuNode all{Operator::kCat, {}, kNoValue, {static_cast<int32_t>(context.spec(context.result()).rank) - 1}};
+  for (const RowPiece& piece : pieces) {
+    Shape part = shape;
+    part.sizes[0] = piece.count;
+    ETB_ASSIGN(const uint32_t rows,
+               context.constant_part(matrix, uint64_t{piece.first} * shape.sizes[1], part));
+    std::vector<uint32_t> inputs = {input, rows};
+    const auto begin = static_cast<int32_t>(piece.first),
+               end = static_cast<int32_t>(piece.first + piece.count);
+    if (bias) inputs.push_back(context.add_node({Operator::kSlice, {*bias}, kNoValue, {0, begin, end, 1}}));
+    all.inputs.push_back(context.add_node(matmul_node(std::move(inputs), true, 1, 1)));
+  }
+  return context.add_result_node(std::move(all));
+}
+
 // weight [outputs, inputs]
 Status lower_linear(LoweringContext& context) {
+  ETB_ASSIGN(const uint32_t matrix, context.args().tensor("weight"));
+  if (context.is_constant(matrix) && context.spec(matrix).rank == 2) {
+    ETB_ASSIGN(const Shape shape, context.bounds(matrix));
+    if (const std::vector<RowPiece> pieces = find_row_pieces(shape); pieces.size() > 1)
+      return lower_large_linear(context, matrix, shape, pieces);
+  }
   ETB_ASSIGN(const uint32_t input, context.operand("input"));
   ETB_ASSIGN(const uint32_t weight, context.constant("weight"));
   std::vector<uint32_t> inputs = {input, weight};
