@@ -103,8 +103,7 @@ void requirements_are_complete(CheckContext& context) {
     for (uint32_t i = 0; i < items.size(); ++i) {
       const bool is_output = i >= inputs;
       const uint32_t role = is_output ? ETB_ROLE_OUTPUT : ETB_ROLE_INPUT;
-      if ((items[i].role != role && items[i].role != ETB_ROLE_STATE) ||
-          items[i].index != (is_output ? i - inputs : i))
+      if (items[i].role != role || items[i].index != (is_output ? i - inputs : i))
         return context.fail(fmt::format("{}: item {} of query_io is tensor {} of role {}", ready.name(), i,
                                         items[i].index, items[i].role));
       if (!items[i].defect.empty())

@@ -88,12 +88,12 @@ typedef struct etb_delegate_info {
 } etb_delegate_info;
 
 // Requirement of a delegate for one input or output. The host meets it (ABI-EXEC-04), or rejects the delegate
-// at once. A state tensor is listed among the inputs and again among the outputs, with role ETB_ROLE_STATE in
-// both places.
+// at once. State that a run reads and writes, such as a key-value cache, is listed among the inputs and again among the
+// outputs.
 typedef struct etb_io_req {
   uint32_t struct_size;
   uint32_t flags;      // must be zero
-  uint32_t role;       // ETB_ROLE_INPUT, _OUTPUT or _STATE
+  uint32_t role;       // ETB_ROLE_INPUT or ETB_ROLE_OUTPUT
   uint32_t index;      // position among the inputs or the outputs
   uint64_t alignment;  // alignment of data, a power of two
 

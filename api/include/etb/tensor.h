@@ -35,10 +35,10 @@ enum {
 #undef ETB_DTYPE
 
 // Role of a tensor in the call that receives it.
+//
+// State that a host keeps between runs is an input and an output.
 #define ETB_ROLE_INPUT 0x1u
 #define ETB_ROLE_OUTPUT 0x2u
-#define ETB_ROLE_STATE 0x4u     // input and output that persists between runs
-#define ETB_ROLE_CONSTANT 0x8u  // same bytes in every run
 
 // Description of memory other than plain host memory.
 typedef struct etb_buffer_desc {

@@ -168,11 +168,11 @@ etb_status ETB_CALL query(etb_delegate* delegate, etb_delegate_info* info, etb_e
   return call.finish(status);
 }
 
-// Checks that inputs come before outputs, each list from index 0 on. A state tensor may be in either list.
+// Checks that inputs come before outputs, each list from index 0 on.
 bool check_io_order(Call& call, const etb_io_req& req, size_t input_count, size_t output_count) {
   const bool is_output = req.role == ETB_ROLE_OUTPUT;
   const size_t expected = is_output ? output_count : input_count;
-  if (req.role != ETB_ROLE_STATE && req.index != expected) {
+  if (req.index != expected) {
     call.plugin("ABI-SINK-03", "req.index is {}, expected {}", req.index, expected);
     return false;
   }

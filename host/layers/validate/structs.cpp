@@ -192,8 +192,8 @@ bool check_item(Call& call, const etb_device_info& info) {
 
 bool check_item(Call& call, const etb_io_req& req) {
   const Side side = Side::PLUGIN;
-  if (req.role != ETB_ROLE_INPUT && req.role != ETB_ROLE_OUTPUT && req.role != ETB_ROLE_STATE)
-    return report_value(call, side, "req.role", fmt::format("{:#x}", req.role), "input, output or state");
+  if (req.role != ETB_ROLE_INPUT && req.role != ETB_ROLE_OUTPUT)
+    return report_value(call, side, "req.role", fmt::format("{:#x}", req.role), "input or output");
   if (!is_power_of_two(req.alignment))
     return report_value(call, side, "req.alignment", fmt::format("{}", req.alignment), "a power of two");
   for (uint32_t i = 0; i < req.kind_count; ++i)

@@ -66,7 +66,7 @@ void check_memory(Call& call, const etb_tensor& tensor, const IoNeed* need, cons
 }  // namespace
 
 bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, const std::string& where) {
-  constexpr uint32_t kRoles = ETB_ROLE_INPUT | ETB_ROLE_OUTPUT | ETB_ROLE_STATE | ETB_ROLE_CONSTANT;
+  constexpr uint32_t kRoles = ETB_ROLE_INPUT | ETB_ROLE_OUTPUT;
   if (!is_dtype(tensor.dtype))
     call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.dtype is {}, expected a code of dtype.def", where,
               tensor.dtype);
