@@ -46,7 +46,8 @@ etb_status delegate_create(etb_plugin* plugin, const etb_delegate_args* args, et
                      options,
                      args->backend_id != nullptr ? args->backend_id : "",
                      parent.host,
-                     device != nullptr ? device->uuid.data() : nullptr};
+                     device != nullptr ? device->uuid.data() : nullptr,
+                     args->device};
     ETB_ASSIGN(auto made, P::Delegate::make(parent.impl, given));
     const DelegateInfo info = made.info();
     std::atomic<uint32_t>& siblings = device != nullptr ? device->children : parent.children;

@@ -22,6 +22,11 @@ template <class P>
 const uint8_t* uuid_of(etb_device* device) {
   return reinterpret_cast<detail::DeviceObject<P>*>(device)->uuid.data();
 }
+// Returns what P::open_device returned for this device. All threads share it.
+template <class P>
+auto& device_of(etb_device* device) {
+  return reinterpret_cast<detail::DeviceObject<P>*>(device)->opened;
+}
 
 }  // namespace etb
 
@@ -89,14 +94,25 @@ Status find_device(const PluginObject<P>& plugin, const uint8_t* uuid, const etb
   return {};
 }
 
+// Opens the device by P::open_device, if there is one.
+template <class P>
+Result<typename OpenedOf<P>::Type> open_device(PluginObject<P>& plugin, const DeviceArgs& args) {
+  if constexpr (OpensDevices<P>)
+    return plugin.impl.open_device(args);
+  else
+    return NothingOpened{};
+}
+
 template <class P>
 etb_status device_open(etb_plugin* plugin, const uint8_t* uuid, const etb_option* options,
                        uint64_t option_count, etb_device** out, etb_error* error) {
   return guard(error, [&]() -> Status {
     auto& parent = *reinterpret_cast<PluginObject<P>*>(plugin);
-    ETB_TRY(Options::make(options, option_count, option_rows<P>(), ETB_OBJECT_DEVICE));
+    ETB_ASSIGN(const Options checked,
+               Options::make(options, option_count, option_rows<P>(), ETB_OBJECT_DEVICE));
     ETB_TRY(find_device(parent, uuid, nullptr));
-    auto object = std::unique_ptr<DeviceObject<P>>(new DeviceObject<P>{parent, {}});
+    ETB_ASSIGN(auto opened, detail::open_device<P>(parent, DeviceArgs{uuid, checked}));
+    auto object = std::unique_ptr<DeviceObject<P>>(new DeviceObject<P>{parent, {}, std::move(opened)});
     std::memcpy(object->uuid.data(), uuid, object->uuid.size());
     parent.children.fetch_add(1);
     *out = reinterpret_cast<etb_device*>(object.release());
@@ -106,8 +122,11 @@ etb_status device_open(etb_plugin* plugin, const uint8_t* uuid, const etb_option
 
 template <class P>
 etb_status device_close(etb_device* device, etb_error* error) {
-  return guard(error, [&] {
+  return guard(error, [&]() -> Status {
     auto* object = reinterpret_cast<DeviceObject<P>*>(device);
+    if constexpr (requires { object->plugin.impl.close_device(object->opened); })
+      if (object != nullptr && object->children.load() == 0)
+        ETB_TRY(object->plugin.impl.close_device(object->opened));
     return end_object(object, object != nullptr ? &object->plugin.children : nullptr, "device");
   });
 }

@@ -253,6 +253,8 @@ class Value {
   std::string_view name() const { return c_.name; }
   bool is_tensor() const { return c_.kind == ETB_GRAPH_VALUE_TENSOR; }
   bool is_quantized() const { return c_.quant != kNone; }
+  // Scheme and numbers of a quantised value. Call it only if is_quantized().
+  etb_graph_quant quant() const { return etb_graph_get_quant(view_, c_.quant); }
   etb_graph_spec spec() const { return etb_graph_get_spec(view_, c_.spec); }
 
   // True if the bytes are fixed ahead of time or kept in a buffer, so that no caller passes them at run time.

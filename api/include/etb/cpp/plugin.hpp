@@ -10,6 +10,9 @@
 //     static constexpr etb::OptionRow kOptions[] = {...};                          // optional: every option, all scopes
 //     etb::Verdict check_payload(const etb_payload_check&) const;                  // optional: else "unknown"
 //     etb::Status enumerate(const etb::DeviceSink&) const;                         // optional: else one device of kind "cpu"
+//     etb::Result<MyDevice> open_device(const etb::DeviceArgs&);                   // optional: the host opens a device; the base keeps
+//                                                                                  //   what it returns until close, see etb::device_of
+//     etb::Status close_device(MyDevice&);                                         // optional: an error keeps the device open
 //     etb::Status set_option(const etb::Options&);                                 // optional, here and in MyDelegate: one option
 //     etb::Status get_option(std::string_view key, etb_option& out) const;         // optional, likewise: `out` has the default
 //     const void* get_extension(uint32_t object_kind, std::string_view id) const;  // optional

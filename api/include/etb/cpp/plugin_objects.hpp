@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "etb/cpp/async_run.hpp"
 #include "etb/cpp/guard.hpp"
@@ -28,7 +30,14 @@ struct CreateArgs {
   Options options;  // scope delegate
   std::string_view backend_id;
   const Host& host;
-  const uint8_t* device_uuid;  // 16 bytes, NULL: the default device
+  const uint8_t* device_uuid;    // 16 bytes, NULL: the default device
+  etb_device* device = nullptr;  // of device_uuid, for etb::device_of; NULL: the default device
+};
+
+// Arguments for opening a device. A view: valid for the call.
+struct DeviceArgs {
+  const uint8_t* uuid;  // 16 bytes, of a device that enumerate lists now
+  Options options;      // scope device
 };
 
 struct DelegateInfo {
@@ -99,6 +108,23 @@ struct ContextOf<D> {
   using Type = typename D::Context;
 };
 
+// A class that opens devices by itself: its open_device returns what the base keeps until the host closes the device.
+template <class P>
+concept OpensDevices = requires(P plugin, const DeviceArgs& args) {
+  plugin.open_device(args);
+};
+struct NothingOpened {};
+template <class P>
+struct OpenedOf {
+  using Type = NothingOpened;
+};
+template <OpensDevices P>
+struct OpenedOf<P> {
+  using Type =
+      typename decltype(std::declval<P&>().open_device(std::declval<const DeviceArgs&>()))::value_type;
+  static_assert(std::is_object_v<Type>, "open_device returns a Result of what is open, as close ends it");
+};
+
 // The objects that handles name. Each counts the objects made from it, because an early destroy returns
 // ETB_BUSY (ABI-LIFE-01).
 template <class P>
@@ -111,6 +137,7 @@ template <class P>
 struct DeviceObject {
   PluginObject<P>& plugin;
   std::array<uint8_t, 16> uuid;
+  typename OpenedOf<P>::Type opened;
   std::atomic<uint32_t> children{0};
 };
 template <class P>
