@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/format/hex.hpp"
+#include "host/delegates/delegate_options.hpp"
 
 namespace etb::host {
 namespace {
@@ -85,7 +86,7 @@ Result<std::shared_ptr<const Device>> OpenDevices::open_uuid(const PluginContext
                                                              std::span<const etb_option> options) {
   const std::lock_guard lock(mutex_);
   std::erase_if(devices_, [](const auto& item) { return item.second.expired(); });
-  std::weak_ptr<const Device>& known = devices_[{&plugin, wanted}];
+  std::weak_ptr<const Device>& known = devices_[{&plugin, wanted, key_of(options)}];
   if (auto device = known.lock()) return device;
   uint8_t uuid[16];
   std::memcpy(uuid, wanted.data(), sizeof uuid);

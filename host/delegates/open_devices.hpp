@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "host/plugin/device.hpp"
 
@@ -16,8 +16,8 @@ namespace etb::host {
 class OpenDevices {
  public:
   // Returns the device of `plugin` with this uuid (32 hexadecimal digits; hyphens are ignored), with this name,
-  // or the only one whose name has this text, in any case. It stays open while the result is held, with the options
-  // of the first call. Errors name the devices that the plugin has: Code::NOT_FOUND without a match,
+  // or the only one whose name has this text, in any case. It stays open while the result is held. Calls with equal options
+  // share it. Errors name the devices that the plugin has: Code::NOT_FOUND without a match,
   // Code::INVALID_ARGUMENT with several.
   [[nodiscard]] Result<std::shared_ptr<const Device>> open(const PluginContext& plugin,
                                                            const std::string& wanted,
@@ -33,8 +33,8 @@ class OpenDevices {
                                                   std::span<const etb_option> options);
 
   std::mutex mutex_;
-  // By plugin, whose address is unique while a device of it is open.
-  std::map<std::pair<const PluginContext*, Uuid>, std::weak_ptr<const Device>> devices_;
+  // By plugin, whose address is unique while a device of it is open, and by the text of the options.
+  std::map<std::tuple<const PluginContext*, Uuid, std::string>, std::weak_ptr<const Device>> devices_;
 };
 
 }  // namespace etb::host

@@ -83,18 +83,14 @@ Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
   }
   ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, options.device));
   auto copies = is_async_ ? std::make_shared<StagingMemory>() : staging_memory_of(request.named_data);
+  const uint64_t allocated_before = selection.plugin->allocated_bytes();
+  ETB_ASSIGN(DelegateUse use,
+             shared_->use({selection.plugin, device, request, specs, options.delegate, file_},
+                          *device_memory_, max_device_bytes_));
   ETB_ASSIGN(PluginDelegate* const made,
-             PluginDelegate::make(selection.plugin, device, request, watchdog_, std::move(copies), specs,
-                                  std::move(options), async_support_of(*selection.plugin), file_));
-  const DelegateMemory memory = made->memory();
-  auto share = device_memory_->add(
-      {std::string(request.id), std::string(request.method_name), {}, {}, memory.resident, memory.context},
-      *selection.plugin, device.get(), max_device_bytes_);
-  if (!share) {
-    made->destroy();
-    return tl::make_unexpected(std::move(share).error());
-  }
-  made->count_memory(*std::move(share));
+             PluginDelegate::make({std::move(use), std::move(copies), std::move(options),
+                                   async_support_of(*selection.plugin), allocated_before},
+                                  request, watchdog_));
   made->count_transfers(transfers_);
   if (made->accepts_device_memory() && !registry_.has_layers())
     use_device_memory(*made, *selection.plugin, std::move(device));
@@ -106,7 +102,7 @@ Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
 void PluginDelegates::use_device_memory(PluginDelegate& delegate, const PluginContext& plugin,
                                         std::shared_ptr<const Device> device) {
   if (device == nullptr) {
-    auto only = devices_.open_only(plugin);
+    auto only = shared_->devices().open_only(plugin);
     if (!only) return;
     device = *std::move(only);
   }
@@ -138,7 +134,7 @@ Result<std::shared_ptr<const Device>> PluginDelegates::device_of(const std::stri
         "delegate '" + backend_id + "': option '" + options[0].key +
             "' belongs to a device\nhint: choose a device, too; the plugin's default takes none");
   }
-  auto device = devices_.open(plugin, named->second, options);
+  auto device = shared_->devices().open(plugin, named->second, options);
   if (!device)
     return tl::make_unexpected(with_context(std::move(device).error(), "delegate '" + backend_id + "'"));
   return device;

@@ -17,11 +17,10 @@
 #include "host/delegates/delegate_options.hpp"
 #include "host/delegates/device_memory.hpp"
 #include "host/delegates/device_values.hpp"
-#include "host/delegates/open_devices.hpp"
 #include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
+#include "host/delegates/shared_delegates.hpp"
 #include "host/delegates/staging_memory.hpp"
-#include "host/loaders/mmap_loader.hpp"
 #include "host/registry/registry.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -66,6 +65,10 @@ class PluginDelegates final : public DelegateResolver {
     max_device_bytes_ = max_bytes;
     if (shared) device_memory_ = std::move(shared);
   }
+
+  // Sets the delegates that this object shares with others, so that a module whose delegates they make uses those of another
+  // module on the same program. Call it before a method is loaded. Without it, only modules of this object share.
+  void share_delegates(std::shared_ptr<SharedDelegates> shared) { shared_ = std::move(shared); }
 
   // Sets the file of the program, which lives as long as the methods: plugins then get its bytes with the descriptor, so that they
   // can read them into the memory of a device. Call it before a method is loaded.
@@ -113,7 +116,7 @@ class PluginDelegates final : public DelegateResolver {
   bool is_async_ = false;
   std::map<const PluginContext*, std::weak_ptr<DelegateThread>>
       threads_;  // for plugins without asynchronous runs
-  OpenDevices devices_;
+  std::shared_ptr<SharedDelegates> shared_ = std::make_shared<SharedDelegates>();
   std::shared_ptr<TransferCounts> transfers_ = std::make_shared<TransferCounts>();
   std::shared_ptr<DeviceMemory> device_memory_ = std::make_shared<DeviceMemory>();
   uint64_t max_device_bytes_ = 0;
