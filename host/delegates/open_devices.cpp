@@ -15,6 +15,7 @@ namespace {
 struct Found {
   std::array<uint8_t, 16> uuid{};
   std::string name, text;  // the text is for errors
+  std::shared_ptr<const DeviceTarget> target = nullptr;
 };
 
 std::string to_lower(std::string text) {
@@ -31,6 +32,7 @@ Result<std::vector<Found>> all_devices(const PluginContext& plugin) {
     found.name = info.name == nullptr ? "" : info.name;
     found.text = std::string(info.kind == nullptr ? "" : info.kind) + " '" + found.name + "' uuid " +
                  format::to_hex(info.uuid);
+    found.target = std::make_shared<const DeviceTarget>(info);
   }));
   return out;
 }
@@ -73,6 +75,13 @@ Result<std::shared_ptr<const Device>> OpenDevices::open(const PluginContext& plu
                       "device '" + wanted + "': " + std::to_string(found.size()) +
                           " devices of the plugin match, expected one: " + list_of(found));
   return open_uuid(plugin, found[0].uuid, options);
+}
+
+Result<std::shared_ptr<const DeviceTarget>> OpenDevices::describe(const PluginContext& plugin,
+                                                                  const std::string* wanted) {
+  ETB_ASSIGN(const std::vector<Found> devices, all_devices(plugin));
+  const std::vector<Found> found = wanted == nullptr ? devices : matches(devices, *wanted);
+  return found.size() == 1 ? found[0].target : nullptr;
 }
 
 Result<std::shared_ptr<const Device>> OpenDevices::open_only(const PluginContext& plugin) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "host/delegates/device_target.hpp"
 #include "host/plugin/device.hpp"
 
 namespace etb::host {
@@ -22,6 +23,11 @@ class OpenDevices {
   [[nodiscard]] Result<std::shared_ptr<const Device>> open(const PluginContext& plugin,
                                                            const std::string& wanted,
                                                            std::span<const etb_option> options = {});
+
+  // Returns the description of the device that open() opens; of the only device if `wanted` is NULL. NULL if there is none, or
+  // several.
+  [[nodiscard]] static Result<std::shared_ptr<const DeviceTarget>> describe(const PluginContext& plugin,
+                                                                            const std::string* wanted);
 
   // Opens the device of a plugin that has one. NOT_FOUND for a plugin with another number of devices.
   [[nodiscard]] Result<std::shared_ptr<const Device>> open_only(const PluginContext& plugin);

@@ -26,6 +26,7 @@
 
 namespace etb::host {
 
+class DeviceTarget;
 class PluginDelegate;
 
 // Several threads may load methods. The registry outlives this object, which outlives every method loaded
@@ -99,6 +100,8 @@ class PluginDelegates final : public DelegateResolver {
   Result<Selection> select(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
   Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin,
                                                   std::span<const etb_option> options);
+  const std::string* device_name_of(const std::string& backend_id) const;  // NULL: the plugin chooses
+  std::shared_ptr<const DeviceTarget> target_of(const std::string& backend_id, const PluginContext& plugin);
   void use_device_memory(PluginDelegate& delegate, const PluginContext& plugin,
                          std::shared_ptr<const Device> device);
   std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
@@ -116,6 +119,9 @@ class PluginDelegates final : public DelegateResolver {
   bool is_async_ = false;
   std::map<const PluginContext*, std::weak_ptr<DelegateThread>>
       threads_;  // for plugins without asynchronous runs
+  std::mutex targets_mutex_;
+  // Devices as their plugins describe them, by the name that the application gave; "": none.
+  std::map<std::pair<const PluginContext*, std::string>, std::shared_ptr<const DeviceTarget>> targets_;
   std::shared_ptr<SharedDelegates> shared_ = std::make_shared<SharedDelegates>();
   std::shared_ptr<TransferCounts> transfers_ = std::make_shared<TransferCounts>();
   std::shared_ptr<DeviceMemory> device_memory_ = std::make_shared<DeviceMemory>();

@@ -17,6 +17,7 @@
 namespace etb::host {
 
 struct Instruction;
+class Program;
 class ProgramFiles;  // host/loaders/program_files.hpp
 
 // Input for the creation of one delegate.
@@ -37,6 +38,7 @@ struct DelegateRequest {
   uint32_t index = 0;                         // of the delegate in the method
   // Keeps the bytes of the request in place after the method has ended. NULL: they live as long as the method.
   const ProgramFiles* files = nullptr;
+  const Program* program = nullptr;  // NULL: of another run time
 };
 
 // One call of a delegate.

@@ -43,6 +43,7 @@ etb_status make_delegate(MethodState& state, std::span<const std::span<std::byte
                           state.instructions.data()};
   request.index = index;
   request.files = state.options.files;
+  request.program = state.program;
   for (const Instruction& instruction : state.instructions) {
     if (instruction.kind == InstructionKind::kMove) request.may_move = true;
     if (instruction.kind != InstructionKind::kDelegate || instruction.delegate != index) continue;
