@@ -32,6 +32,7 @@
 #include "tools/run/searched_delegates.hpp"
 #include "tools/run/serve.hpp"
 #include "tools/run/timing.hpp"
+#include "tools/run/warnings.hpp"
 #include "tools/run/write_outputs.hpp"
 #include "tools/session_layers.hpp"
 #include "tools/standard_files.hpp"
@@ -269,7 +270,9 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
                       "--profile and --async exclude each other: a recorded run is in order");
   ETB_ASSIGN(const std::unique_ptr<host::EtdumpRecording> recording,
              start_recording(options.profile, options.json, session));
+  const host::PlatformHooks platform = warnings_to(session.err);
   host::ModuleOptions module_options;
+  module_options.platform = &platform;
   if (recording != nullptr) module_options.tracer = &recording->tracer();
   module_options.load_mode = load_mode_of(options);
   module_options.data_files = options.data_files;

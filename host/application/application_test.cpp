@@ -261,6 +261,45 @@ TEST_F(Application, OpensAProgramAgainForASecondThread) {
       << error_.text;
 }
 
+// Modules on one program with one registry share its delegates; each has contexts of its own.
+TEST(ApplicationContexts, AreThoseOfOneDelegate) {
+  constexpr uint32_t kModules = 4;
+  etb_error error = ETB_ERROR_INIT;
+  const etb_registry_options linked = toy_registry_options();
+  etb_module_options options = ETB_MODULE_OPTIONS_INIT;
+  ASSERT_EQ(etb_registry_open(&linked, &options.registry, &error), ETB_OK) << error.text;
+  const AlignedBytes program = toy_program();
+  const ToyCounts before = toy_counts();
+  etb_module* modules[kModules] = {};
+  ASSERT_EQ(etb_module_open_bytes(program.view(), &options, &modules[0], &error), ETB_OK) << error.text;
+  for (uint32_t i = 1; i < kModules; ++i)
+    ASSERT_EQ(etb_module_open_again(modules[0], &options, &modules[i], &error), ETB_OK) << error.text;
+  etb_registry_close(options.registry);
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kModules; ++i)
+    threads.emplace_back([module = modules[i], i] {
+      float x[] = {static_cast<float>(i), 1, 2, 3};
+      int64_t sizes[] = {4};
+      const etb_value value = etb_value_tensor(ETB_DTYPE_FLOAT32, 1, sizes, x, sizeof x);
+      etb_value output = ETB_VALUE_INIT;
+      for (int run = 0; run < 100; ++run) {
+        etb_error failed = ETB_ERROR_INIT;
+        ASSERT_EQ(etb_module_call(module, nullptr, &value, 1, nullptr, &output, 1, &failed), ETB_OK)
+            << failed.text;
+        EXPECT_EQ(static_cast<const float*>(output.tensor.data)[0], static_cast<float>(i + 1));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(toy_counts().delegates_made - before.delegates_made, 1);
+  EXPECT_EQ(toy_counts().contexts_made - before.contexts_made, static_cast<int>(kModules));
+  for (uint32_t i = 0; i < kModules; ++i) {
+    EXPECT_EQ(toy_counts().delegates_alive - before.delegates_alive, 1) << "until the last module is closed";
+    etb_module_close(modules[i]);
+  }
+  EXPECT_EQ(toy_counts().delegates_alive, before.delegates_alive);
+  EXPECT_EQ(toy_counts().contexts_alive, before.contexts_alive);
+}
+
 // ---- Runs on a thread
 
 struct End {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "host/delegates/device_memory.hpp"
+#include "host/delegates/shared_delegates.hpp"
 #include "host/layers/layer_kind.hpp"
 #include "host/registry/registry.hpp"
 #include "host/services/thread_pool.hpp"
@@ -34,6 +35,9 @@ class Engine {
   // Memory of the delegates of all modules.
   const std::shared_ptr<DeviceMemory>& device_memory() const noexcept { return device_memory_; }
 
+  // Delegates that modules on one program share.
+  const std::shared_ptr<SharedDelegates>& shared_delegates() const noexcept { return shared_delegates_; }
+
   // Choices for all modules, set before the engine is shared.
   BackendChoices choices;
 
@@ -47,6 +51,7 @@ class Engine {
   std::once_flag searched_;
   std::optional<Registry> registry_;
   std::shared_ptr<DeviceMemory> device_memory_ = std::make_shared<DeviceMemory>();
+  std::shared_ptr<SharedDelegates> shared_delegates_ = std::make_shared<SharedDelegates>();
 };
 
 // The engine of all modules that name no registry and ask for this number of threads. It lives as long as one

@@ -355,6 +355,24 @@ TEST(ModuleCpp, ARunThatFailsSaysSo) {
   EXPECT_EQ(ended.get_future().get(), ETB_CANCELLED);
 }
 
+TEST(ModuleCpp, AModuleThatIsOpenedAgainUsesTheDelegatesOfTheFirst) {
+  const etb::Registry registry(toy_registry_options());
+  etb::ModuleOptions options;
+  options.registry = &registry;
+  const AlignedBytes program = toy_program();
+  const ToyCounts before = toy_counts();
+  auto first = std::make_unique<etb::Module>(span_of(program), options);
+  etb::Module second = first->again(options);
+  const etb::Value x({4}, {1.F, 2.F, 3.F, 4.F});
+  for (etb::Module* const module : {first.get(), &second})
+    EXPECT_THAT(module->forward(x)[0].data<float>(), ElementsAre(2, 3, 4, 5));
+  EXPECT_EQ(toy_counts().delegates_made - before.delegates_made, 1);
+  EXPECT_EQ(toy_counts().contexts_made - before.contexts_made, 2);
+  first.reset();
+  EXPECT_EQ(toy_counts().delegates_alive - before.delegates_alive, 1);
+  EXPECT_THAT(second.forward(x)[0].data<float>(), ElementsAre(2, 3, 4, 5));
+}
+
 TEST(ModuleCpp, WaitsForARunAndCancelsIt) {
   const AlignedBytes program = endless_program();
   etb::Module module(span_of(program));

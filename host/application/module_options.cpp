@@ -70,6 +70,7 @@ etb_status EngineDelegates::create(const DelegateRequest& request, MethodDelegat
     if (choices.is_async) delegates_->allow_async_runs();
     delegates_->lend_file(file);
     delegates_->limit_device_memory(choices.max_device_bytes, engine_->device_memory());
+    delegates_->share_delegates(engine_->shared_delegates());
     for (const BackendChoices* const each :
          std::initializer_list<const BackendChoices*>{&engine_->choices, &choices}) {
       for (const auto& [id, plugin] : each->pins) delegates_->pin(id, plugin);

@@ -46,8 +46,9 @@ Status set_inputs(LoadedMethod& method, const etb_value* inputs, uint32_t count)
   for (uint32_t i = 0; i < count; ++i) {
     etb::host::InputValue input;
     ETB_TRY(input.read(*ETB_AT(etb_value, inputs, i), i));
-    ETB_TRY(method.set_input(i, input.get()));
+    ETB_TRY(method.put_input(i, input.get()));
   }
+  method.end_inputs();
   return {};
 }
 

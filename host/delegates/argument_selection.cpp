@@ -152,6 +152,11 @@ etb_status SelectedArguments::execute(const DelegateRun& run) noexcept {
   return delegate_.execute({selected_, run.limits, run.events, run.error});
 }
 
+etb_status SelectedArguments::reserve(std::span<EValue* const> arguments) noexcept {
+  for (size_t i = 0; i < selection_.size(); ++i) selected_[i] = arguments[selection_[i]];
+  return delegate_.reserve(selected_);
+}
+
 DelegateOperands SelectedArguments::operands() const noexcept { return {input_count_, shared_inputs_}; }
 
 void SelectedArguments::destroy() noexcept {

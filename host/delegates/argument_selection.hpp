@@ -31,6 +31,8 @@ class SelectedArguments final : public MethodDelegate {
   etb_status execute(const DelegateRun& run) noexcept override;
   DelegateOperands operands() const noexcept override;
   DelegateMemory memory() const noexcept override { return delegate_.memory(); }
+  bool can_reserve() const noexcept override { return delegate_.can_reserve(); }
+  etb_status reserve(std::span<EValue* const> arguments) noexcept override;
   void destroy() noexcept override;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/delegates/delegate_options.hpp"
 
+#include <cstring>
 #include <set>
 
 namespace etb::host {
@@ -15,7 +16,29 @@ std::vector<etb_option>* list_of(DelegateOptions& options, uint32_t scopes) {
   return nullptr;
 }
 
+void add_bytes(std::string& key, const void* data, uint64_t nbytes) {
+  key.append(reinterpret_cast<const char*>(&nbytes), sizeof nbytes);
+  if (nbytes != 0) key.append(static_cast<const char*>(data), static_cast<size_t>(nbytes));
+}
+
+void add_option(std::string& key, const etb_option& option) {
+  add_bytes(key, option.key, option.key == nullptr ? 0 : std::strlen(option.key));
+  add_bytes(key, &option.type, sizeof option.type);
+  add_bytes(key, &option.i64, sizeof option.i64);
+  add_bytes(key, &option.f64, sizeof option.f64);
+  add_bytes(key, option.text, option.text == nullptr ? 0 : std::strlen(option.text));
+  add_bytes(key, option.bytes.data, option.bytes.nbytes);
+  add_bytes(key, &option.item_count, sizeof option.item_count);
+  for (uint32_t i = 0; i < option.item_count; ++i) add_option(key, *ETB_AT(etb_option, option.items, i));
+}
+
 }  // namespace
+
+std::string key_of(std::span<const etb_option> options) {
+  std::string key;
+  for (const etb_option& option : options) add_option(key, option);
+  return key;
+}
 
 Result<DelegateOptions> read_delegate_options(const PluginContext& plugin, const OptionTexts& texts) {
   DelegateOptions options;

@@ -2,6 +2,8 @@
 // Options that an application sets for the delegates of an id, sorted by the object that receives them.
 #pragma once
 
+#include <span>
+#include <string>
 #include <vector>
 
 #include "host/plugin/plugin_context.hpp"
@@ -19,5 +21,8 @@ struct DelegateOptions {
 // lacks, one of the plugin itself, or a text of another type.
 [[nodiscard]] Result<DelegateOptions> read_delegate_options(const PluginContext& plugin,
                                                             const OptionTexts& texts);
+
+// Bytes that are equal for options of equal keys, types and values in one order.
+[[nodiscard]] std::string key_of(std::span<const etb_option> options);
 
 }  // namespace etb::host

@@ -11,6 +11,9 @@ constexpr size_t kShownDelegates = 4;  // a message has room for about these
 
 // A plugin may state any numbers.
 uint64_t add_up(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+uint64_t times(uint64_t bytes, uint64_t count) {
+  return count != 0 && bytes > UINT64_MAX / count ? UINT64_MAX : bytes * count;
+}
 uint64_t sum(const DelegateHolding& holding) { return add_up(holding.resident_bytes, holding.context_bytes); }
 
 std::string to_text(const DelegateHolding& holding) {
@@ -48,20 +51,43 @@ Result<std::unique_ptr<DeviceMemory::Share>> DeviceMemory::add(DelegateHolding h
       uuid = std::to_array(info.uuid);
       holding.device_name = info.name;
     }));
+  const uint64_t context_bytes = holding.context_bytes;
+  const Row made{&plugin, uuid, std::move(holding), context_bytes, 1};
   const std::lock_guard lock(mutex_);
-  uint64_t total = sum(holding);
-  std::vector<DelegateHolding> all;
-  for (const Row& row : rows_) {
-    if (row.plugin != &plugin || row.device != uuid) continue;
-    all.push_back(row.holding);
-    total = add_up(total, sum(row.holding));
-  }
-  if (max_bytes != 0 && total > max_bytes) {
-    all.push_back(std::move(holding));
-    return too_large(std::move(all), total, max_bytes);
-  }
-  rows_.push_back({&plugin, uuid, std::move(holding)});
+  ETB_TRY(check(made, max_bytes));
+  rows_.push_back(made);
   return std::make_unique<Share>(shared_from_this(), std::prev(rows_.end()));
+}
+
+Status DeviceMemory::check(const Row& row, uint64_t max_bytes) const {
+  if (max_bytes == 0) return {};
+  uint64_t total = sum(row.holding);
+  std::vector<DelegateHolding> all;
+  for (const Row& other : rows_) {
+    if (&other == &row || other.plugin != row.plugin || other.device != row.device) continue;
+    all.push_back(other.holding);
+    total = add_up(total, sum(other.holding));
+  }
+  if (total <= max_bytes) return {};
+  all.push_back(row.holding);
+  return too_large(std::move(all), total, max_bytes);
+}
+
+Status DeviceMemory::add_context(Row& row, uint64_t max_bytes) {
+  const std::lock_guard lock(mutex_);
+  ++row.context_count;
+  row.holding.context_bytes = times(row.bytes_per_context, row.context_count);
+  Status checked = check(row, max_bytes);
+  if (checked) return {};
+  --row.context_count;
+  row.holding.context_bytes = times(row.bytes_per_context, row.context_count);
+  return checked;
+}
+
+void DeviceMemory::remove_context(Row& row) {
+  const std::lock_guard lock(mutex_);
+  --row.context_count;
+  row.holding.context_bytes = times(row.bytes_per_context, row.context_count);
 }
 
 std::vector<DelegateHolding> DeviceMemory::holdings() const {

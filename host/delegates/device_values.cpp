@@ -168,6 +168,12 @@ const etb_buffer_desc* DeviceValues::bind(size_t argument) noexcept {
   return index == DeviceStateBuffer::kHost ? nullptr : &found.state_descs[static_cast<size_t>(index)];
 }
 
+bool DeviceValues::has_any() const noexcept {
+  return std::ranges::any_of(arguments_, [](const Argument& argument) {
+    return argument.buffer != nullptr || argument.state != nullptr;
+  });
+}
+
 void DeviceValues::let_go() noexcept {
   for (Argument& argument : arguments_) {
     argument.buffer.reset();

@@ -43,6 +43,8 @@ class DeviceValues final : public DeviceArguments {
   // Called before and after each run: other devices may have written inputs, and read outputs.
   [[nodiscard]] Status before_run() noexcept;
   [[nodiscard]] Status after_run() noexcept;
+  // True if an argument stays in device memory.
+  bool has_any() const noexcept;
   bool has_work_before_run() const noexcept { return !synced_inputs_.empty(); }
   bool has_work_after_run() const noexcept { return !synced_outputs_.empty(); }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/format/hex.hpp"
+#include "host/delegates/delegate_options.hpp"
 
 namespace etb::host {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 struct Found {
   std::array<uint8_t, 16> uuid{};
   std::string name, text;  // the text is for errors
+  std::shared_ptr<const DeviceTarget> target = nullptr;
 };
 
 std::string to_lower(std::string text) {
@@ -30,6 +32,7 @@ Result<std::vector<Found>> all_devices(const PluginContext& plugin) {
     found.name = info.name == nullptr ? "" : info.name;
     found.text = std::string(info.kind == nullptr ? "" : info.kind) + " '" + found.name + "' uuid " +
                  format::to_hex(info.uuid);
+    found.target = std::make_shared<const DeviceTarget>(info);
   }));
   return out;
 }
@@ -74,6 +77,13 @@ Result<std::shared_ptr<const Device>> OpenDevices::open(const PluginContext& plu
   return open_uuid(plugin, found[0].uuid, options);
 }
 
+Result<std::shared_ptr<const DeviceTarget>> OpenDevices::describe(const PluginContext& plugin,
+                                                                  const std::string* wanted) {
+  ETB_ASSIGN(const std::vector<Found> devices, all_devices(plugin));
+  const std::vector<Found> found = wanted == nullptr ? devices : matches(devices, *wanted);
+  return found.size() == 1 ? found[0].target : nullptr;
+}
+
 Result<std::shared_ptr<const Device>> OpenDevices::open_only(const PluginContext& plugin) {
   ETB_ASSIGN(const std::vector<Found> devices, all_devices(plugin));
   if (devices.size() == 1) return open_uuid(plugin, devices[0].uuid, {});
@@ -85,7 +95,7 @@ Result<std::shared_ptr<const Device>> OpenDevices::open_uuid(const PluginContext
                                                              std::span<const etb_option> options) {
   const std::lock_guard lock(mutex_);
   std::erase_if(devices_, [](const auto& item) { return item.second.expired(); });
-  std::weak_ptr<const Device>& known = devices_[{&plugin, wanted}];
+  std::weak_ptr<const Device>& known = devices_[{&plugin, wanted, key_of(options)}];
   if (auto device = known.lock()) return device;
   uint8_t uuid[16];
   std::memcpy(uuid, wanted.data(), sizeof uuid);

@@ -7,8 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
+#include <tuple>
 
+#include "host/delegates/device_target.hpp"
 #include "host/plugin/device.hpp"
 
 namespace etb::host {
@@ -16,12 +17,17 @@ namespace etb::host {
 class OpenDevices {
  public:
   // Returns the device of `plugin` with this uuid (32 hexadecimal digits; hyphens are ignored), with this name,
-  // or the only one whose name has this text, in any case. It stays open while the result is held, with the options
-  // of the first call. Errors name the devices that the plugin has: Code::NOT_FOUND without a match,
+  // or the only one whose name has this text, in any case. It stays open while the result is held. Calls with equal options
+  // share it. Errors name the devices that the plugin has: Code::NOT_FOUND without a match,
   // Code::INVALID_ARGUMENT with several.
   [[nodiscard]] Result<std::shared_ptr<const Device>> open(const PluginContext& plugin,
                                                            const std::string& wanted,
                                                            std::span<const etb_option> options = {});
+
+  // Returns the description of the device that open() opens; of the only device if `wanted` is NULL. NULL if there is none, or
+  // several.
+  [[nodiscard]] static Result<std::shared_ptr<const DeviceTarget>> describe(const PluginContext& plugin,
+                                                                            const std::string* wanted);
 
   // Opens the device of a plugin that has one. NOT_FOUND for a plugin with another number of devices.
   [[nodiscard]] Result<std::shared_ptr<const Device>> open_only(const PluginContext& plugin);
@@ -33,8 +39,8 @@ class OpenDevices {
                                                   std::span<const etb_option> options);
 
   std::mutex mutex_;
-  // By plugin, whose address is unique while a device of it is open.
-  std::map<std::pair<const PluginContext*, Uuid>, std::weak_ptr<const Device>> devices_;
+  // By plugin, whose address is unique while a device of it is open, and by the text of the options.
+  std::map<std::tuple<const PluginContext*, Uuid, std::string>, std::weak_ptr<const Device>> devices_;
 };
 
 }  // namespace etb::host

@@ -4,31 +4,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <new>
 
 #include "etb/cpp/fail.hpp"
 #include "etb/cpp/guard.hpp"
 
 namespace etb::host {
-
-namespace {
-
-constexpr uint64_t kAlignment = 16;  // alignment of payloads and named data
-
-// Returns the bytes on the boundary that plugins are promised: the same block, or a copy when the
-// file has another alignment.
-DataBlock to_aligned(DataBlock block) {
-  const auto bytes = block.bytes();
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment == 0) return block;
-  void* const copy = ::operator new (bytes.size(), std::align_val_t{kAlignment});
-  std::memcpy(copy, bytes.data(), bytes.size());
-  return DataBlock({static_cast<const std::byte*>(copy), bytes.size()},
-                   [](void*, const std::byte* data, uint64_t) {
-                     ::operator delete (const_cast<std::byte*>(data), std::align_val_t{kAlignment});
-                   });
-}
-
-}  // namespace
 
 std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vector<std::string>& keys) {
   const uint32_t count = request.compile_specs.compile_spec_count();
@@ -43,121 +23,50 @@ std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vect
   return specs;
 }
 
-// ---- BorrowedData
-
-etb_payload_view BorrowedData::payload_view() {
-  etb_payload_view view{};
-  view.struct_size = ETB_INIT_SIZE(etb_payload_view);
-  view.data = payload_.bytes().data();
-  view.nbytes = payload_.bytes().size();
-  view.alignment = 16;
-  put_file(view);
-  view.release_ctx = this;
-  view.release = &release_payload;
-  return view;
-}
-
-// A copy of unaligned bytes is in no file.
-void BorrowedData::put_file(etb_payload_view& view) const {
-  view.fd = -1;
-  view.fd_offset_bytes = 0;
-  const auto begin = reinterpret_cast<uintptr_t>(view.data),
-             first = reinterpret_cast<uintptr_t>(file_.bytes.data());
-  if (file_.descriptor < 0 || begin < first || begin - first > file_.bytes.size()) return;
-  view.fd = file_.descriptor;
-  view.fd_offset_bytes = file_.offset + (begin - first);
-}
-
-etb_named_data BorrowedData::named_data() { return {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named}; }
-
-void BorrowedData::release_payload(void* ctx) {
-  auto& self = *static_cast<BorrowedData*>(ctx);
-  const std::lock_guard lock(self.mutex_);
-  self.payload_.reset();
-}
-
-void BorrowedData::release_named(void* ctx) { static_cast<DataBlock*>(ctx)->reset(); }
-
-etb_status BorrowedData::get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error) {
-  auto& self = *static_cast<BorrowedData*>(ctx);
-  return guard(error, [&]() -> Status {
-    auto block = std::make_unique<DataBlock>();
-    etb_error why = ETB_ERROR_INIT;
-    if (key == nullptr || out == nullptr || !ETB_HAS_FIELD(etb_payload_view, out, release))
-      return make_error(Code::INVALID_ARGUMENT, "named data: no key, or no view of the size of version 1.0");
-    ETB_TRY(check(self.named_data_->find(key, block.get(), nullptr, &why), why));
-    *block = to_aligned(std::move(*block));
-    out->data = block->bytes().data();
-    out->nbytes = block->bytes().size();
-    out->alignment = 16;
-    self.put_file(*out);
-    out->release_ctx = block.get();
-    out->release = &release_named;
-    const std::lock_guard lock(self.mutex_);
-    self.named_.push_back(std::move(block));
-    return {};
-  });
-}
-
-// ---- PluginDelegate
-
-PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin,
-                               std::shared_ptr<const Device> device, const DelegateRequest& request,
-                               RunWatchdog& watchdog, std::shared_ptr<StagingMemory> copies,
-                               std::optional<AsyncSupport> async, const FileMapping& file)
-    : plugin_(std::move(plugin)),
-      device_(std::move(device)),
+PluginDelegate::PluginDelegate(Parts parts, const DelegateRequest& request, RunWatchdog& watchdog)
+    : use_(std::move(parts.use)),
       platform_(*request.platform),
       watchdog_(watchdog),
-      borrowed_(to_aligned(std::move(*request.payload)), request.named_data, file),
-      named_data_(borrowed_.named_data()),
-      copies_(std::move(copies)) {
-  if (async) async_.emplace(*this, *std::move(async));
+      copies_(std::move(parts.copies)),
+      run_options_(std::move(parts.options.run)) {
+  if (parts.async) async_.emplace(*this, *std::move(parts.async));
 }
 
-Result<PluginDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
-                                             std::shared_ptr<const Device> device,
-                                             const DelegateRequest& request, RunWatchdog& watchdog,
-                                             std::shared_ptr<StagingMemory> copies,
-                                             std::span<const etb_compile_spec> specs, DelegateOptions options,
-                                             std::optional<AsyncSupport> async, const FileMapping& file) {
+Result<PluginDelegate*> PluginDelegate::make(Parts parts, const DelegateRequest& request,
+                                             RunWatchdog& watchdog) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
+  const DelegateOptions options = parts.options;
+  const uint64_t allocated_before = parts.allocated_before;
   std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(
-      new PluginDelegate(std::move(plugin), std::move(device), request, watchdog, std::move(copies),
-                         std::move(async), file),
-      destroy);
-  if (Status status = delegate->set_up(request, specs, std::move(options)); !status) {
+      new PluginDelegate(std::move(parts), request, watchdog), destroy);
+  if (Status status = delegate->set_up(request, options, allocated_before); !status) {
     return tl::make_unexpected(
         with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
   }
   return delegate.release();
 }
 
-Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
-                              DelegateOptions options) {
-  const std::string id(request.id), method(request.method_name);
-  const etb_payload_view payload = borrowed_.payload_view();
-  etb_delegate_args args{};
-  args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-  args.backend_id = id.c_str();
-  args.method_name = method.c_str();
-  args.payload = &payload;
-  args.named_data = &named_data_;
-  args.specs = specs.data();
-  args.spec_count = specs.size();
-  args.options = options.delegate.data();
-  args.option_count = options.delegate.size();
-  const uint64_t allocated_before = plugin_->allocated_bytes();
-  ETB_ASSIGN(delegate_, plugin_->create_delegate(args, device_.get()));
-  ETB_ASSIGN(const etb_delegate_info info, delegate_->query());
-  ETB_ASSIGN(context_, delegate_->create_context(options.context));
-  run_options_ = std::move(options.run);
-  constexpr uint32_t kMaxArguments = 1u << 16;
-  if (info.input_count > kMaxArguments || info.output_count > kMaxArguments) {
-    return make_error(Code::INVALID_DATA, std::to_string(info.input_count) + " inputs and " +
-                                              std::to_string(info.output_count) +
-                                              " outputs, expected at most " + std::to_string(kMaxArguments));
+Result<PluginDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
+                                             std::shared_ptr<const Device> device,
+                                             const DelegateRequest& request, RunWatchdog& watchdog,
+                                             std::shared_ptr<StagingMemory> copies,
+                                             std::span<const etb_compile_spec> specs) {
+  const uint64_t allocated_before = plugin->allocated_bytes();
+  ETB_ASSIGN(auto made,
+             SharedDelegate::make({std::move(plugin), std::move(device), request, specs, {}, FileMapping()}));
+  return make({DelegateUse::of(std::move(made)), std::move(copies), {}, {}, allocated_before}, request,
+              watchdog);
+}
+
+Status PluginDelegate::set_up(const DelegateRequest& request, const DelegateOptions& options,
+                              uint64_t allocated_before) {
+  auto context = use_->delegate().create_context(options.context);
+  if (!context) {
+    if (context.error().code == Code::UNAVAILABLE) use_->stop_sharing();
+    return tl::make_unexpected(std::move(context).error());
   }
+  context_ = *std::move(context);
+  const etb_delegate_info& info = use_->info();
   input_count_ = info.input_count;
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
@@ -168,8 +77,8 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
     ETB_TRY(prepare(request.arguments, request.arenas, request.may_move, &request));
   }
   // Other threads may load methods of the same plugin meanwhile: then the number is of both.
-  const uint64_t allocated = plugin_->allocated_bytes();
-  memory_ = {info.resident_bytes, info.context_bytes, info.scratch_bytes,
+  const uint64_t allocated = use_->plugin().allocated_bytes();
+  memory_ = {use_.is_first() ? info.resident_bytes : 0, info.context_bytes, info.scratch_bytes,
              allocated - std::min(allocated, allocated_before)};
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
@@ -192,7 +101,7 @@ Status PluginDelegate::read_requirements(std::span<const std::span<std::byte>> a
   staging_.emplace(arenas, copies_, input_count_, slots_.size(), !async_);
   Status met;
   shared_inputs_.assign(slots_.size() - input_count_, 0);
-  ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
+  ETB_TRY(use_->delegate().query_io([&](const etb_io_req& req) {
     if (met) met = staging_->require(req);
     if (met && (req.role & ETB_ROLE_INPUT) == 0) shared_inputs_[req.index] = req.may_alias_input;
     accepts_device_memory_ = accepts_device_memory_ || req.kind_count != 0;
@@ -202,7 +111,7 @@ Status PluginDelegate::read_requirements(std::span<const std::span<std::byte>> a
 
 Status PluginDelegate::use_device_memory(std::shared_ptr<const Device> device) {
   values_.emplace(std::move(device), slots_.size());
-  return delegate_->query_io([&](const etb_io_req& req) {
+  return use_->delegate().query_io([&](const etb_io_req& req) {
     values_->set_memory((req.role & ETB_ROLE_INPUT) != 0 ? req.index : input_count_ + req.index, req);
   });
 }
@@ -217,7 +126,8 @@ Status PluginDelegate::prepare(std::span<EValue* const> arguments,
     const auto is_undefined = [&](const EValue& argument) {
       return request != nullptr && has_undefined_elements(*request, argument);
     };
-    ETB_ASSIGN(selection_, select_arguments(*delegate_, input_count_, output_count, arguments, is_undefined));
+    ETB_ASSIGN(selection_,
+               select_arguments(use_->delegate(), input_count_, output_count, arguments, is_undefined));
     for (const uint32_t index : selection_) selected.push_back(arguments[index]);
     arguments = selected;
   }
@@ -228,15 +138,25 @@ Status PluginDelegate::prepare(std::span<EValue* const> arguments,
     std::copy(sizes.begin(), sizes.end(), slots_[i].upper_sizes.begin());
     slots_[i].is_bound_known = true;
   }
-  return reserve(arguments);
+  return reserve_context(arguments);
 }
 
 // Called when tensors have their largest sizes: the plugin plans for the largest sizes, so that no run allocates (ABI-EXEC-02).
 // A run reports arguments that cannot be passed, with its own error.
-Status PluginDelegate::reserve(std::span<EValue* const> arguments) {
+Status PluginDelegate::reserve_context(std::span<EValue* const> arguments) {
   for (uint32_t i = 0; i < input_count_; ++i)
     if (describe(*arguments[i], i, nullptr) != ETB_OK) return {};
   return context_->reserve({tensors_.data(), input_count_});
+}
+
+bool PluginDelegate::can_reserve() const noexcept {
+  const etb_delegate_table& table = *use_->plugin().table().delegate;
+  return (table.caps & ETB_DELEGATE_CAP_CONTEXT_RESERVE) != 0 && !(values_ && values_->has_any());
+}
+
+etb_status PluginDelegate::reserve(std::span<EValue* const> arguments) noexcept {
+  if (arguments.size() != tensors_.size()) return ETB_INVALID_ARGUMENT;
+  return guard(nullptr, [&] { return reserve_context(arguments); });
 }
 
 etb_status PluginDelegate::bind_memory(uint32_t argument, void* data, uint64_t nbytes,
@@ -389,7 +309,10 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
 
 etb_status PluginDelegate::end_run(const Status& status, const DelegateRun& run) noexcept {
   staging_->restore_padding();
-  if (!status) return to_c(status.error(), run.error);
+  if (!status) {
+    if (status.error().code == Code::UNAVAILABLE) use_->stop_sharing();
+    return to_c(status.error(), run.error);
+  }
   if (values_)
     if (const Status shown = values_->after_run(); !shown) return to_c(shown.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {

@@ -1,32 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/delegates/plugin_delegates.hpp"
 
-#include <algorithm>
-
 #include "etb/cpp/guard.hpp"
+#include "host/delegates/payload_judge.hpp"
 #include "host/delegates/plugin_delegate.hpp"
 
 namespace etb::host {
-
-namespace {
-
-constexpr size_t kPrefixNbytes = 4096;  // bytes that a plugin may read before it decides if a payload suits
-
-Result<PayloadVerdict> judge(const PluginContext& plugin, const DelegateRequest& request,
-                             const std::string& id, std::span<const etb_compile_spec> specs) {
-  const std::span<const std::byte> bytes = request.payload->bytes();
-  etb_payload_check check{};
-  check.struct_size = ETB_INIT_SIZE(etb_payload_check);
-  check.backend_id = id.c_str();
-  check.prefix = {bytes.data(), std::min(bytes.size(), kPrefixNbytes)};
-  check.payload_nbytes = bytes.size();
-  check.specs = specs.data();
-  check.spec_count = specs.size();
-  ETB_ASSIGN(const etb_verdict verdict, plugin.check_payload(check));
-  return PayloadVerdict{verdict.kind, std::string(verdict.text, strnlen(verdict.text, sizeof verdict.text))};
-}
-
-}  // namespace
 
 ResolveOptions PluginDelegates::resolve_options(const std::string& backend_id) const {
   ResolveOptions options;
@@ -44,16 +23,45 @@ std::string PluginDelegates::plugin_of(const std::string& backend_id) const {
 Result<Selection> PluginDelegates::select(const DelegateRequest& request,
                                           std::span<const etb_compile_spec> specs) {
   const std::string id(request.id);
+  ETB_ASSIGN(PayloadJudge judge, PayloadJudge::make(request, specs));
   ResolveOptions options = resolve_options(id);
   options.judge_payload = [&](const PluginEntry& entry) -> Result<PayloadVerdict> {
     ETB_ASSIGN(const auto plugin, registry_.initialise(entry));
-    return judge(*plugin, request, id, specs);
+    // Otherwise no device is enumerated: that would load the drivers of plugins that are not chosen.
+    const bool names_device = judge.knows_target() || device_name_of(id) != nullptr;
+    return judge.judge(*plugin, names_device ? target_of(id, *plugin).get() : nullptr);
   };
   Result<Selection> selection = registry_.open(id, options);
-  const std::lock_guard lock(mutex_);
-  if (decisions_.size() == kMaxDecisions) decisions_.pop_front();
-  decisions_.push_back(selection ? selection->decision : registry_.resolve(id, options));
+  std::shared_ptr<const Decision> decision = selection ? selection->decision : registry_.resolve(id, options);
+  {
+    const std::lock_guard lock(mutex_);
+    if (decisions_.size() == kMaxDecisions) decisions_.pop_front();
+    decisions_.push_back(std::move(decision));
+  }
+  if (!selection || request.platform->log == nullptr) return selection;
+  const std::string notice = judge.notice_for(selection->decision->winner()->id);
+  if (!notice.empty()) request.platform->log(request.platform->self, LogLevel::kWarning, notice.c_str());
   return selection;
+}
+
+// The device that the application named, or the only one of the plugin. Returns NULL if it is not known, and for a name that
+// device_of() rejects.
+std::shared_ptr<const DeviceTarget> PluginDelegates::target_of(const std::string& backend_id,
+                                                               const PluginContext& plugin) {
+  const std::string* const name = device_name_of(backend_id);
+  const std::lock_guard lock(targets_mutex_);
+  const auto [known, is_new] = targets_.try_emplace({&plugin, name == nullptr ? "" : *name});
+  if (is_new) {
+    auto found = OpenDevices::describe(plugin, name);
+    if (found) known->second = *std::move(found);
+  }
+  return known->second;
+}
+
+const std::string* PluginDelegates::device_name_of(const std::string& backend_id) const {
+  auto named = device_names_.find(backend_id);
+  if (named == device_names_.end()) named = device_names_.find("");
+  return named == device_names_.end() ? nullptr : &named->second;
 }
 
 etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegate** out,
@@ -83,18 +91,14 @@ Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
   }
   ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, options.device));
   auto copies = is_async_ ? std::make_shared<StagingMemory>() : staging_memory_of(request.named_data);
+  const uint64_t allocated_before = selection.plugin->allocated_bytes();
+  ETB_ASSIGN(DelegateUse use,
+             shared_->use({selection.plugin, device, request, specs, options.delegate, file_},
+                          *device_memory_, max_device_bytes_));
   ETB_ASSIGN(PluginDelegate* const made,
-             PluginDelegate::make(selection.plugin, device, request, watchdog_, std::move(copies), specs,
-                                  std::move(options), async_support_of(*selection.plugin), file_));
-  const DelegateMemory memory = made->memory();
-  auto share = device_memory_->add(
-      {std::string(request.id), std::string(request.method_name), {}, {}, memory.resident, memory.context},
-      *selection.plugin, device.get(), max_device_bytes_);
-  if (!share) {
-    made->destroy();
-    return tl::make_unexpected(std::move(share).error());
-  }
-  made->count_memory(*std::move(share));
+             PluginDelegate::make({std::move(use), std::move(copies), std::move(options),
+                                   async_support_of(*selection.plugin), allocated_before},
+                                  request, watchdog_));
   made->count_transfers(transfers_);
   if (made->accepts_device_memory() && !registry_.has_layers())
     use_device_memory(*made, *selection.plugin, std::move(device));
@@ -106,7 +110,7 @@ Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
 void PluginDelegates::use_device_memory(PluginDelegate& delegate, const PluginContext& plugin,
                                         std::shared_ptr<const Device> device) {
   if (device == nullptr) {
-    auto only = devices_.open_only(plugin);
+    auto only = shared_->devices().open_only(plugin);
     if (!only) return;
     device = *std::move(only);
   }
@@ -129,16 +133,15 @@ std::optional<AsyncSupport> PluginDelegates::async_support_of(const PluginContex
 Result<std::shared_ptr<const Device>> PluginDelegates::device_of(const std::string& backend_id,
                                                                  const PluginContext& plugin,
                                                                  std::span<const etb_option> options) {
-  auto named = device_names_.find(backend_id);
-  if (named == device_names_.end()) named = device_names_.find("");
-  if (named == device_names_.end()) {
+  const std::string* const name = device_name_of(backend_id);
+  if (name == nullptr) {
     if (options.empty()) return nullptr;
     return make_error(
         Code::INVALID_ARGUMENT,
         "delegate '" + backend_id + "': option '" + options[0].key +
             "' belongs to a device\nhint: choose a device, too; the plugin's default takes none");
   }
-  auto device = devices_.open(plugin, named->second, options);
+  auto device = shared_->devices().open(plugin, *name, options);
   if (!device)
     return tl::make_unexpected(with_context(std::move(device).error(), "delegate '" + backend_id + "'"));
   return device;

@@ -17,16 +17,16 @@
 #include "host/delegates/delegate_options.hpp"
 #include "host/delegates/device_memory.hpp"
 #include "host/delegates/device_values.hpp"
-#include "host/delegates/open_devices.hpp"
 #include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
+#include "host/delegates/shared_delegates.hpp"
 #include "host/delegates/staging_memory.hpp"
-#include "host/loaders/mmap_loader.hpp"
 #include "host/registry/registry.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
 namespace etb::host {
 
+class DeviceTarget;
 class PluginDelegate;
 
 // Several threads may load methods. The registry outlives this object, which outlives every method loaded
@@ -67,6 +67,10 @@ class PluginDelegates final : public DelegateResolver {
     if (shared) device_memory_ = std::move(shared);
   }
 
+  // Sets the delegates that this object shares with others, so that a module whose delegates they make uses those of another
+  // module on the same program. Call it before a method is loaded. Without it, only modules of this object share.
+  void share_delegates(std::shared_ptr<SharedDelegates> shared) { shared_ = std::move(shared); }
+
   // Sets the file of the program, which lives as long as the methods: plugins then get its bytes with the descriptor, so that they
   // can read them into the memory of a device. Call it before a method is loaded.
   void lend_file(const FileMapping& file) { file_ = file; }
@@ -96,6 +100,8 @@ class PluginDelegates final : public DelegateResolver {
   Result<Selection> select(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
   Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin,
                                                   std::span<const etb_option> options);
+  const std::string* device_name_of(const std::string& backend_id) const;  // NULL: the plugin chooses
+  std::shared_ptr<const DeviceTarget> target_of(const std::string& backend_id, const PluginContext& plugin);
   void use_device_memory(PluginDelegate& delegate, const PluginContext& plugin,
                          std::shared_ptr<const Device> device);
   std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
@@ -113,7 +119,10 @@ class PluginDelegates final : public DelegateResolver {
   bool is_async_ = false;
   std::map<const PluginContext*, std::weak_ptr<DelegateThread>>
       threads_;  // for plugins without asynchronous runs
-  OpenDevices devices_;
+  std::mutex targets_mutex_;
+  // Devices as their plugins describe them, by the name that the application gave; "": none.
+  std::map<std::pair<const PluginContext*, std::string>, std::shared_ptr<const DeviceTarget>> targets_;
+  std::shared_ptr<SharedDelegates> shared_ = std::make_shared<SharedDelegates>();
   std::shared_ptr<TransferCounts> transfers_ = std::make_shared<TransferCounts>();
   std::shared_ptr<DeviceMemory> device_memory_ = std::make_shared<DeviceMemory>();
   uint64_t max_device_bytes_ = 0;

@@ -81,7 +81,7 @@ void LoadedMethod::set_input_seen(uint32_t index) {
   --missing_input_count_;
 }
 
-Status LoadedMethod::set_input(uint32_t index, const EValue& value) {
+Status LoadedMethod::put_input(uint32_t index, const EValue& value) {
   etb_error error;
   clear(error);
   if (const etb_status status = method_.set_input(index, value, &error); status != ETB_OK)
@@ -99,7 +99,8 @@ Status LoadedMethod::check_input_count(uint64_t count) const {
 
 Status LoadedMethod::set_inputs(std::span<const EValue> values) {
   ETB_TRY(check_input_count(values.size()));
-  for (uint32_t i = 0; i < values.size(); ++i) ETB_TRY(set_input(i, values[i]));
+  for (uint32_t i = 0; i < values.size(); ++i) ETB_TRY(put_input(i, values[i]));
+  end_inputs();
   return {};
 }
 

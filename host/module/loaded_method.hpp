@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "host/module/input_reservations.hpp"
 #include "host/module/kept_state.hpp"
 #include "host/module/kept_values.hpp"
 #include "host/module/method_memory.hpp"
@@ -32,6 +33,8 @@ class LoadedMethod {
   // Lets values that only delegates use stay in the memory of their devices, and mutable buffers if `keeps_state`: then nothing
   // else reads or writes them. Call it once, after load.
   void keep_on_devices(bool keeps_state);
+  // Lets delegates plan when inputs with other sizes are set. Call it once, after keep_on_devices and before the first input.
+  void plan_for_inputs_of_new_sizes() { reservations_ = InputReservations::make(method_); }
   // Number of these values and buffers.
   uint32_t kept_count() const noexcept { return kept_count_; }
   // Allocates the outputs that the program leaves to the caller.
@@ -46,8 +49,15 @@ class LoadedMethod {
   uint32_t input_count() const noexcept { return method_.input_count(); }
   uint32_t output_count() const noexcept { return method_.output_count(); }
 
-  // As in Module. They allocate nothing from the heap unless they fail.
-  [[nodiscard]] Status set_input(uint32_t index, const EValue& value);
+  // As in Module. They allocate nothing from the heap unless they fail. A plugin may, when it plans for new sizes.
+  [[nodiscard]] Status set_input(uint32_t index, const EValue& value) {
+    ETB_TRY(put_input(index, value));
+    reservations_.update();
+    return {};
+  }
+  // The steps of set_inputs: sets one input, and, after the last one, lets delegates plan for the sizes of all.
+  [[nodiscard]] Status put_input(uint32_t index, const EValue& value);
+  void end_inputs() noexcept { reservations_.update(); }
   [[nodiscard]] Status set_inputs(std::span<const EValue> values);
   [[nodiscard]] Status check_input_count(uint64_t count) const;
   [[nodiscard]] Status check_inputs() const;
@@ -81,6 +91,7 @@ class LoadedMethod {
   KeptState kept_state_;
   std::optional<RecordedDelegates> recorded_delegates_;
   Method method_;
+  InputReservations reservations_;
   std::unique_ptr<OverlappedMethod> overlapped_;  // NULL: instructions run one after another
 };
 

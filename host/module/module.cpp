@@ -7,37 +7,17 @@
 
 #include "host/kernels/portable.hpp"
 #include "host/loaders/buffer_loader.hpp"
-#include "host/loaders/file_loader.hpp"
 #include "host/loaders/mmap_loader.hpp"
 #include "host/module/core_error.hpp"
 #include "host/module/kernel_library.hpp"
 #include "host/module/loaded_method.hpp"
+#include "host/module/open_files.hpp"
 #include "host/module/shared_program.hpp"
 #include "host/services/thread_pool.hpp"
 
 namespace etb::host {
 
 namespace {
-
-Result<std::shared_ptr<DataLoader>> open_loader(const std::string& path, LoadMode mode) {
-  if (mode == LoadMode::kFile) {
-    auto loader = std::make_shared<FileLoader>();
-    ETB_TRY(checked([&](etb_error* error) { return loader->open(path.c_str(), error); }));
-    return loader;
-  }
-  const auto lock = mode == LoadMode::kMmapLock      ? MmapLoader::Lock::kRequire
-                    : mode == LoadMode::kMmapTryLock ? MmapLoader::Lock::kTry
-                                                     : MmapLoader::Lock::kNone;
-  auto loader = std::make_shared<MmapLoader>();
-  ETB_TRY(checked([&](etb_error* error) { return loader->open(path.c_str(), lock, error); }));
-  return loader;
-}
-
-// A data file with its loader.
-struct OwnedDataFile {
-  std::shared_ptr<DataLoader> loader;
-  std::unique_ptr<DataFile> file = std::make_unique<DataFile>();
-};
 
 // Adapts the thread pool to the core's ParallelFor.
 class KernelThreads {
@@ -87,8 +67,7 @@ struct Module::State {
   ModuleOptions options;
   std::vector<std::shared_ptr<const KernelLibrary>> libraries;
   std::unique_ptr<KernelRegistry> own_kernels;  // only when there are kernel libraries
-  std::vector<OwnedDataFile> data_files;
-  std::vector<const DataFile*> data_views;
+  std::shared_ptr<const OpenFiles> files;
   std::unique_ptr<KernelThreads> threads;
   MemoryBudget budget{0};
   Arenas shared_arenas;
@@ -102,14 +81,7 @@ struct Module::State {
     budget = MemoryBudget(options.limits.max_memory_bytes, options.allocator);
     if (options.kernels == nullptr) options.kernels = &portable_kernels();
     ETB_TRY(add_libraries());
-    for (const std::string& path : options.data_files) {
-      OwnedDataFile owned;
-      ETB_ASSIGN(owned.loader, open_loader(path, options.load_mode));
-      const Status loaded = checked([&](etb_error* error) { return owned.file->load(*owned.loader, error); });
-      if (!loaded) return tl::make_unexpected(with_context(loaded.error(), path));
-      data_views.push_back(owned.file.get());
-      data_files.push_back(std::move(owned));
-    }
+    ETB_ASSIGN(files, OpenFiles::open(shared, options.data_files, options.load_mode));
     if (options.pool != nullptr || options.thread_count != 1)
       threads = std::make_unique<KernelThreads>(options.pool, options.thread_count);
     return {};
@@ -200,8 +172,8 @@ struct Module::State {
     if (options.brings_outputs) ETB_TRY(made->allocate_outputs());
     made->keep_on_devices(may_keep_state());
     if (options.async) made->overlap();
-    shared->rest();
-    for (const OwnedDataFile& owned : data_files) owned.loader->rest();
+    made->plan_for_inputs_of_new_sizes();
+    files->rest();
     return methods.emplace(std::string(name), std::move(made)).first->second.get();
   }
 
@@ -209,7 +181,8 @@ struct Module::State {
     MethodOptions made;
     made.kernels = options.kernels;
     made.delegates = options.delegates;
-    made.data_files = data_views;
+    made.data_files = files->data_files();
+    made.files = files.get();
     made.tracer = options.tracer;
     made.parallel = threads == nullptr ? nullptr : threads->get();
     made.platform = options.platform;

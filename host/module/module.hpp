@@ -75,7 +75,8 @@ class Module {
                                                       ModuleOptions options = {});
   [[nodiscard]] static Result<Module> from_loader(std::shared_ptr<DataLoader> loader,
                                                   ModuleOptions options = {});
-  // A second module on the same program, with its own methods, memory and state.
+  // A second module on the same program, with its own methods, memory and state. Where `delegates` share, it has contexts of the
+  // other module's delegates (SharedDelegates).
   [[nodiscard]] static Result<Module> from_program(std::shared_ptr<const SharedProgram> program,
                                                    ModuleOptions options = {});
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "api/format/digest.hpp"
 #include "etb/cpp/result.hpp"
@@ -10,6 +12,8 @@
 #include "host/runtime/program.hpp"
 
 namespace etb::host {
+
+class OpenFiles;
 
 class SharedProgram {
  public:
@@ -25,9 +29,17 @@ class SharedProgram {
   // Reads the whole file.
   [[nodiscard]] Result<format::Sha256> digest() const;
 
+  // The program with data files, as living modules have opened them.
+  struct OpenedFiles {
+    std::mutex mutex;
+    std::vector<std::weak_ptr<const OpenFiles>> files;
+  };
+  OpenedFiles& opened_files() const noexcept { return opened_files_; }
+
  private:
   std::shared_ptr<DataLoader> loader_;
   Program program_;
+  mutable OpenedFiles opened_files_;
 };
 
 }  // namespace etb::host

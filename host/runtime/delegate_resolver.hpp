@@ -17,6 +17,8 @@
 namespace etb::host {
 
 struct Instruction;
+class Program;
+class ProgramFiles;  // host/loaders/program_files.hpp
 
 // Input for the creation of one delegate.
 struct DelegateRequest {
@@ -33,6 +35,10 @@ struct DelegateRequest {
   uint64_t max_scratch_bytes = UINT64_MAX;    // LoadLimits
   const Instruction* instructions = nullptr;  // all of the method; borrowed for the call
   uint32_t first_call = 0;                    // index of the delegate's first call among them
+  uint32_t index = 0;                         // of the delegate in the method
+  // Keeps the bytes of the request in place after the method has ended. NULL: they live as long as the method.
+  const ProgramFiles* files = nullptr;
+  const Program* program = nullptr;  // NULL: of another run time
 };
 
 // One call of a delegate.
@@ -143,6 +149,14 @@ class MethodDelegate {
   virtual etb_status execute(const DelegateRun& run) noexcept = 0;
   virtual DelegateOperands operands() const noexcept { return {}; }
   virtual DelegateMemory memory() const noexcept { return {}; }
+  // True if reserve() has an effect.
+  virtual bool can_reserve() const noexcept { return false; }
+  // Plans for the sizes that the inputs of a call have now. Their elements may be those of the last run. Called between
+  // runs. An error means that the next run plans itself.
+  virtual etb_status reserve(std::span<EValue* const> arguments) noexcept {
+    (void)arguments;
+    return ETB_OK;
+  }
   virtual void destroy() noexcept = 0;                                      // called once
   virtual AsyncRuns* async_runs() noexcept { return nullptr; }              // null: it has none
   virtual DeviceArguments* device_arguments() noexcept { return nullptr; }  // null: it has none

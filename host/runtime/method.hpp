@@ -29,6 +29,7 @@ struct MethodOptions {
   const KernelRegistry* kernels = nullptr;  // null: only the core's own ops on sizes and numbers
   DelegateResolver* delegates = nullptr;    // null: programs with delegates are rejected
   std::span<const DataFile* const> data_files = {};
+  const ProgramFiles* files = nullptr;  // passed on to `delegates`
   EventTracer* tracer = nullptr;
   const ParallelFor* parallel = nullptr;  // null: one thread
   const PlatformHooks* platform = &kDefaultPlatformHooks;
@@ -40,9 +41,10 @@ struct MethodState;
 
 // Not used by two threads at the same time. State (mutable buffers) persists between runs.
 class Method {
-  friend class OverlappedMethod;  // runs instructions in another order (host/module)
-  friend class KeptState;         // changes instructions that update state (host/module)
-  friend class KeptValues;        // reads which instructions use a value (host/module)
+  friend class OverlappedMethod;   // runs instructions in another order (host/module)
+  friend class InputReservations;  // reads which delegates use an input (host/module)
+  friend class KeptState;          // changes instructions that update state (host/module)
+  friend class KeptValues;         // reads which instructions use a value (host/module)
 
  public:
   Method() noexcept = default;

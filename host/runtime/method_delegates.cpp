@@ -41,6 +41,9 @@ etb_status make_delegate(MethodState& state, std::span<const std::span<std::byte
                           false,
                           state.options.limits.max_scratch_bytes,
                           state.instructions.data()};
+  request.index = index;
+  request.files = state.options.files;
+  request.program = state.program;
   for (const Instruction& instruction : state.instructions) {
     if (instruction.kind == InstructionKind::kMove) request.may_move = true;
     if (instruction.kind != InstructionKind::kDelegate || instruction.delegate != index) continue;

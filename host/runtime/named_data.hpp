@@ -3,6 +3,7 @@
 // files.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -71,6 +72,12 @@ class NamedDataMap {
   [[nodiscard]] etb_status find(std::string_view key, DataBlock* out,
                                 std::optional<format::LayoutRecord>* out_layout,
                                 etb_error* error) const noexcept;
+
+  // Counts the comparisons of `copy`, a copy of this map, as those of this map. Both are used by one thread meanwhile.
+  void count_comparisons_of(const NamedDataMap& copy) const noexcept {
+    const std::atomic_ref<uint64_t> own(comparison_count_), other(copy.comparison_count_);
+    own.store(other.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
 
  private:
   const NamedDataSource* source_ = nullptr;  // if set, the only place

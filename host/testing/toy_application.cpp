@@ -13,6 +13,7 @@ namespace {
 std::atomic<bool> is_shared = false;
 std::atomic<uint64_t> latest_run_id = 0;
 std::atomic<uint32_t> latest_priority = 0;
+std::atomic<int> delegates_made = 0, delegates_ended = 0, contexts_made = 0, contexts_ended = 0;
 
 etb_status ETB_CALL put_schemas(etb_plugin* plugin, const etb_option_schema_sink* sink, etb_error* error) {
   if (const etb_status status = toy_tables().plugin.option_schema(plugin, sink, error); status != ETB_OK)
@@ -56,12 +57,37 @@ etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb
   return ETB_OK;
 }
 
+void count_objects(etb_delegate_table& table) {
+  table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                    etb_error* error) -> etb_status {
+    const etb_status status = toy_tables().delegate.create(plugin, args, out, error);
+    if (status == ETB_OK) ++delegates_made;
+    return status;
+  };
+  table.destroy = [](etb_delegate* delegate, etb_error* error) -> etb_status {
+    ++delegates_ended;
+    return toy_tables().delegate.destroy(delegate, error);
+  };
+  table.context_create = [](etb_delegate* delegate, const etb_option* options, uint64_t option_count,
+                            etb_context** out, etb_error* error) -> etb_status {
+    const etb_status status =
+        toy_tables().delegate.context_create(delegate, options, option_count, out, error);
+    if (status == ETB_OK) ++contexts_made;
+    return status;
+  };
+  table.context_destroy = [](etb_context* context, etb_error* error) -> etb_status {
+    ++contexts_ended;
+    return toy_tables().delegate.context_destroy(context, error);
+  };
+}
+
 const etb_plugin_table* ETB_CALL query(const etb_host*, uint32_t, uint32_t) {
   static const auto toy = [] {
     auto made = std::make_unique<ToyPlugin>();
     made->plugin.option_schema = put_schemas;
     made->device.open = open_device;
     made->delegate.execute = execute;
+    count_objects(made->delegate);
     return made;
   }();
   return &toy->plugin;
@@ -85,6 +111,10 @@ const char* toy_plugin_id() { return toy_tables().ident.id; }
 bool toy_device_was_shared() { return is_shared; }
 
 ToyRun latest_toy_run() { return {latest_run_id, latest_priority}; }
+
+ToyCounts toy_counts() {
+  return {delegates_made, delegates_made - delegates_ended, contexts_made, contexts_made - contexts_ended};
+}
 
 AlignedBytes toy_program(const std::string& backend_id) {
   format::ProgramSpec program = format::add_program(4);

@@ -40,6 +40,12 @@ struct ToyRun {
 };
 ToyRun latest_toy_run();
 
+// Objects of the toy that this process made, and those that it has not ended.
+struct ToyCounts {
+  int delegates_made, delegates_alive, contexts_made, contexts_alive;
+};
+ToyCounts toy_counts();
+
 // y = delegate(x) for vectors of 4 floats.
 AlignedBytes toy_program(const std::string& backend_id = "ToyBackend");
 

@@ -84,7 +84,7 @@ void add_delegate_data(Program& program, const EmitOptions& options, ExternalDat
   }
   for (const NamedBytes& item : options.named_data) {
     const uint64_t alignment = item.alignment == 0 ? program.parts.segment_alignment : item.alignment;
-    if (outside != nullptr && alignment <= format::kDataAlignment) {
+    if (outside != nullptr && !item.is_fact && alignment <= format::kDataAlignment) {
       outside->add_blob(item.key, item.bytes);
       continue;
     }

@@ -43,6 +43,7 @@ struct NamedBytes {
   std::string key;
   std::span<const std::byte> bytes;
   uint64_t alignment = 0;  // 0: the file's
+  bool is_fact = false;    // about the program: not for a data file
 };
 
 struct EmitOptions {

@@ -137,8 +137,17 @@ void XnnpackDelegate::describe_io(etb_io_req& req) const {
 }
 
 XnnpackContext::XnnpackContext(const XnnpackDelegate& delegate) : state_(*delegate.state_) {
-  const std::lock_guard lock(state_.mutex);
-  if (state_.first) runtimes_.push_back(std::move(state_.first));
+  {
+    const std::lock_guard lock(state_.mutex);
+    if (state_.first) {
+      runtimes_.push_back(std::move(state_.first));
+      return;
+    }
+  }
+  // After an error the first run tries again, and reports it.
+  const auto workspace = state_.find_workspace();
+  if (!workspace) return;
+  if (auto runtime = state_.make_runtime(*workspace, 0)) runtimes_.push_back(*std::move(runtime));
 }
 
 Status XnnpackContext::execute(const Run& run) {

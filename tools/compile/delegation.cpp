@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "api/format/target_record.hpp"
 #include "host/registry/diagnostic.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 #include "partitioner_sdk/passes/passes.hpp"
@@ -269,6 +271,7 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   ETB_TRY(assign(modules));
   ETB_TRY(write_reports(modules, text, session));
   ETB_TRY(check_device_memory(modules));
+  record_targets();
   region_handles_ = handles_of_regions(modules, partition_.regions);
   ETB_TRY(partition::lower(modules, partition_));
   // Rewrite rules were applied before; those for remaining nodes come later.
@@ -277,6 +280,17 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   for (ir::Module& module : modules)
     if (has_op_of(module, preserved_ops_)) ETB_TRY(passes::to_edge(module, once_more));
   return {};
+}
+
+// A target without a fingerprint describes any device, so the run time would have nothing to compare.
+void Delegation::record_targets() {
+  if (request_.target == nullptr) return;
+  const etb_target& target = request_.target->target();
+  format::TargetRecord record{target.kind, target.name, std::to_array(target.fingerprint)};
+  if (record.fingerprint == decltype(record.fingerprint){}) return;
+  for (const partition::Region& region : partition_.regions)
+    target_records_[format::target_record_key(partition_.backend_ids[region.compiler])] =
+        format::write_target_record(record);
 }
 
 DelegateData Delegation::data() const {
@@ -298,6 +312,8 @@ DelegateData Delegation::data() const {
     out.named_data.push_back(
         {blob.key, is_constant ? keys_.find(blob.constant_key)->bytes : blob.bytes, blob.alignment});
   }
+  for (const auto& [key, bytes] : target_records_)
+    out.named_data.push_back({key, std::as_bytes(std::span(bytes)), 0, true});
   return out;
 }
 

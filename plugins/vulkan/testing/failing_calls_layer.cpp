@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer of the Vulkan loader, for tests: one call of a function returns an error, without the driver. So a lost device and memory
-// that is used up are seen by the plugin as real drivers report them.
+// that is used up are seen by the plugin as real drivers report them. The layer also counts the memory that is allocated.
 #include "plugins/vulkan/testing/failing_calls_layer.hpp"
 
 #include <vulkan/vk_layer.h>
@@ -25,6 +25,7 @@ VkInstance last_instance = VK_NULL_HANDLE;
 PFN_vkGetInstanceProcAddr next_instance_function = nullptr;
 const char* failing_function = "";
 VkResult failing_result = VK_SUCCESS;
+uint64_t allocated_bytes = 0;
 
 template <class Handle>
 Next next_of(Handle handle) {
@@ -57,7 +58,11 @@ VKAPI_ATTR VkResult VKAPI_CALL wait_for_fences(VkDevice device, uint32_t count, 
 VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
                                                const VkAllocationCallbacks* callbacks, VkDeviceMemory* out) {
   const VkResult failure = take_failure("vkAllocateMemory");
-  return failure != VK_SUCCESS ? failure : next_of(device).allocate_memory(device, info, callbacks, out);
+  if (failure != VK_SUCCESS) return failure;
+  const VkResult result = next_of(device).allocate_memory(device, info, callbacks, out);
+  const std::lock_guard lock(mutex);
+  if (result == VK_SUCCESS) allocated_bytes += info->allocationSize;
+  return result;
 }
 
 // Returns the link to what is below, from the structures that a create function received.
@@ -158,6 +163,11 @@ VK_LAYER_EXPORT void etb_fail_next_vulkan_call(const char* function, VkResult re
   const std::lock_guard lock(mutex);
   failing_function = function;
   failing_result = result;
+}
+
+VK_LAYER_EXPORT uint64_t etb_vulkan_allocated_bytes(void) {
+  const std::lock_guard lock(mutex);
+  return allocated_bytes;
 }
 
 VK_LAYER_EXPORT bool etb_is_vulkan_failure_pending(void) {

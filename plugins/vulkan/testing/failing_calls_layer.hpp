@@ -4,6 +4,8 @@
 
 #include <vulkan/vulkan.h>
 
+#include <cstdint>
+
 extern "C" {
 
 // The next call of "vkQueueSubmit", "vkWaitForFences" or "vkAllocateMemory" returns this error instead of the driver's result.
@@ -12,4 +14,7 @@ void etb_fail_next_vulkan_call(const char* function, VkResult result);
 
 // True until that call.
 bool etb_is_vulkan_failure_pending(void);
+
+// Bytes of all calls of vkAllocateMemory that succeeded. Freed memory stays counted.
+uint64_t etb_vulkan_allocated_bytes(void);
 }

@@ -99,7 +99,8 @@ class Module {
     });
     return made;
   }
-  // Opens a second module on the same program, with methods, memory and state of its own: for a second thread.
+  // Opens a second module on the same program, with methods, memory and state of its own: for a second thread. With the same
+  // registry and choices it uses the delegates of this module, so weights are not loaded again.
   Module again(const ModuleOptions& options = {}) const {
     Module made;
     made.open(options, [&](const etb_module_options* raw, etb_module** out, etb_error* error) {
