@@ -211,7 +211,7 @@ TEST(GpuPacking, CodesOfEightBitsTakeAQuarterAndOfFourBitsAnEighth) {
     EXPECT_EQ(plan->memory.locations[weight].nbytes, bits == 8 ? 48u : 32u);  // multiples of 16
     const uint32_t factors = plan->graph.value(weight).factors;
     EXPECT_EQ(plan->memory.locations[factors].nbytes, bits == 8 ? 64u : 128u);
-    EXPECT_EQ(plan->dispatches[0].binding_count, 5u);
+    EXPECT_EQ(plan->dispatches[0].binding_count, 6u);
   }
 }
 

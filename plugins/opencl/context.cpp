@@ -112,7 +112,10 @@ Status OpenclContext::set_arguments(size_t index) {
   BoundKernel& bound = kernels_[index];
   const bool is_new = !bound.built.handle || bound.kernel != dispatch.kernel;
   if (is_new) {
-    ETB_ASSIGN(bound.built, state_.device->make_kernel(dispatch.variant()));
+    auto made = state_.device->make_kernel(dispatch.variant());
+    if (!made)
+      return tl::make_unexpected(with_context(std::move(made).error(), name_of_node(plan(), dispatch.node)));
+    bound.built = *std::move(made);
     bound.kernel = dispatch.kernel;
   }
   if (is_new || !bound.has_memory) {
@@ -138,8 +141,11 @@ Status OpenclContext::read(uint64_t offset, std::span<std::byte> bytes) {
 }
 
 Status OpenclContext::enqueue(size_t index) {
-  return state_.device->enqueue(queue(), kernels_[index].built, dispatches()[index],
-                                is_timed_ ? &events_[index] : nullptr);
+  Status enqueued = state_.device->enqueue(queue(), kernels_[index].built, dispatches()[index],
+                                           is_timed_ ? &events_[index] : nullptr);
+  if (enqueued) return enqueued;
+  return tl::make_unexpected(
+      with_context(std::move(enqueued).error(), name_of_node(plan(), dispatches()[index].node)));
 }
 
 Status OpenclContext::enqueue_all(const Run& run) {

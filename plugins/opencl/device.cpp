@@ -218,6 +218,11 @@ Result<OwnedKernel> Device::create_kernel(gpu::Kernel kernel, const OwnedProgram
   return made;
 }
 
+Error Device::with_kernel(Error error, gpu::Kernel kernel) const {
+  return with_context(std::move(error), std::string("kernel ") + gpu::kKernelNames[gpu::index_of(kernel)] +
+                                            " on '" + facts_.name + "'");
+}
+
 // Vector kernels give each work-item a tile of its own. Others share loads in a workgroup.
 Result<size_t> Device::find_group_size(gpu::Kernel kernel, const OwnedProgram& program) const {
   ETB_ASSIGN(const OwnedKernel made, create_kernel(kernel, program));
@@ -253,9 +258,7 @@ Result<const Device::Program*> Device::build_program(const gpu::KernelVariant& k
     return {};
   };
   if (Status built = build(); !built)
-    return tl::make_unexpected(with_context(
-        std::move(built).error(), std::string("kernel ") + gpu::kKernelNames[gpu::index_of(kernel.kernel)] +
-                                      " on '" + facts_.name + "'"));
+    return tl::make_unexpected(with_kernel(std::move(built).error(), kernel.kernel));
   const Program* const kept = &programs_.emplace(kernel, std::move(made)).first->second;
   if (unsaved) unsaved_.emplace_back(kept, *unsaved);
   return kept;
@@ -263,7 +266,9 @@ Result<const Device::Program*> Device::build_program(const gpu::KernelVariant& k
 
 Status Device::prepare(const gpu::ExecutionPlan& plan, const Host& host) {
   const gpu::KernelCache cache(host);
-  for (const gpu::Dispatch& dispatch : plan.dispatches) ETB_TRY(build_program(dispatch.variant(), cache));
+  for (const gpu::Dispatch& dispatch : plan.dispatches)
+    if (auto built = build_program(dispatch.variant(), cache); !built)
+      return tl::make_unexpected(with_context(std::move(built).error(), name_of_node(plan, dispatch.node)));
   const DriverScope scope;
   ETB_TRY(run_empty(plan));
   save_programs(cache);
@@ -290,7 +295,9 @@ Status Device::run_empty(const gpu::ExecutionPlan& plan) {
                       "clSetKernelArg"));
     dispatch.push = {};
     ETB_TRY(set_push(kernel.handle, dispatch));
-    ETB_TRY(enqueue(queue, kernel, dispatch, nullptr));
+    if (Status enqueued = enqueue(queue, kernel, dispatch, nullptr); !enqueued)
+      return tl::make_unexpected(
+          with_context(std::move(enqueued).error(), name_of_node(plan, dispatch.node)));
   }
   return finish(queue);
 }
@@ -312,9 +319,11 @@ Status Device::enqueue(const OwnedQueue& queue, const BuiltKernel& kernel, const
     groups = width;
   }
   const size_t global[3] = {groups * group, y, dispatch.items[2]}, local[3] = {group, 1, 1};
-  return from_cl(functions().EnqueueNDRangeKernel(queue.get(), kernel.handle.get(), 3, nullptr, global, local,
-                                                  0, nullptr, out_event),
-                 gpu::kKernelNames[gpu::index_of(dispatch.kernel)]);
+  Status enqueued = from_cl(functions().EnqueueNDRangeKernel(queue.get(), kernel.handle.get(), 3, nullptr,
+                                                             global, local, 0, nullptr, out_event),
+                            "clEnqueueNDRangeKernel");
+  if (!enqueued) return tl::make_unexpected(with_kernel(std::move(enqueued).error(), dispatch.kernel));
+  return enqueued;
 }
 
 }  // namespace etb::opencl

@@ -99,7 +99,7 @@ class Device {
   [[nodiscard]] Result<BuiltKernel> make_kernel(const gpu::KernelVariant& kernel);
   // Sets the arguments of a dispatch that follow its buffers.
   [[nodiscard]] Status set_push(const OwnedKernel& kernel, const gpu::Dispatch& dispatch) const;
-  // Enqueues a dispatch, if it has anything to do. Writes an event unless `out_event` is NULL.
+  // Enqueues a dispatch, if it has anything to do. Writes an event unless `out_event` is NULL. Some drivers compile here.
   [[nodiscard]] Status enqueue(const OwnedQueue& queue, const BuiltKernel& kernel,
                                const gpu::Dispatch& dispatch, cl_event* out_event) const;
 
@@ -128,6 +128,7 @@ class Device {
   Result<size_t> find_group_size(gpu::Kernel kernel, const OwnedProgram& program) const;
   // Returns the program of a kernel. Builds it, unless it is there.
   Result<const Program*> build_program(const gpu::KernelVariant& kernel, const gpu::KernelCache& cache);
+  Error with_kernel(Error error, gpu::Kernel kernel) const;
   Result<OwnedKernel> create_kernel(gpu::Kernel kernel, const OwnedProgram& program) const;
   // Runs the plan's kernels with arguments that let them return at once.
   Status run_empty(const gpu::ExecutionPlan& plan);

@@ -273,9 +273,10 @@ Status Device::create_pipelines(const gpu::ExecutionPlan& plan, bool& out_has_ne
   const auto create = [&](gpu::Kernel kernel, const gpu::ChainCode& chain) -> Result<VkPipeline> {
     auto made = make_pipeline(kernel, chain);
     if (!made)
-      return tl::make_unexpected(with_context(
-          std::move(made).error(),
-          std::string("kernel ") + gpu::kKernelNames[gpu::index_of(kernel)] + " on '" + facts_.name + "'"));
+      return tl::make_unexpected(
+          with_context(std::move(made).error(), name_of_node(plan, find_user(plan, {kernel, chain})) +
+                                                    ": kernel " + gpu::kKernelNames[gpu::index_of(kernel)] +
+                                                    " on '" + facts_.name + "'"));
     out_has_new = true;
     return *made;
   };

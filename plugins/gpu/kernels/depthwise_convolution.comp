@@ -13,12 +13,13 @@ BEGIN_PUSH
   uint dilation_height, dilation_width;
   uint has_bias;
   float low, high;
+  RESIDUAL_PUSH
 END_PUSH
 
 #if BITS
-KERNEL5(READS, float, x, READS, uint, filters, READS, float, factors, READS, float, bias, WRITES, float, y) {
+KERNEL6(READS, float, x, READS, uint, filters, READS, float, factors, READS, float, bias, READS, float, residual, WRITES, float, y) {
 #else
-KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, float, y) {
+KERNEL5(READS, float, x, READS, float, filters, READS, float, bias, READS, float, residual, WRITES, float, y) {
 #endif
   uint tiles = (push.out_width + 3) / 4;
   uint tile = GLOBAL_X;
@@ -49,6 +50,10 @@ KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, floa
   }
   float start = push.has_bias != 0 ? bias[channel] : 0.0;
   uint to = ((GROUP_Z * push.channels + channel) * push.out_height + out_y) * push.out_width + out_x;
-  UNROLL for (uint n = 0; n < 4; ++n)
-    if (out_x + n < push.out_width) y[to + n] = limited(ELEMENT(sum, n) + start, push.low, push.high);
+  UNROLL for (uint n = 0; n < 4; ++n) {
+    if (out_x + n >= push.out_width) continue;
+    float result = limited(ELEMENT(sum, n) + start, push.low, push.high);
+    ADD_RESIDUAL(result, residual[to + n])
+    y[to + n] = result;
+  }
 }

@@ -13,9 +13,10 @@ BEGIN_PUSH
   uint b_row;                      // elements from one row of b to the next
   uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;          // alpha and beta are 1
+  RESIDUAL_PUSH
 END_PUSH
 
-KERNEL4(READS, float, a, READS, float, b, READS, float, bias, WRITES, float, y) {
+KERNEL5(READS, float, a, READS, float, b, READS, float, bias, READS, float, residual, WRITES, float, y) {
   uint i = linear_index();
   if (i >= push.rows * push.columns) return;
   uint row = i / push.columns, column = i % push.columns;
@@ -44,5 +45,7 @@ KERNEL4(READS, float, a, READS, float, b, READS, float, bias, WRITES, float, y) 
   }
   // Where a number is too large to be split, or infinite, only the plain sum is known.
   precise float difference = lost - lost;
-  y[i] = limited(difference == 0.0 ? sum + lost : sum, push.low, push.high);
+  float result = limited(difference == 0.0 ? sum + lost : sum, push.low, push.high);
+  ADD_RESIDUAL(result, residual[i])
+  y[i] = result;
 }

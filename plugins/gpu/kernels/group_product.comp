@@ -37,12 +37,14 @@ BEGIN_PUSH
   uint dilation_height, dilation_width;
   uint has_bias;
   float low, high;
+  RESIDUAL_PUSH
 #else
   uint rows, columns, depth;
   uint a_batch, b_batch, y_batch;  // elements from one matrix of a batch to the next
   uint b_row;                      // elements from one row of b to the next
   uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;
+  RESIDUAL_PUSH
 #if CODED
   uint group;  // of the depth
 #endif
@@ -52,13 +54,13 @@ END_PUSH
 SHARED_OUTSIDE(vec4, part, SLICES * (A_NUMEL + B_NUMEL))
 
 #if CONVOLUTION
-KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, float, y) {
+KERNEL5(READS, float, x, READS, float, filters, READS, float, bias, READS, float, residual, WRITES, float, y) {
 #elif BITS == 16
-KERNEL4(READS, float, a, READS, uint, b, READS, float, bias, WRITES, COLUMNS, y) {
+KERNEL5(READS, float, a, READS, uint, b, READS, float, bias, READS, COLUMNS, residual, WRITES, COLUMNS, y) {
 #elif BITS
-KERNEL5(READS, float, a, READS, uint, b, READS, vec4, factors, READS, float, bias, WRITES, COLUMNS, y) {
+KERNEL6(READS, float, a, READS, uint, b, READS, vec4, factors, READS, float, bias, READS, COLUMNS, residual, WRITES, COLUMNS, y) {
 #else
-KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS, y) {
+KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, residual, WRITES, COLUMNS, y) {
 #endif
   SHARED_INSIDE(vec4, part, SLICES * (A_NUMEL + B_NUMEL))
   uint lane = LOCAL_X % LANES, slice = LOCAL_X / LANES;
@@ -183,13 +185,17 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
     vec4 result = push.alpha * sum[i] + (start + row_start);
     uint to = batch * push.y_batch + row * columns + column;
 #endif
-    result = VEC4(limited(result.x, push.low, push.high), limited(result.y, push.low, push.high),
-                  limited(result.z, push.low, push.high), limited(result.w, push.low, push.high));
+    result = limited4(result, push.low, push.high);
 #if WHOLE
+    ADD_RESIDUAL4(result, residual[to / 4])
     y[to / 4] = result;
 #else
-    UNROLL for (uint n = 0; n < 4; ++n)
-      if (column + n < columns) y[to + n] = ELEMENT(result, n);
+    UNROLL for (uint n = 0; n < 4; ++n) {
+      if (column + n >= columns) continue;
+      float number = ELEMENT(result, n);
+      ADD_RESIDUAL(number, residual[to + n])
+      y[to + n] = number;
+    }
 #endif
   }
 }

@@ -73,3 +73,6 @@ float16 limited16(float16 x, float low, float high) {
   float16 raised = select(x, (float16)(low), x < low);
   return select(raised, (float16)(high), raised > high);
 }
+// Results after a residual, whose number 16 * j is the first one.
+#define ADD_RESIDUAL16(result, j, from) \
+  if (push.has_residual != 0) result = limited16(result + vload16(j, from), push.sum_low, push.sum_high);

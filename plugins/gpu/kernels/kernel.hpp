@@ -169,20 +169,19 @@ struct TexelBindings {
 constexpr TexelBindings texels_of(Kernel kernel) {
   switch (kernel) {
     case Kernel::kTileMatmul:
-      return {3, {4, 4, 1}};
+      return {4, {4, 4, 1, 4}};
     case Kernel::kTileConvolution:
-      return {3, {1, 4, 1}};
+      return {4, {1, 4, 1, 1}};
     case Kernel::kTileMatmulEdge:
     case Kernel::kTileDepthwise1:
     case Kernel::kTileDepthwise2:
     case Kernel::kTileDepthwise:
-      return {3, {1, 1, 1}};
-    case Kernel::kTileAttention:
-    case Kernel::kTileAttentionMasked:
-      return {4, {4, 4, 4, 1}};
     case Kernel::kTileAttentionEdge:
     case Kernel::kTileAttentionEdgeMasked:
       return {4, {1, 1, 1, 1}};
+    case Kernel::kTileAttention:
+    case Kernel::kTileAttentionMasked:
+      return {4, {4, 4, 4, 1}};
     default:
       return {};
   }

@@ -27,17 +27,18 @@ BEGIN_PUSH
   uint b_row;                      // elements from one row of b to the next
   uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;
+  RESIDUAL_PUSH
 #if CODED
   uint group;  // of the depth
 #endif
 END_PUSH
 
 #if BITS == 16
-KERNEL4(READS, float, a, READS, uint, b, READS, float, bias, WRITES, COLUMNS, y) {
+KERNEL5(READS, float, a, READS, uint, b, READS, float, bias, READS, COLUMNS, residual, WRITES, COLUMNS, y) {
 #elif BITS
-KERNEL5(READS, float, a, READS, uint, b, READS, vec4, factors, READS, float, bias, WRITES, COLUMNS, y) {
+KERNEL6(READS, float, a, READS, uint, b, READS, vec4, factors, READS, float, bias, READS, COLUMNS, residual, WRITES, COLUMNS, y) {
 #else
-KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS, y) {
+KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, residual, WRITES, COLUMNS, y) {
 #endif
   uint column = GLOBAL_X * (4 * VECTORS);
   if (column >= push.columns) return;
@@ -108,15 +109,18 @@ KERNEL4(READS, float, a, READS, COLUMNS, b, READS, float, bias, WRITES, COLUMNS,
     UNROLL for (uint j = 0; j < VECTORS; ++j) {
       uint first = column + 4 * j;
       if (first >= push.columns) break;
-      vec4 result = push.alpha * sum[i][j] + (start[j] + row_start);
-      result = VEC4(limited(result.x, push.low, push.high), limited(result.y, push.low, push.high),
-                    limited(result.z, push.low, push.high), limited(result.w, push.low, push.high));
+      vec4 result = limited4(push.alpha * sum[i][j] + (start[j] + row_start), push.low, push.high);
       uint to = batch * push.y_batch + (row + i) * push.columns + first;
 #if WHOLE
+      ADD_RESIDUAL4(result, residual[to / 4])
       y[to / 4] = result;
 #else
-      UNROLL for (uint n = 0; n < 4; ++n)
-        if (first + n < push.columns) y[to + n] = ELEMENT(result, n);
+      UNROLL for (uint n = 0; n < 4; ++n) {
+        if (first + n >= push.columns) continue;
+        float number = ELEMENT(result, n);
+        ADD_RESIDUAL(number, residual[to + n])
+        y[to + n] = number;
+      }
 #endif
     }
   }

@@ -10,6 +10,18 @@ float limited(float x, float low, float high) {
   return is_nan(x) ? x : (raised > high ? high : raised);
 }
 
+vec4 limited4(vec4 x, float low, float high) {
+  return VEC4(limited(x.x, low, high), limited(x.y, low, high), limited(x.z, low, high), limited(x.w, low, high));
+}
+
+// Last step of products and convolutions: they add a tensor of the result's sizes, within other limits. The buffer `residual` is any
+// without one.
+#define RESIDUAL_PUSH uint has_residual; float sum_low, sum_high;
+#define ADD_RESIDUAL(result, number) \
+  if (push.has_residual != 0) result = limited(result + (number), push.sum_low, push.sum_high);
+#define ADD_RESIDUAL4(result, numbers) \
+  if (push.has_residual != 0) result = limited4(result + (numbers), push.sum_low, push.sum_high);
+
 // x / count, rounded nearly as well as possible. GPUs may be 2.5 units off, all results in the same direction; means of large
 // numbers would show it.
 float divided(float x, float count) {

@@ -21,6 +21,10 @@ vec4 clamped_numbers(vec4 x, float low, float high) {
   return vec4(clamped_numbers(x.xy, low, high), clamped_numbers(x.zw, low, high));
 }
 
+// Last step, as ADD_RESIDUAL of numbers.glsl, but the number is fetched in any case: the driver computes both sides of a branch.
+#define ADD_FETCHED(result, numbers)                                                  \
+  result = has_residual ? clamped_numbers(result + (numbers), sum_low, sum_high) : result;
+
 // Sets `total` to sum[kPart * part + i] of `count` sums. An index that is no constant would move the sums to memory.
 #define CHOOSE_SUM(total, sum, part, i, count) \
   total = sum[i];                              \

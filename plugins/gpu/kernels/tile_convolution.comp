@@ -11,7 +11,8 @@
 layout(set = 0, binding = 0) uniform samplerBuffer x;
 layout(set = 0, binding = 1) uniform samplerBuffer filters;
 layout(set = 0, binding = 2) uniform samplerBuffer bias;
-layout(set = 0, binding = 3) writeonly buffer Out { float y[]; };
+layout(set = 0, binding = 3) uniform samplerBuffer residual;
+layout(set = 0, binding = 4) writeonly buffer Out { float y[]; };
 layout(push_constant) uniform Push {
   uint groups, inputs, channels;  // inputs and channels of one group
   uint height, width, out_height, out_width;
@@ -20,6 +21,7 @@ layout(push_constant) uniform Push {
   uint dilation_height, dilation_width;
   uint has_bias;
   float low, high;
+  RESIDUAL_PUSH
 } push;
 
 const uint kChannels = 16;
@@ -41,6 +43,8 @@ void main() {
   int dilation_height = int(push.dilation_height), dilation_width = int(push.dilation_width);
   bool has_bias = push.has_bias != 0;
   float low = push.low, high = push.high;
+  bool has_residual = push.has_residual != 0;
+  float sum_low = push.sum_low, sum_high = push.sum_high;
   uint lane = gl_SubgroupInvocationID;
   uint blocks = (channels + 15) / 16, eights = (channels + 7) / 8;
   uint group = gl_WorkGroupID.y / blocks, block = gl_WorkGroupID.y - group * blocks;
@@ -99,8 +103,11 @@ void main() {
       CHOOSE_SUM(total, sum, part, i, kChannels)
       vec2 result = clamped_numbers(total + start, low, high);
       uint to = (batch * groups * channels + channel) * count + pixel.x;
-      if (in_group < channels && pixel.x < count) y[to] = result.x;
-      if (in_group < channels && pixel.y < count) y[to + 8] = result.y;
+      bvec2 is_stored = bvec2(in_group < channels && pixel.x < count, in_group < channels && pixel.y < count);
+      ADD_FETCHED(result, vec2(texelFetch(residual, has_residual && is_stored.x ? int(to) : 0).x,
+                               texelFetch(residual, has_residual && is_stored.y ? int(to + 8) : 0).x))
+      if (is_stored.x) y[to] = result.x;
+      if (is_stored.y) y[to + 8] = result.y;
     }
   }
 }

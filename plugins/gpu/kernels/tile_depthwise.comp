@@ -9,7 +9,8 @@
 layout(set = 0, binding = 0) uniform samplerBuffer x;
 layout(set = 0, binding = 1) uniform samplerBuffer filters;
 layout(set = 0, binding = 2) uniform samplerBuffer bias;
-layout(set = 0, binding = 3) writeonly buffer Out { float y[]; };
+layout(set = 0, binding = 3) uniform samplerBuffer residual;
+layout(set = 0, binding = 4) writeonly buffer Out { float y[]; };
 layout(push_constant) uniform Push {
   uint channels;
   uint height, width, out_height, out_width;
@@ -18,6 +19,7 @@ layout(push_constant) uniform Push {
   uint dilation_height, dilation_width;
   uint has_bias;
   float low, high;
+  RESIDUAL_PUSH
 } push;
 
 const uint kPixels = 8;
@@ -37,6 +39,8 @@ void main() {
   int dilation_height = int(push.dilation_height), dilation_width = int(push.dilation_width);
   bool has_bias = push.has_bias != 0;
   float low = push.low, high = push.high;
+  bool has_residual = push.has_residual != 0;
+  float sum_low = push.sum_low, sum_high = push.sum_high;
   uint tiles = (out_width + kPixels - 1) / kPixels;
   uint tile = gl_GlobalInvocationID.x;
   uint out_y = tile / tiles, out_x = (tile - out_y * tiles) * kPixels;
@@ -86,6 +90,9 @@ void main() {
   bool has_tile = tile < tiles * out_height;
   [[unroll]] for (uint n = 0; n < kPixels; ++n) {
     float result = clamped_number(sum[n] + start, low, high);
-    if (has_tile && out_x + n < out_width) y[to + n] = result;
+    bool is_stored = has_tile && out_x + n < out_width;
+    float number = texelFetch(residual, has_residual && is_stored ? int(to + n) : 0).x;
+    result = has_residual ? clamped_number(result + number, sum_low, sum_high) : result;
+    if (is_stored) y[to + n] = result;
   }
 }

@@ -12,14 +12,15 @@
 layout(set = 0, binding = 0) uniform samplerBuffer a;
 layout(set = 0, binding = 1) uniform samplerBuffer b;
 layout(set = 0, binding = 2) uniform samplerBuffer bias;
+layout(set = 0, binding = 3) uniform samplerBuffer residual;
 #if WHOLE
 #define NUMBERS vec4  // four neighbouring columns of an invocation
 #define COLUMNS 32    // of a workgroup
-layout(set = 0, binding = 3) writeonly buffer Out { vec4 y[]; };
+layout(set = 0, binding = 4) writeonly buffer Out { vec4 y[]; };
 #else
 #define NUMBERS vec2  // a column of an invocation, and the one eight columns after it
 #define COLUMNS 16
-layout(set = 0, binding = 3) writeonly buffer Out { float y[]; };
+layout(set = 0, binding = 4) writeonly buffer Out { float y[]; };
 #endif
 layout(push_constant) uniform Push {
   uint rows, columns, depth;
@@ -27,6 +28,7 @@ layout(push_constant) uniform Push {
   uint b_row;                      // elements from one row of b to the next
   uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;
+  RESIDUAL_PUSH
 } push;
 
 const uint kRows = 16;
@@ -49,6 +51,8 @@ void main() {
   uint rows = push.rows, columns = push.columns, depth = push.depth, b_row = push.b_row, y_batch = push.y_batch;
   uint bias_row = push.bias_row, bias_column = push.bias_column;
   float alpha = push.alpha, beta = push.beta, low = push.low, high = push.high;
+  bool has_residual = push.has_residual != 0;
+  float sum_low = push.sum_low, sum_high = push.sum_high;
   bool has_row_bias = push.has_bias != 0 && bias_row != 0, has_column_bias = push.has_bias != 0 && bias_row == 0;
   uint lane = gl_SubgroupInvocationID;
   uint row = gl_WorkGroupID.y * kRows;
@@ -110,9 +114,13 @@ void main() {
       CHOOSE_SUM(total, sum, part, i, kRows)
       NUMBERS result = clamped_numbers(alpha * total + (start + row_start), low, high);
       uint to = batch * y_batch + y_row * columns + column;
+      bool has_number = has_residual && y_row < rows && column < columns;
 #if WHOLE
+      ADD_FETCHED(result, texelFetch(residual, has_number ? int(to / 4) : 0))
       if (y_row < rows && column < columns) y[to / 4] = result;
 #else
+      uvec2 from = has_number ? to + uvec2(0, column + 8 < columns ? 8 : 0) : uvec2(0);
+      ADD_FETCHED(result, vec2(texelFetch(residual, int(from.x)).x, texelFetch(residual, int(from.y)).x))
       if (y_row < rows && column < columns) y[to] = result.x;
       if (y_row < rows && column + 8 < columns) y[to + 8] = result.y;
 #endif

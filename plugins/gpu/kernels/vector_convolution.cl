@@ -15,6 +15,7 @@ BEGIN_PUSH
   uint dilation_height, dilation_width;
   uint has_bias;
   float low, high;
+  RESIDUAL_PUSH
 END_PUSH
 
 // Adds so many steps to eight channels.
@@ -31,7 +32,7 @@ void add_steps(__global const float* filter, const float* numbers, uint steps, f
     UNROLL for (uint j = 0; j < 2; ++j) sum[i][j] = part[i][j];
 }
 
-KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, float, y) {
+KERNEL5(READS, float, x, READS, float, filters, READS, float, bias, READS, float, residual, WRITES, float, y) {
   uint count = push.out_height * push.out_width;
   uint first = GLOBAL_X * PIXELS;
   if (first >= count) return;
@@ -76,10 +77,14 @@ KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, floa
     for (uint i = 0; i < 8 && (block + b) * 8 + i < push.channels; ++i) {
       uint channel = group * push.channels + (block + b) * 8 + i;
       float start = push.has_bias != 0 ? bias[channel] : 0.0f;
-      __global float* to = y + (batch * push.groups * push.channels + channel) * count + first;
+      uint at = (batch * push.groups * push.channels + channel) * count + first;
       float line[PIXELS];
       UNROLL for (uint j = 0; j < 2; ++j) vstore16(limited16(sum[b][i][j] + start, push.low, push.high), j, line);
-      for (uint n = 0; n < min((uint)PIXELS, count - first); ++n) to[n] = line[n];
+      for (uint n = 0; n < min((uint)PIXELS, count - first); ++n) {
+        float result = line[n];
+        ADD_RESIDUAL(result, residual[at + n])
+        y[at + n] = result;
+      }
     }
   }
 }

@@ -15,6 +15,7 @@ BEGIN_PUSH
   uint dilation_height, dilation_width;
   uint has_bias;
   float low, high;
+  RESIDUAL_PUSH
 END_PUSH
 
 // Reads so many numbers of a row, from a column that may be left of the image.
@@ -27,7 +28,7 @@ void read_row(__global const float* from, bool has_row, int column, int width, i
   for (; n < count; ++n) to[n] = 0.0f;
 }
 
-KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, float, y) {
+KERNEL5(READS, float, x, READS, float, filters, READS, float, bias, READS, float, residual, WRITES, float, y) {
   uint first_line = GLOBAL_X * LINES, channel = GROUP_Y;
   if (first_line >= push.out_height) return;
   uint end_line = min(first_line + LINES, push.out_height);
@@ -49,7 +50,7 @@ KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, floa
         bool has_row = (uint)(row) < push.height;
         read_row(plane + (has_row ? row * int(push.width) : 0), has_row, left, int(push.width), count, rows[next % 3]);
       }
-      __global float* to = y + (batch_channel * push.out_height + line) * push.out_width + strip;
+      uint at = (batch_channel * push.out_height + line) * push.out_width + strip;
       for (uint column = 0; column < columns; column += 16) {
         float16 sum = start;
         UNROLL for (int ky = 0; ky < 3; ++ky) {
@@ -65,11 +66,16 @@ KERNEL4(READS, float, x, READS, float, filters, READS, float, bias, WRITES, floa
         }
         sum = limited16(sum, push.low, push.high);
         if (column + 16 <= columns) {
-          vstore16(sum, 0, to + column);
+          ADD_RESIDUAL16(sum, 0, residual + at + column)
+          vstore16(sum, 0, y + at + column);
         } else {
           float rest[16];
           vstore16(sum, 0, rest);
-          for (uint n = column; n < columns; ++n) to[n] = rest[n - column];
+          for (uint n = column; n < columns; ++n) {
+            float result = rest[n - column];
+            ADD_RESIDUAL(result, residual[at + n])
+            y[at + n] = result;
+          }
         }
       }
     }

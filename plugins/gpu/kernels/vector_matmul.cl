@@ -11,9 +11,10 @@ BEGIN_PUSH
   uint b_row;                      // elements from one row of b to the next
   uint has_bias, bias_row, bias_column;  // a bias has one number for all, one a row, or one a column
   float alpha, beta, low, high;
+  RESIDUAL_PUSH
 END_PUSH
 
-KERNEL4(READS, float, a, READS, float, b, READS, float, bias, WRITES, float, y) {
+KERNEL5(READS, float, a, READS, float, b, READS, float, bias, READS, float, residual, WRITES, float, y) {
   uint row = GLOBAL_X * ROWS, column = GROUP_Y * COLUMNS;
   if (row >= push.rows || column >= push.columns) return;
   // The last tile begins earlier, so that it reads whole vectors. It stores only columns of its own.
@@ -41,9 +42,11 @@ KERNEL4(READS, float, a, READS, float, b, READS, float, bias, WRITES, float, y) 
     if (row + i >= push.rows) break;
     float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * bias[(row + i) * push.bias_row] : 0.0;
     float line[COLUMNS];
-    __global float* to = y + GROUP_Z * push.y_batch + (row + i) * push.columns + first;
+    uint at = GROUP_Z * push.y_batch + (row + i) * push.columns + first;
+    __global float* to = y + at;
     UNROLL for (uint j = 0; j < VECTORS; ++j) {
       float16 result = limited16(push.alpha * sum[i][j] + (start[j] + row_start), push.low, push.high);
+      ADD_RESIDUAL16(result, j, residual + at)
       if (column == first) {
         vstore16(result, j, to);
       } else {

@@ -250,9 +250,13 @@ void make_dispatches(const GpuGraph& graph, const Fusions& fusions, const Kernel
     } else if (const Chain* const chain = fusions.chains.find(i); chain != nullptr) {
       dispatch_chain({graph, kernels.family, node, shapes, out}, *chain);
     } else {
-      const KernelChoice choice = kernels.at(i);
-      const Tile tile = choice.result == shapes[node.output] ? choice.tile : Tile::kBySizes;
-      dispatch_node({graph, choice.family, node, shapes, out, tile}, aliases[node.output] != node.output);
+      const Residual* const residual = fusions.residuals.find(i);
+      const uint32_t index = residual != nullptr ? residual->product : i;
+      const GpuNode& computed = graph.nodes[index];
+      const KernelChoice choice = kernels.at(index);
+      const Tile tile = choice.result == shapes[computed.output] ? choice.tile : Tile::kBySizes;
+      dispatch_node({graph, choice.family, computed, shapes, out, tile, residual},
+                    aliases[computed.output] != computed.output);
     }
     for (size_t k = first; k < out.size(); ++k) out[k].node = i;
   }

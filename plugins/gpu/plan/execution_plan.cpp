@@ -11,6 +11,14 @@ namespace etb::gpu {
 
 namespace {
 
+// Adds the kernels other than those of chains that a node may need for any sizes.
+void add_kernels_of(const ExecutionPlan& plan, uint32_t node, std::span<bool, kKernelCount> kernels) {
+  if (plan.fusions.has_own_kernel(node))
+    add_kernels(plan.graph, plan.kernels.at(node).family, plan.graph.nodes[node], kernels);
+  if (const Attention* const attention = plan.fusions.attentions.find(node); attention != nullptr)
+    add_kernels(*attention, plan.kernels.family, kernels);
+}
+
 // Adds the kernels that chains may need for any sizes.
 void add_chain_kernels(ExecutionPlan& plan) {
   std::vector<KernelVariant>& kernels = plan.chain_kernels;
@@ -37,11 +45,7 @@ Status schedule(ExecutionPlan& plan) {
     return locations[a].overlaps(locations[b]);
   });
   for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
-  for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i)
-    if (plan.fusions.nodes_with(i).empty())
-      add_kernels(plan.graph, plan.kernels.at(i).family, plan.graph.nodes[i], plan.uses_kernel);
-  for (const Attention& attention : plan.fusions.attentions.all)
-    add_kernels(attention, plan.kernels.family, plan.uses_kernel);
+  for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i) add_kernels_of(plan, i, plan.uses_kernel);
   add_chain_kernels(plan);
   return {};
 }
@@ -103,6 +107,26 @@ Result<ExecutionPlan> without_fusions(ExecutionPlan plan) {
   return plan;
 }
 
+uint32_t find_user(const ExecutionPlan& plan, const KernelVariant& kernel) {
+  for (const Dispatch& dispatch : plan.dispatches)
+    if (dispatch.variant() == kernel) return dispatch.node;
+  for (const Chain& chain : plan.fusions.chains.chains)
+    if (is_chain(kernel.kernel) && chain.code == kernel.chain) return chain.nodes.back();
+  const auto count = static_cast<uint32_t>(plan.graph.nodes.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    std::array<bool, kKernelCount> kernels = {};
+    add_kernels_of(plan, i, kernels);
+    if (kernels[index_of(kernel.kernel)]) return i;
+  }
+  return count;
+}
+
+std::string name_of_node(const ExecutionPlan& plan, uint32_t node) {
+  if (node >= plan.graph.nodes.size()) return "node " + std::to_string(node);
+  const GpuNode& found = plan.graph.nodes[node];
+  return event_name(found) + (found.debug_id < 0 ? "" : ", debug id " + std::to_string(found.debug_id));
+}
+
 Status choose_kernels(ExecutionPlan& plan, std::vector<KernelChoice> of_node) {
   plan.kernels.of_node = std::move(of_node);
   return schedule(plan);
@@ -131,6 +155,8 @@ Status ShapeSolver::solve() {
   }
   for (const Attention& attention : plan_->fusions.attentions.all)
     ETB_TRY(check_sizes(plan_->graph, attention, shapes_));
+  for (const Residual& residual : plan_->fusions.residuals.all)
+    ETB_TRY(check_sizes(plan_->graph, residual, shapes_));
   return {};
 }
 

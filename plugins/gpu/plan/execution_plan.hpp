@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "plugins/gpu/plan/dispatch.hpp"
@@ -27,8 +28,8 @@ struct ExecutionPlan {
   std::vector<KernelVariant> chain_kernels;  // that the plan may need for any sizes
 };
 
-// On: chains of functions of single elements become one dispatch each, with the same bits as results; so does attention,
-// whose sums have another order.
+// On: chains of functions of single elements, and products with residuals, become one dispatch each, with the same bits as
+// results; so does attention, whose sums have another order.
 enum class Fusion : bool { kOff, kOn };
 
 // Checks the limits that every device has.
@@ -52,6 +53,13 @@ inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
 
 // Returns the plan with a dispatch for each node. Constants are at the same locations.
 [[nodiscard]] Result<ExecutionPlan> without_fusions(ExecutionPlan plan);
+
+// Returns the first node that may need a kernel of the plan, for some sizes.
+uint32_t find_user(const ExecutionPlan& plan, const KernelVariant& kernel);
+
+// Name of a node for messages: its operator, the value it computes, and the exporter's id if it has one. Plans that measure kernels
+// have no nodes.
+std::string name_of_node(const ExecutionPlan& plan, uint32_t node);
 
 // Replaces the kernels of nodes. Families must be those for which constants are packed alike: the plan's own, kRegisters and
 // kGroups.

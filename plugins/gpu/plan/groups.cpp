@@ -51,7 +51,7 @@ void dispatch_group_product(const NodeDispatch& context, const Product& product,
   const Tiling tiling =
       tiling_of(context, product.rows, product.columns, product.depth, product.batch, kernels);
   Dispatch& dispatch = context.add_empty(tiling.kernel);
-  bind_product(dispatch, product, operands);
+  bind_product(context, dispatch, product, operands);
   if (product.group != 0) dispatch.add(product.group);
   dispatch.turns = turns_of(product.depth, tiling);
   dispatch.items = {divide_up(product.columns, kColumns) * fixed_group_of(tiling.kernel),

@@ -17,7 +17,8 @@ constexpr Tile kTiles[] = {Tile::kBySizes, Tile::kWide, Tile::kNarrow, Tile::kTh
 Dispatch dispatch_of(const ExecutionPlan& plan, uint32_t index, const KernelChoice& choice) {
   const GpuNode& node = plan.graph.nodes[index];
   std::vector<Dispatch> made;
-  const NodeDispatch context{plan.graph, choice.family, node, plan.bounds, made, choice.tile};
+  const NodeDispatch context{
+      plan.graph, choice.family, node, plan.bounds, made, choice.tile, plan.fusions.residuals.find(index)};
   node.op == Operator::kMatmul ? dispatch_matmul(context) : dispatch_convolution(context);
   made.front().node = index;
   return made.front();
@@ -76,8 +77,8 @@ void add_fill(ExecutionPlan& plan, uint32_t value) {
 std::vector<KernelCandidate> find_candidates(const ExecutionPlan& plan, uint32_t node,
                                              std::span<const KernelFamily> families) {
   const Operator op = plan.graph.nodes[node].op;
-  const bool is_inside = !plan.fusions.nodes_with(node).empty();
-  if (is_inside || (op != Operator::kMatmul && op != Operator::kConvolution)) return {};
+  if (!plan.fusions.has_own_kernel(node) || (op != Operator::kMatmul && op != Operator::kConvolution))
+    return {};
   std::vector<KernelCandidate> found;
   const auto add = [&](KernelFamily family, Tile tile) {
     const KernelChoice choice{family, tile, plan.bounds[plan.graph.nodes[node].output]};

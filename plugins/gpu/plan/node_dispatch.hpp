@@ -18,9 +18,12 @@ struct NodeDispatch {
   std::span<const Shape> shapes;
   std::vector<Dispatch>& out;
   Tile tile = Tile::kBySizes;
+  const Residual* residual = nullptr;  // of a product or convolution
 
   const Shape& input(size_t index) const { return shapes[node.inputs[index]]; }
   const Shape& result() const { return shapes[node.output]; }
+  // The value that the dispatch of a product writes.
+  uint32_t written() const { return residual != nullptr ? residual->result : node.output; }
   int32_t number(uint32_t at) const { return node.ints[at]; }
   // True if the tile is `wanted`, or if the rule decides and says so. `has_it`: the family has the tile for these sizes.
   bool uses(Tile wanted, bool by_rule, bool has_it = true) const {
@@ -87,6 +90,10 @@ void dispatch_group_product(const NodeDispatch& context, const Product& product,
                             const ProductOperands& operands);
 void dispatch_group_convolution(const NodeDispatch& context);
 
+// products.cpp: binds the residual, or `other` in its place, and the result of a product or convolution.
+void bind_result(const NodeDispatch& context, Dispatch& dispatch, uint32_t other);
+// Adds the arguments of the residual.
+void add_residual(const NodeDispatch& context, Dispatch& dispatch);
 // products.cpp: the arguments of a convolution, which all families share.
 void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_depthwise);
 

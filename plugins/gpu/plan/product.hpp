@@ -8,7 +8,7 @@ namespace etb::gpu {
 
 inline uint32_t divide_up(uint32_t number, uint32_t by) { return (number + by - 1) / by; }
 
-// y = limited(alpha * a * b + beta * bias), as matmul.comp and tile_matmul.comp read it.
+// y = limited(alpha * a * b + beta * bias), before a residual, as matmul.comp and tile_matmul.comp read it.
 struct Product {
   uint32_t rows = 0, columns = 0, depth = 0, batch = 1;
   uint32_t a_batch = 0, b_batch = 0, y_batch = 0;
@@ -20,7 +20,7 @@ struct Product {
 };
 
 struct ProductOperands {
-  uint32_t a, b, bias, y;
+  uint32_t a, b, bias;
   uint32_t factors = kNoValue;  // of codes
 };
 
@@ -28,8 +28,9 @@ struct ProductOperands {
 // bounds of the sizes decide, because descriptors are made for one kind of kernel.
 bool is_exact_product(const GpuGraph& graph, const GpuNode& node, std::span<const Shape> bounds);
 
-// Binds the operands and adds the arguments.
-void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands);
+// Binds the operands and the result, and adds the arguments.
+void bind_product(const NodeDispatch& context, Dispatch& dispatch, const Product& product,
+                  const ProductOperands& operands);
 
 // Adds the dispatch of a product by a kernel of kRegisters.
 void dispatch_register_product(const NodeDispatch& context, const Product& product,

@@ -26,7 +26,7 @@ void add_product(const NodeDispatch& context, const Product& product, const Prod
 void dispatch_exact_product(const NodeDispatch& context, const Product& product,
                             const ProductOperands& operands) {
   Dispatch& dispatch = context.add_empty(Kernel::kExactProduct);
-  bind_product(dispatch, product, operands);
+  bind_product(context, dispatch, product, operands);
   dispatch.turns = product.depth + 1;
   dispatch.set_linear(uint64_t{product.rows} * product.columns);
 }
@@ -52,8 +52,7 @@ void dispatch_pointwise(const NodeDispatch& context) {
   product.low = context.node.floats[field::kLow];
   product.high = context.node.floats[field::kHigh];
   const auto& inputs = context.node.inputs;
-  add_product(context, product,
-              {inputs[1], inputs[0], inputs.size() > 2 ? inputs[2] : kNoValue, context.node.output});
+  add_product(context, product, {inputs[1], inputs[0], inputs.size() > 2 ? inputs[2] : kNoValue});
 }
 
 }  // namespace
@@ -80,7 +79,7 @@ void dispatch_register_product(const NodeDispatch& context, const Product& produ
   Dispatch& dispatch =
       context.add_empty(is_wide ? (is_whole ? Kernel::kMatmulWide : Kernel::kMatmulWideEdge)
                                 : (is_whole ? Kernel::kMatmulNarrow : Kernel::kMatmulNarrowEdge));
-  bind_product(dispatch, product, operands);
+  bind_product(context, dispatch, product, operands);
   dispatch.turns = product.depth;
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
                     product.batch};
@@ -91,7 +90,7 @@ void dispatch_packed_product(const NodeDispatch& context, const Product& product
   const PackedProductKernels kernels = packed_product_kernels(product.bits, product.columns);
   const bool is_wide = uses_wide_tile(context, product);
   Dispatch& dispatch = context.add_empty(is_wide ? kernels.wide : kernels.narrow);
-  bind_product(dispatch, product, operands);
+  bind_product(context, dispatch, product, operands);
   if (product.group != 0) dispatch.add(product.group);
   dispatch.turns = product.depth + (product.group != 0 ? divide_up(product.depth, product.group) : 0);
   dispatch.items = {divide_up(product.columns, is_wide ? 16 : 4), divide_up(product.rows, is_wide ? 8 : 4),
@@ -108,19 +107,33 @@ PackedProductKernels packed_product_kernels(uint32_t bits, uint32_t columns) {
   return {Kernel::kMatmul8WideEdge, Kernel::kMatmul8NarrowEdge};
 }
 
-void bind_product(Dispatch& dispatch, const Product& product, const ProductOperands& operands) {
+void bind_result(const NodeDispatch& context, Dispatch& dispatch, uint32_t other) {
+  dispatch.bind(context.residual != nullptr ? context.residual->added : other);
+  dispatch.bind(context.written());
+}
+
+void add_residual(const NodeDispatch& context, Dispatch& dispatch) {
+  const Residual none, &residual = context.residual != nullptr ? *context.residual : none;
+  dispatch.add(context.residual != nullptr ? 1 : 0);
+  dispatch.add_float(residual.sum_low);
+  dispatch.add_float(residual.sum_high);
+}
+
+void bind_product(const NodeDispatch& context, Dispatch& dispatch, const Product& product,
+                  const ProductOperands& operands) {
   const bool has_bias = operands.bias != kNoValue;
   dispatch.bind(operands.a);
   dispatch.bind(operands.b);
   if (operands.factors != kNoValue) dispatch.bind(operands.factors);
   dispatch.bind(has_bias ? operands.bias : operands.a);
-  dispatch.bind(operands.y);
+  bind_result(context, dispatch, operands.a);
   for (const uint32_t word :
        {product.rows, product.columns, product.depth, product.a_batch, product.b_batch, product.y_batch,
         product.b_row, has_bias ? 1u : 0u, product.bias_row, product.bias_column})
     dispatch.add(word);
   for (const float number : {product.alpha, product.beta, product.low, product.high})
     dispatch.add_float(number);
+  add_residual(context, dispatch);
 }
 
 ConvolutionKind convolution_kind(const GpuNode& node, const Shape& weight) {
@@ -174,7 +187,7 @@ void dispatch_matmul(const NodeDispatch& context) {
     product.bias_column = shape.rank > 0 && shape.sizes[shape.rank - 1] != 1 ? 1 : 0;
     product.bias_row = shape.rank > 1 && shape.sizes[0] != 1 ? shape.sizes[1] : 0;
   }
-  const ProductOperands operands{inputs[0], inputs[1], bias, context.node.output, factor.factors};
+  const ProductOperands operands{inputs[0], inputs[1], bias, factor.factors};
   if (context.node.is_exact) return dispatch_exact_product(context, product, operands);
   add_product(context, product, operands);
 }
@@ -190,7 +203,7 @@ void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_d
   if (const uint32_t factors = context.graph.value(inputs[1]).factors; factors != kNoValue)
     dispatch.bind(factors);
   dispatch.bind(has_bias ? inputs[2] : inputs[0]);
-  dispatch.bind(context.node.output);
+  bind_result(context, dispatch, inputs[0]);
   if (is_depthwise) {
     dispatch.add(groups);
   } else {
@@ -206,6 +219,7 @@ void bind_convolution(const NodeDispatch& context, Dispatch& dispatch, bool is_d
   dispatch.add(has_bias ? 1 : 0);
   dispatch.add_float(context.node.floats[field::kLow]);
   dispatch.add_float(context.node.floats[field::kHigh]);
+  add_residual(context, dispatch);
 }
 
 namespace {

@@ -17,7 +17,7 @@ void dispatch_tile_product(const NodeDispatch& context, const Product& product,
   const uint32_t whole = product.depth | product.columns | product.b_row | product.a_batch | product.b_batch;
   const bool is_whole = whole % 4 == 0 && context.tile != Tile::kNarrow;
   Dispatch& dispatch = context.add_empty(is_whole ? Kernel::kTileMatmul : Kernel::kTileMatmulEdge);
-  bind_product(dispatch, product, operands);
+  bind_product(context, dispatch, product, operands);
   dispatch.turns = divide_up(product.depth, 4) + divide_up(product.depth, kProductPart);
   dispatch.items = {divide_up(product.columns, is_whole ? 32 : 16) * kLeastLocalSize,
                     divide_up(product.rows, kRows), product.batch};

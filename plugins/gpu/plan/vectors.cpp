@@ -15,7 +15,7 @@ void dispatch_vector_product(const NodeDispatch& context, const Product& product
   Dispatch& dispatch = context.add_empty(is_half  ? Kernel::kVectorMatmulHalf
                                          : is_row ? Kernel::kVectorMatmulRow
                                                   : Kernel::kVectorMatmul);
-  bind_product(dispatch, product, operands);
+  bind_product(context, dispatch, product, operands);
   dispatch.turns = product.depth;
   dispatch.items = {divide_up(product.rows, is_row ? 1 : kRows),
                     divide_up(product.columns, is_half ? kVector : 2 * kVector), product.batch};

@@ -46,6 +46,13 @@ Model convolution(uint32_t inputs, uint32_t channels, uint32_t groups, uint32_t 
   return made;
 }
 
+// The product of a model adds its result to a constant.
+Model with_residual(Model model) {
+  const uint32_t added = add_constant(model.graph, model.output, std::to_string(model.output.numel()));
+  model.graph.outputs[0] = add_binary(model.graph, BinaryFunction::kAdd, added, model.graph.outputs[0]);
+  return model;
+}
+
 // Two products of the same sizes, then one of others.
 Model three_layers() {
   Model made;
@@ -219,6 +226,12 @@ TEST(Tuner, ProductsAreRightWithEachKernel) {
   expect_right_with_each(product(40, 300, 64), {9, 300});
   expect_right_with_each(product(3, 50, 36), {1, 50});
   expect_right_with_each(product(17, 33, 21), {2, 33});
+}
+
+// For other sizes the residual would broadcast, so they are those of the bounds.
+TEST(Tuner, ResidualsAreRightWithEachKernel) {
+  expect_right_with_each(with_residual(product(40, 300, 64)), {40, 300});
+  expect_right_with_each(with_residual(convolution(8, 20, 1, 14, 3)), {1, 8, 14, 14});
 }
 
 TEST(Tuner, ConvolutionsAreRightWithEachKernel) {

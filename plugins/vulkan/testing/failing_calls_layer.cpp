@@ -17,6 +17,7 @@ struct Next {
   PFN_vkQueueSubmit queue_submit = nullptr;
   PFN_vkWaitForFences wait_for_fences = nullptr;
   PFN_vkAllocateMemory allocate_memory = nullptr;
+  PFN_vkCreateComputePipelines create_pipelines = nullptr;
 };
 
 std::mutex mutex;  // of all below
@@ -65,6 +66,15 @@ VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAl
   return result;
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                                const VkComputePipelineCreateInfo* infos,
+                                                const VkAllocationCallbacks* callbacks, VkPipeline* out) {
+  const VkResult failure = take_failure("vkCreateComputePipelines");
+  return failure != VK_SUCCESS
+             ? failure
+             : next_of(device).create_pipelines(device, cache, count, infos, callbacks, out);
+}
+
 // Returns the link to what is below, from the structures that a create function received.
 template <class Link>
 Link* find_link(const void* chain, VkStructureType type) {
@@ -105,6 +115,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
   next.queue_submit = reinterpret_cast<PFN_vkQueueSubmit>(next.get(*out, "vkQueueSubmit"));
   next.wait_for_fences = reinterpret_cast<PFN_vkWaitForFences>(next.get(*out, "vkWaitForFences"));
   next.allocate_memory = reinterpret_cast<PFN_vkAllocateMemory>(next.get(*out, "vkAllocateMemory"));
+  next.create_pipelines =
+      reinterpret_cast<PFN_vkCreateComputePipelines>(next.get(*out, "vkCreateComputePipelines"));
   const std::lock_guard lock(mutex);
   devices[*reinterpret_cast<void**>(*out)] = next;
   return result;
@@ -129,7 +141,8 @@ PFN_vkVoidFunction find_own(const char* name) {
                              own("vkGetDeviceProcAddr", get_device_function),
                              own("vkQueueSubmit", queue_submit),
                              own("vkWaitForFences", wait_for_fences),
-                             own("vkAllocateMemory", allocate_memory)};
+                             own("vkAllocateMemory", allocate_memory),
+                             own("vkCreateComputePipelines", create_pipelines)};
   for (const Own& each : kOwn)
     if (std::strcmp(each.name, name) == 0) return each.function;
   return nullptr;

@@ -8,7 +8,7 @@
 
 extern "C" {
 
-// The next call of "vkQueueSubmit", "vkWaitForFences" or "vkAllocateMemory" returns this error instead of the driver's result.
+// The next call of "vkQueueSubmit", "vkWaitForFences", "vkAllocateMemory" or "vkCreateComputePipelines" returns this error instead of the driver's result.
 // `function` is kept until then; "": no call.
 void etb_fail_next_vulkan_call(const char* function, VkResult result);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of the driver: a lost device and memory that is used up.
+// Errors of the driver: a lost device, memory that is used up, and a kernel that it cannot compile.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@ namespace etb::gpu {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 GpuGraph product() {
   GpuGraph graph;
@@ -98,6 +99,21 @@ TEST_F(FailingCalls, MemoryThatIsUsedUpIsAnErrorOfCreate) {
   EXPECT_EQ(run_->status(), ETB_OUT_OF_MEMORY);
   EXPECT_THAT(run_->error(), HasSubstr("vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY"));
   expect_recovery();
+}
+
+TEST_F(FailingCalls, AKernelThatIsNotCompiledIsNamedWithItsNodeAndDevice) {
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({3, 5}));
+  graph.outputs = {add_node(graph, Operator::kSoftmax, {x}, {1, 0})};
+  fail_next_("vkCreateComputePipelines", VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  FloatRun softmax(graph, shape_of({3, 5}), "auto");
+  EXPECT_FALSE(softmax.is_ready());
+  EXPECT_EQ(softmax.status(), ETB_OUT_OF_MEMORY);
+  EXPECT_THAT(softmax.error(), MatchesRegex("Softmax #1: kernel Softmax on '.+': vkCreateComputePipelines: "
+                                            "VK_ERROR_OUT_OF_DEVICE_MEMORY.*"));
+  expect_recovery();
+  ASSERT_TRUE(softmax.reopen()) << softmax.error();
+  EXPECT_TRUE(softmax.run()) << softmax.error();
 }
 
 }  // namespace
