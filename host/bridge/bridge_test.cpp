@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "host/testing/linked_only.hpp"
 #include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
@@ -28,13 +29,7 @@ const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &que
 struct BridgeTest : testing::Test {
   BridgeTest() { toy_of_test = &toy; }
 
-  static RegistryOptions registry() {
-    RegistryOptions options;
-    options.environment = [](const char*) { return std::optional<std::string>(); };
-    options.admin_path.clear();
-    options.static_plugins = kPlugins;
-    return options;
-  }
+  static RegistryOptions registry() { return linked_only(kPlugins); }
   static BridgeOptions one_thread() {
     BridgeOptions options;
     options.thread_count = 1;

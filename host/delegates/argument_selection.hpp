@@ -40,10 +40,10 @@ class SelectedArguments final : public MethodDelegate {
 
   MethodDelegate& delegate_;
   std::vector<uint32_t> selection_;
-  std::vector<EValue*> selected_;  // of the current run
-  uint32_t input_count_;           // of the call
+  std::vector<EValue*> selected_;  // arguments of the current run
+  uint32_t input_count_;           // number of inputs of the call
   size_t call_count_;
-  std::vector<uint32_t> shared_inputs_;  // by output, of the call
+  std::vector<uint32_t> shared_inputs_;  // by output of the call
 };
 
 }  // namespace etb::host

@@ -6,6 +6,7 @@
 
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/runtime/method_state.hpp"
+#include "host/testing/linked_only.hpp"
 #include "host/testing/method_fixture.hpp"
 #include "host/testing/toy_plugin.hpp"
 
@@ -34,17 +35,9 @@ const etb_plugin_table* ETB_CALL query_stating_toy(const etb_host*, uint32_t, ui
 
 const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_stating_toy, kToyBackend}};
 
-RegistryOptions linked_only() {
-  RegistryOptions options;
-  options.environment = [](const char*) { return std::optional<std::string>(); };
-  options.admin_path.clear();
-  options.static_plugins = kPlugins;
-  return options;
-}
-
 // The delegate adds a number to one vector; the program passes two vectors and its result.
 struct TwoVectors {
-  Registry registry{linked_only()};
+  Registry registry{linked_only(kPlugins)};
   PluginDelegates delegates{registry};
   format::ProgramSpec program = format::add_program(4);
   format::MethodSpec& method = program.methods[0];

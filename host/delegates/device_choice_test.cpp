@@ -10,6 +10,7 @@
 #include <set>
 
 #include "host/delegates/plugin_delegates.hpp"
+#include "host/testing/linked_only.hpp"
 #include "host/testing/method_fixture.hpp"
 #include "host/testing/toy_plugin.hpp"
 
@@ -109,13 +110,7 @@ class DeviceChoice : public testing::Test {
     sizes_before_runs.clear();
   }
 
-  static RegistryOptions options() {
-    RegistryOptions options;
-    options.environment = [](const char*) { return std::optional<std::string>(); };
-    options.admin_path.clear();
-    options.static_plugins = kPlugins;
-    return options;
-  }
+  static RegistryOptions options() { return linked_only(kPlugins); }
 
   // y = second(first(x)) for vectors of at most `bound` floats.
   static format::ProgramSpec program(int64_t bound) {

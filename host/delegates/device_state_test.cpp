@@ -20,6 +20,7 @@
 #include "host/services/accounted_allocator.hpp"
 #include "host/testing/buffer_toy.hpp"
 #include "host/testing/heap_calls.hpp"
+#include "host/testing/linked_only.hpp"
 #include "host/testing/method_fixture.hpp"
 
 namespace etb::host {
@@ -134,7 +135,7 @@ class KeptStateTest : public testing::Test {
     return made;
   }
 
-  Registry registry_{linked_only()};
+  Registry registry_{linked_only(kPlugins)};
   PluginDelegates delegates_{registry_};
 };
 

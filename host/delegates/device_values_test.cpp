@@ -11,6 +11,7 @@
 #include "host/module/kept_values.hpp"
 #include "host/testing/buffer_toy.hpp"
 #include "host/testing/heap_calls.hpp"
+#include "host/testing/linked_only.hpp"
 #include "host/testing/method_fixture.hpp"
 
 namespace etb::host {
@@ -58,7 +59,7 @@ class KeptValuesTest : public testing::Test {
     return out;
   }
 
-  Registry registry_{linked_only()};
+  Registry registry_{linked_only(kPlugins)};
   PluginDelegates delegates_{registry_};
   std::optional<AddFixture> fixture_;
   uint64_t host_before_ = 0, device_before_ = 0;

@@ -15,6 +15,7 @@
 #include "host/module/module.hpp"
 #include "host/testing/delegate_program.hpp"
 #include "host/testing/heap_calls.hpp"
+#include "host/testing/linked_only.hpp"
 #include "host/testing/method_fixture.hpp"
 #include "host/testing/overlapped_plugins.hpp"
 
@@ -23,14 +24,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-RegistryOptions linked_only() {
-  RegistryOptions options;
-  options.environment = [](const char*) { return std::optional<std::string>(); };
-  options.admin_path.clear();
-  options.static_plugins = kOverlappedPlugins;
-  return options;
-}
 
 // Each delegate adds one to its input.
 struct Branches : DelegateProgram {
@@ -68,7 +61,7 @@ class Overlapped : public testing::Test {
   }
   std::vector<float> output() const { return floats(fixture_->method.output(0)); }
 
-  Registry registry_{linked_only()};
+  Registry registry_{linked_only(kOverlappedPlugins)};
   PluginDelegates delegates_{registry_};
   std::optional<AddFixture> fixture_;
   std::unique_ptr<OverlappedMethod> overlapped_;

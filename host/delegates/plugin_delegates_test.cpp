@@ -11,6 +11,7 @@
 
 #include "host/layers/trace/trace.hpp"
 #include "host/layers/validate/validation.hpp"
+#include "host/testing/linked_only.hpp"
 #include "host/testing/method_fixture.hpp"
 #include "host/testing/toy_plugin.hpp"
 
@@ -26,14 +27,6 @@ const etb_plugin_table* ETB_CALL query_toy(const etb_host*, uint32_t, uint32_t) 
 }
 
 const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_toy, kToyBackend}};
-
-RegistryOptions linked_only() {
-  RegistryOptions options;
-  options.environment = [](const char*) { return std::optional<std::string>(); };
-  options.admin_path.clear();
-  options.static_plugins = kPlugins;
-  return options;
-}
 
 // y = delegate(x) for vectors of up to 4 floats.
 format::ProgramSpec program_with(const std::string& id, const std::string& payload, bool is_dynamic) {
@@ -51,7 +44,7 @@ format::ProgramSpec program_with(const std::string& id, const std::string& paylo
 }
 
 TEST(PluginDelegates, RunTheNamedPlugin) {
-  Registry registry(linked_only());
+  Registry registry(linked_only(kPlugins));
   PluginDelegates delegates(registry);
   MethodFixture fixture(program_with(kToyBackend, kToyPayload, false));
   fixture.options.delegates = &delegates;
@@ -66,7 +59,7 @@ TEST(PluginDelegates, RunTheNamedPlugin) {
 }
 
 TEST(PluginDelegates, CarrySizesThatChange) {
-  Registry registry(linked_only());
+  Registry registry(linked_only(kPlugins));
   PluginDelegates delegates(registry);
   MethodFixture fixture(program_with(kToyBackend, kToyPayload, true));
   fixture.options.delegates = &delegates;
@@ -94,9 +87,7 @@ const etb_plugin_table* ETB_CALL query_counting(const etb_host*, uint32_t, uint3
 
 TEST(PluginDelegates, CarryIntegersThatThePluginComputes) {
   const etb_static_plugin plugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, query_counting, kToyBackend}};
-  RegistryOptions options = linked_only();
-  options.static_plugins = plugins;
-  Registry registry(options);
+  Registry registry(linked_only(plugins));
   PluginDelegates delegates(registry);
   auto program = program_with(kToyBackend, kToyPayload, true);
   constexpr int32_t kInteger = 3;  // alpha of add_program()
@@ -174,11 +165,7 @@ const etb_plugin_table* ETB_CALL query_polling(const etb_host*, uint32_t, uint32
 struct SlowFixture {
   explicit SlowFixture(etb_plugin_query_fn query)
       : plugins{{ETB_INIT_SIZE(etb_static_plugin), 0, query, kToyBackend}},
-        registry([this] {
-          RegistryOptions options = linked_only();
-          options.static_plugins = plugins;
-          return options;
-        }()),
+        registry(linked_only(plugins)),
         delegates(registry),
         fixture(program_with(kToyBackend, kToyPayload, false)),
         x({1, 2, 3, 4}) {
@@ -251,7 +238,7 @@ TEST(PluginDelegates, RunBehindLayersWithoutAReport) {
     validate.memory = memory;
     Validation validation(validate);
     {
-      RegistryOptions options = linked_only();
+      RegistryOptions options = linked_only(kPlugins);
       options.layers = {trace.layer(), validation.layer()};
       Registry registry(options);
       PluginDelegates delegates(registry);
@@ -297,8 +284,7 @@ TEST(PluginDelegates, GiveMemoryAsThePluginAsked) {
     validate.strict = true;
     Validation validation(validate);
     {
-      RegistryOptions options = linked_only();
-      options.static_plugins = plugins;
+      RegistryOptions options = linked_only(plugins);
       options.layers = {validation.layer()};
       Registry registry(options);
       PluginDelegates delegates(registry);
@@ -354,9 +340,7 @@ TEST(PluginDelegates, KeepWhatStandsBehindAnOutput) {
   const etb_static_plugin plugins[] = {
       {ETB_INIT_SIZE(etb_static_plugin), 0, &query_scribbling_toy, kToyBackend}};
   for (const int64_t input_offset : {64, 28}) {
-    RegistryOptions options = linked_only();
-    options.static_plugins = plugins;
-    Registry registry(options);
+    Registry registry(linked_only(plugins));
     PluginDelegates delegates(registry);
     format::ProgramSpec program = program_with(kToyBackend, kToyPayload, false);
     auto& method = program.methods[0];
@@ -392,9 +376,7 @@ const etb_plugin_table* ETB_CALL query_greedy_toy(const etb_host*, uint32_t, uin
 
 TEST(PluginDelegates, RefuseWhatNoHostCouldGive) {
   const etb_static_plugin plugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_greedy_toy, kToyBackend}};
-  RegistryOptions options = linked_only();
-  options.static_plugins = plugins;
-  Registry registry(options);
+  Registry registry(linked_only(plugins));
   PluginDelegates delegates(registry);
   MethodFixture fixture(program_with(kToyBackend, kToyPayload, false));
   fixture.options.delegates = &delegates;
@@ -424,9 +406,7 @@ const etb_plugin_table* ETB_CALL query_recording_toy(const etb_host*, uint32_t, 
 TEST(PluginDelegates, PassCompileSpecsOnByteForByte) {
   const etb_static_plugin plugins[] = {
       {ETB_INIT_SIZE(etb_static_plugin), 0, &query_recording_toy, kToyBackend}};
-  RegistryOptions options = linked_only();
-  options.static_plugins = plugins;
-  Registry registry(options);
+  Registry registry(linked_only(plugins));
   PluginDelegates delegates(registry);
   const std::string binary("\0\xff zero and all\0", 16);
   format::ProgramSpec program = program_with(kToyBackend, kToyPayload, false);
@@ -440,7 +420,7 @@ TEST(PluginDelegates, PassCompileSpecsOnByteForByte) {
 }
 
 TEST(PluginDelegates, NameAnIdThatNobodyServes) {
-  Registry registry(linked_only());
+  Registry registry(linked_only(kPlugins));
   PluginDelegates delegates(registry);
   MethodFixture fixture(program_with("NobodysBackend", kToyPayload, false));
   fixture.options.delegates = &delegates;
@@ -449,7 +429,7 @@ TEST(PluginDelegates, NameAnIdThatNobodyServes) {
 }
 
 TEST(PluginDelegates, RefuseAPayloadThatThePluginRefuses) {
-  Registry registry(linked_only());
+  Registry registry(linked_only(kPlugins));
   PluginDelegates delegates(registry);
   MethodFixture fixture(program_with(kToyBackend, "no toy", false));
   fixture.options.delegates = &delegates;
@@ -458,7 +438,7 @@ TEST(PluginDelegates, RefuseAPayloadThatThePluginRefuses) {
 }
 
 TEST(PluginDelegates, CountTheArgumentsOfTheProgram) {
-  Registry registry(linked_only());
+  Registry registry(linked_only(kPlugins));
   PluginDelegates delegates(registry);
   auto program = program_with(kToyBackend, kToyPayload, false);
   program.methods[0].instructions[0].args = {0, 1, 2};

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "etb/ext/buffer.h"
-#include "host/registry/registry.hpp"
+#include "etb/static_plugins.h"
 #include "host/testing/delegate_program.hpp"
 #include "host/testing/toy_plugin.hpp"
 
@@ -158,14 +158,6 @@ struct BufferToy {
 inline const etb_static_plugin kPlugins[] = {
     {ETB_INIT_SIZE(etb_static_plugin), 0, &BufferToy<'a'>::query, "BackendA"},
     {ETB_INIT_SIZE(etb_static_plugin), 0, &BufferToy<'b'>::query, "BackendB"}};
-
-inline RegistryOptions linked_only() {
-  RegistryOptions options;
-  options.environment = {};
-  options.admin_path.clear();
-  options.static_plugins = kPlugins;
-  return options;
-}
 
 // Delegates 0 to 2 are of A, 3 and 4 of B.
 struct Chain : DelegateProgram {

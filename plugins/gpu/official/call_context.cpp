@@ -218,27 +218,6 @@ Result<uint32_t> CallContext::dim(uint32_t at, uint32_t rank) const {
   return static_cast<uint32_t>(dim);
 }
 
-// Many tensors may refer to one constant. Limits the numbers to a few times those that the program stores.
-Status LoweringOfFile::count_numbers(int32_t constant, uint64_t count) {
-  constexpr uint64_t kMostCopies = 16;
-  if (constants_read.insert(constant).second) distinct_count += count;
-  number_count += count;
-  if (number_count > kMostCopies * distinct_count)
-    return bad("constants of ", number_count, " numbers, of which ", distinct_count, " differ");
-  return {};
-}
-
-Result<uint32_t> LoweringOfFile::enter_constant(uint32_t value) {
-  ETB_ASSIGN(FileConstant made, read_constant(file, value, data));
-  if (made.value.role == ValueRole::kInline)
-    ETB_TRY(count_numbers(file.tensor(value)->constant, made.value.floats.size()));
-  ids[value] = static_cast<uint32_t>(graph.values.size());
-  constants[ids[value]] = value;
-  graph.values.push_back(std::move(made.value));
-  magnitudes.push_back(made.magnitude);
-  return ids[value];
-}
-
 Result<uint32_t> CallContext::enter(uint32_t value) {
   if (value >= state_.file.value_count()) return bad("no value ", value);
   const FileTensor* tensor = state_.file.tensor(value);

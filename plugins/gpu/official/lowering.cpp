@@ -7,11 +7,33 @@
 
 #include "api/format/printable_text.hpp"
 #include "plugins/gpu/graph/shapes.hpp"
+#include "plugins/gpu/official/constants.hpp"
 #include "plugins/gpu/official/ops.hpp"
 
 namespace etb::gpu {
 
 namespace fb = vulkan_schema;
+
+// Many tensors may refer to one constant. Limits the numbers to a few times those that the program stores.
+Status LoweringOfFile::count_numbers(int32_t constant, uint64_t count) {
+  constexpr uint64_t kMostCopies = 16;
+  if (constants_read.insert(constant).second) distinct_count += count;
+  number_count += count;
+  if (number_count > kMostCopies * distinct_count)
+    return bad("constants of ", number_count, " numbers, of which ", distinct_count, " differ");
+  return {};
+}
+
+Result<uint32_t> LoweringOfFile::enter_constant(uint32_t value) {
+  ETB_ASSIGN(FileConstant made, read_constant(file, value, data));
+  if (made.value.role == ValueRole::kInline)
+    ETB_TRY(count_numbers(file.tensor(value)->constant, made.value.floats.size()));
+  ids[value] = static_cast<uint32_t>(graph.values.size());
+  constants[ids[value]] = value;
+  graph.values.push_back(std::move(made.value));
+  magnitudes.push_back(made.magnitude);
+  return ids[value];
+}
 
 namespace {
 

@@ -11,10 +11,8 @@
 #include <iterator>
 #include <random>
 
-#include "etb_schema/vulkan_graph_generated.h"
-#include "plugins/gpu/official/payload.hpp"
 #include "plugins/gpu/plan/execution_plan.hpp"
-#include "plugins/gpu/testing/zero_data.hpp"
+#include "plugins/gpu/testing/official_file.hpp"
 
 namespace etb::gpu {
 namespace {
@@ -22,62 +20,9 @@ namespace {
 namespace fb = vulkan_schema;
 using testing::HasSubstr;
 
-constexpr int8_t kBool = 0, kUint8 = 1, kInt8 = 2, kInt32 = 3, kFloat32 = 5;
-
-struct Bytes {
-  flatbuffers::FlatBufferBuilder builder;
-  std::vector<flatbuffers::Offset<fb::Value>> values;
-  std::vector<flatbuffers::Offset<fb::Call>> calls;
-  std::vector<flatbuffers::Offset<fb::Constant>> constants;
-  std::vector<uint32_t> inputs, outputs;
-
-  int32_t add(fb::Content kind, flatbuffers::Offset<void> content) {
-    values.push_back(fb::CreateValue(builder, kind, content));
-    return static_cast<int32_t>(values.size() - 1);
-  }
-  int32_t tensor(std::vector<uint32_t> sizes, int8_t type = kFloat32, int32_t constant = -1) {
-    return add(fb::Content::Tensor, fb::CreateTensorDirect(builder, type, &sizes, constant, -1).Union());
-  }
-  int32_t integer(int64_t value) {
-    return add(fb::Content::Integer, fb::CreateInteger(builder, value).Union());
-  }
-  int32_t number(double value) { return add(fb::Content::Number, fb::CreateNumber(builder, value).Union()); }
-  int32_t list(std::vector<int32_t> items) {
-    return add(fb::Content::Values, fb::CreateValuesDirect(builder, &items).Union());
-  }
-  int32_t integers(std::vector<int64_t> items) {
-    return add(fb::Content::Integers, fb::CreateIntegersDirect(builder, &items).Union());
-  }
-  int32_t flag(bool value) { return add(fb::Content::Truth, fb::CreateTruth(builder, value).Union()); }
-  int32_t text(const char* value) {
-    return add(fb::Content::Text, fb::CreateTextDirect(builder, value).Union());
-  }
-  int32_t size() { return add(fb::Content::Size, fb::CreateSize(builder, 0).Union()); }
-  int32_t nothing() { return add(fb::Content::Nothing, fb::CreateNothing(builder).Union()); }
-  void constant(const char* key, uint64_t nbytes) {
-    constants.push_back(fb::CreateConstantDirect(builder, UINT64_MAX, nbytes, key));
-  }
-  void call(const char* op, std::vector<int32_t> arguments) {
-    calls.push_back(fb::CreateCallDirect(builder, static_cast<uint32_t>(calls.size()), op, &arguments));
-  }
-  std::vector<std::byte> finish(const char* version = "0") {
-    builder.Finish(fb::CreateGraphDirect(builder, version, &calls, &values, &inputs, &outputs, &constants),
-                   "VK00");
-    std::vector<std::byte> out(32 + builder.GetSize());
-    const auto put = [&](size_t at, auto number) { std::memcpy(out.data() + at, &number, sizeof(number)); };
-    std::memcpy(out.data() + 4, "VH00", 4);
-    put(8, uint16_t{30});
-    put(10, uint32_t{32});
-    put(14, builder.GetSize());
-    put(18, static_cast<uint32_t>(out.size()));
-    std::memcpy(out.data() + 32, builder.GetBufferPointer(), builder.GetSize());
-    return out;
-  }
-};
-
 // relu(x [2, 4] times the constant [3, 4]), with `change` applied before the calls' arguments are stored.
 struct Layer {
-  Bytes bytes;
+  OfficialFile bytes;
   int32_t x = 0, weight = 0, product = 0, result = 0, null = 0;
   Layer() {
     bytes.constant("w", 48);
@@ -95,17 +40,6 @@ struct Layer {
     return bytes.finish();
   }
 };
-
-Result<GpuGraph> read(std::span<const std::byte> bytes) {
-  static const etb_named_data kZeros = zero_data();
-  return read_official_payload(bytes, NamedData(&kZeros));
-}
-
-std::string reason_of(std::span<const std::byte> bytes) {
-  const auto graph = read(bytes);
-  return graph ? "" : graph.error().message;
-}
-std::string reason_of(Bytes& bytes) { return reason_of(bytes.finish()); }
 
 TEST(OfficialPayload, IsReadAsAGraph) {
   const auto graph = read(Layer().finish());
@@ -230,7 +164,7 @@ TEST(OfficialPayload, SizesThatTheOperatorDoesNotComputeAreNamed) {
 
 // Rows of x [1, 3] as often as the program says; the number of rows of y [5, 2] leaves the region.
 TEST(OfficialPayload, SizesEnterAndLeaveAsIntegers) {
-  Bytes bytes;
+  OfficialFile bytes;
   const int32_t x = bytes.tensor({1, 3}), y = bytes.tensor({5, 2}), count = bytes.size(), rows = bytes.size(),
                 result = bytes.tensor({7, 3}), negated = bytes.tensor({5, 2});
   bytes.inputs = {static_cast<uint32_t>(x), static_cast<uint32_t>(count), static_cast<uint32_t>(y)};
@@ -254,7 +188,7 @@ TEST(OfficialPayload, SizesEnterAndLeaveAsIntegers) {
 }
 
 TEST(OfficialPayload, SizesThatNoCallComputesAreNamed) {
-  Bytes bytes;
+  OfficialFile bytes;
   const int32_t count = bytes.size();
   bytes.outputs = {static_cast<uint32_t>(count)};
   EXPECT_THAT(reason_of(bytes), HasSubstr("output 0: value 0 is never computed"));
@@ -263,7 +197,7 @@ TEST(OfficialPayload, SizesThatNoCallComputesAreNamed) {
 // A convolution whose filters are an argument becomes products of the images below each number of the filters.
 TEST(OfficialPayload, FiltersMayBeComputed) {
   const auto convolution = [](std::vector<uint32_t> filters, std::vector<uint32_t> out) {
-    Bytes bytes;
+    OfficialFile bytes;
     const int32_t x = bytes.tensor({2, 4, 9}), w = bytes.tensor(std::move(filters)),
                   made = bytes.tensor(std::move(out));
     bytes.inputs = {static_cast<uint32_t>(x), static_cast<uint32_t>(w)};
@@ -282,7 +216,7 @@ TEST(OfficialPayload, FiltersMayBeComputed) {
 // Positions of maxima are computed from images for each number of the window, without padding and for a bounded number.
 TEST(OfficialPayload, PositionsOfMaximaNeedWindowsWithoutPadding) {
   const auto positions = [](int64_t kernel, int64_t padding, uint32_t size) {
-    Bytes bytes;
+    OfficialFile bytes;
     const int32_t x = bytes.tensor({1, 2, 20, 20}), y = bytes.tensor({1, 2, size, size}),
                   at = bytes.tensor({1, 2, size, size}, kInt32);
     bytes.inputs = {static_cast<uint32_t>(x)};
@@ -300,7 +234,7 @@ TEST(OfficialPayload, PositionsOfMaximaNeedWindowsWithoutPadding) {
 // The exporter states 16384 for sizes without a bound.
 TEST(OfficialPayload, BoundsThatNoMemoryHasBecomeSmaller) {
   const auto read_image = [](std::vector<uint32_t> sizes) {
-    Bytes bytes;
+    OfficialFile bytes;
     const int32_t x = bytes.tensor(sizes), y = bytes.tensor(sizes);
     bytes.inputs = {static_cast<uint32_t>(x)};
     bytes.outputs = {static_cast<uint32_t>(y)};
@@ -318,22 +252,6 @@ TEST(OfficialPayload, BoundsThatNoMemoryHasBecomeSmaller) {
   EXPECT_FALSE(read_image({1 << 20, 1 << 20}));
 }
 
-// Integers that are only passed on keep all of their bits.
-TEST(OfficialPayload, IntegersThatArePassedOnAreNoFloats) {
-  const auto host_of_input = [](int8_t result_type) {
-    Bytes bytes;
-    const int32_t x = bytes.tensor({4}, kInt32), y = bytes.tensor({4}, result_type), null = bytes.nothing();
-    bytes.inputs = {static_cast<uint32_t>(x)};
-    bytes.outputs = {static_cast<uint32_t>(y)};
-    bytes.call("aten._to_copy.default", {x, null, null, null, null, null, null, y});
-    const auto graph = read(bytes.finish());
-    EXPECT_TRUE(graph);
-    return graph->value(graph->inputs[0]).host;
-  };
-  EXPECT_EQ(host_of_input(kInt32), HostNumbers::kInt32Bits);
-  EXPECT_EQ(host_of_input(kFloat32), HostNumbers::kIntegers);
-}
-
 TEST(OfficialPayload, ConstantsAreAsLongAsTheirTensors) {
   Layer layer;
   layer.bytes.constant("short", 8);
@@ -347,7 +265,7 @@ TEST(OfficialPayload, ConstantsAreAsLongAsTheirTensors) {
 
 // x [2, 4] as codes of its rows, times a weight [3, 4] of 4 bits.
 struct RowCodes {
-  Bytes bytes;
+  OfficialFile bytes;
   int32_t x = 0, codes = 0, scales = 0, group = 0, block = 0;
   RowCodes() {
     bytes.constant("codes", 6);
@@ -414,69 +332,6 @@ TEST(OfficialPayload, ConstantsMayBeOutputs) {
   alone.bytes.call("aten.linear.default", {alone.x, alone.weight, alone.null, alone.product});
   alone.bytes.outputs = {static_cast<uint32_t>(alone.product), static_cast<uint32_t>(constant)};
   EXPECT_EQ(reason_of(alone.bytes), "");
-}
-
-// Products of integers may exceed what floats represent; a smaller limit for the inputs is tried first.
-TEST(OfficialPayload, IntegersStayExact) {
-  const auto squares = [](int times) {
-    Bytes bytes;
-    int32_t value = bytes.tensor({4}, kInt32);
-    bytes.inputs = {0};
-    for (int i = 0; i < times; ++i) {
-      const int32_t next = bytes.tensor({4}, kInt32);
-      bytes.call("aten.mul.Tensor", {value, value, next});
-      value = next;
-    }
-    bytes.outputs = {static_cast<uint32_t>(value)};
-    return bytes.finish();
-  };
-  const auto once = read(squares(1));
-  ASSERT_TRUE(once) << once.error().message;
-  EXPECT_EQ(once->integer_limit, 4096);
-  EXPECT_THAT(reason_of(squares(2)), HasSubstr("int32 results that may exceed 16777216"));
-}
-
-// Positions of pixels: floats become integers, and 1 is added. The largest of the floats has to be known.
-TEST(OfficialPayload, FloatsThatBecomeIntegersHaveABound) {
-  enum class Source { kInput, kClampedInput, kClampedBelow, kPositions };
-  const auto next_pixel = [](Source source, float factor) {
-    Bytes bytes;
-    const int32_t null = bytes.nothing(), one = bytes.integer(1), zero = bytes.integer(0);
-    const auto call = [&](const char* op, std::vector<int32_t> arguments, int8_t type) {
-      arguments.push_back(bytes.tensor({4}, type));
-      bytes.call(op, arguments);
-      return arguments.back();
-    };
-    const auto to_type = [&](int32_t x, int8_t type) {
-      return call("aten._to_copy.default", {x, null, null, null, null, null, null}, type);
-    };
-    const int32_t input = bytes.tensor({4});
-    bytes.inputs = {static_cast<uint32_t>(input)};
-    int32_t x = input;
-    if (source == Source::kClampedInput)
-      x = call("aten.clamp.default", {x, zero, bytes.integer(1000)}, kFloat32);
-    if (source == Source::kClampedBelow) x = call("aten.clamp.default", {x, zero, null}, kFloat32);
-    if (source == Source::kPositions)
-      x = to_type(
-          call("aten.arange.start_step", {zero, bytes.integer(4), one, null, null, null, null}, kInt32),
-          kFloat32);
-    const int32_t scale =
-        call("aten.full_like.default", {input, bytes.number(factor), null, null, null, null, null}, kFloat32);
-    const int32_t position =
-        call("aten.floor.default", {call("aten.mul.Tensor", {x, scale}, kFloat32)}, kFloat32);
-    const int32_t pixel = to_type(position, kInt32);
-    bytes.outputs = {static_cast<uint32_t>(call("aten.add.Tensor", {pixel, pixel, one}, kInt32))};
-    return reason_of(bytes.finish());
-  };
-  EXPECT_EQ(next_pixel(Source::kPositions, 0.75f), "");
-  EXPECT_EQ(next_pixel(Source::kClampedInput, 0.75f), "");
-  const auto is_rejected = HasSubstr("int32 results that may exceed 16777216");
-  EXPECT_THAT(next_pixel(Source::kInput, 0.75f), is_rejected);
-  EXPECT_THAT(next_pixel(Source::kInput, 0), is_rejected);
-  EXPECT_THAT(next_pixel(Source::kClampedBelow, 0.75f), is_rejected);
-  // 1000 * 2^13, twice, is less than 2^24, but not 1000 * 2^14.
-  EXPECT_EQ(next_pixel(Source::kClampedInput, 0x1p13f), "");
-  EXPECT_THAT(next_pixel(Source::kClampedInput, 0x1p14f), is_rejected);
 }
 
 // Every truncation of the exporter's payloads is rejected; with random bytes changed, they are rejected or planned.

@@ -128,7 +128,8 @@ class FloatRun {
   uint64_t context_bytes() { return query().context_bytes; }
   const std::vector<float>& output() const { return tensors_.back().data; }
   const char* error() const { return error_.text; }
-  etb_status status() const { return status_; }  // of the last run, or of what reopen() called last
+  // Status of the last run or, after reopen(), of the last call that made the delegate.
+  etb_status status() const { return status_; }
 
  private:
   struct Tensor {

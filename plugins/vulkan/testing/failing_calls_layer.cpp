@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer of the Vulkan loader, for tests: one call of a function returns an error, without the driver. So a lost device and memory
-// that is used up are seen by the plugin as real drivers report them. The layer also counts the memory that is allocated.
+// A layer of the Vulkan loader, for tests: one call of a function returns an error, without the driver. So the plugin sees a lost
+// device and used-up memory as real drivers report them. The layer also counts the memory that is allocated.
 #include "plugins/vulkan/testing/failing_calls_layer.hpp"
 
 #include <vulkan/vk_layer.h>
@@ -20,7 +20,7 @@ struct Next {
   PFN_vkCreateComputePipelines create_pipelines = nullptr;
 };
 
-std::mutex mutex;  // of all below
+std::mutex mutex;  // guards the variables below
 std::map<void*, Next> devices;
 VkInstance last_instance = VK_NULL_HANDLE;
 PFN_vkGetInstanceProcAddr next_instance_function = nullptr;
