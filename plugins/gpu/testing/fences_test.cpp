@@ -11,6 +11,7 @@
 #include "host/module/kept_values.hpp"
 #include "host/module/overlapped_method.hpp"
 #include "host/testing/delegate_program.hpp"
+#include "host/testing/linked_only.hpp"
 #include "plugins/gpu/graph/payload.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 
@@ -65,14 +66,6 @@ constexpr etb_static_plugin kPlugins[] = {
     {ETB_INIT_SIZE(etb_static_plugin), 0, &Vulkan::query, "EtbVulkanBackend"},
     {ETB_INIT_SIZE(etb_static_plugin), 0, &Opencl::query, "EtbOpenclBackend"}};
 
-RegistryOptions linked_only() {
-  RegistryOptions options;
-  options.environment = [](const char*) { return std::optional<std::string>(); };
-  options.admin_path.clear();
-  options.static_plugins = kPlugins;
-  return options;
-}
-
 // A payload that negates a vector of four; both plugins read it.
 std::string negation() {
   gpu::GpuGraph graph;
@@ -102,7 +95,7 @@ const PlatformHooks kClock{nullptr, [](void*) { return clock_ns += 1000000; }, n
 class FencesBetweenDevices : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(FencesBetweenDevices, TheSecondDeviceBeginsWithoutTheHost) {
-  Registry registry(linked_only());
+  Registry registry(linked_only(kPlugins));
   PluginDelegates delegates(registry);
   delegates.allow_async_runs();
   AddFixture fixture(chain(GetParam().first, GetParam().second).program);
