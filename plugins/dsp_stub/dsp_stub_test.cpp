@@ -231,6 +231,47 @@ TEST_F(DspStub, WhatIsNoWholePatternIsRejectedWithReasons) {
   EXPECT_THAT(answers.at(0), HasSubstr("org.etbackend.dsp-stub.pattern"));
 }
 
+// The schemes of a row are those that patterns with the op are claimed for: one scale for each channel is for weights.
+TEST_F(DspStub, RowsStateTheSchemesThatPatternsHave) {
+  std::map<std::string, std::vector<std::string>> schemes;
+  const etb_op_sink sink = {
+      ETB_INIT_SIZE(etb_op_sink), 0, &schemes, [](void* ctx, const etb_op_capability* op) -> etb_status {
+        (*static_cast<std::map<std::string, std::vector<std::string>>*>(ctx))[op->op] = {
+            op->quant_schemes, op->quant_schemes + op->quant_scheme_count};
+        return ETB_OK;
+      }};
+  ASSERT_EQ(table_->aot->op_table(plugin_, &sink, &error_), ETB_OK);
+  const auto has_channels = [&](const std::string& op) {
+    return std::ranges::count(schemes[op], "per-channel") != 0;
+  };
+  for (const auto& [op, listed] : schemes) EXPECT_FALSE(listed.empty()) << op;
+
+  for (const char* op : {"aten.mm.default", "aten.add.Tensor", "aten.t_copy.default", "aten.clone.default"}) {
+    CodesModel model;
+    const Sizes sizes = {4, 4};
+    const uint32_t codes = model.constant(ETB_DTYPE_INT8, sizes, codes_of(16, 1)),
+                   scales = model.constant(ETB_DTYPE_FLOAT32, {4}, std::vector<float>(4, 0.5f)),
+                   zeros = model.constant(ETB_DTYPE_INT64, {4}, std::vector<int64_t>(4, 0));
+    const uint32_t x = model.dequantize(model.input(sizes), sizes, 0.5, 0);
+    uint32_t weight = model.node("quantized_decomposed.dequantize_per_channel.default",
+                                 {arg(codes, "input"), arg(scales, "scales"), arg(zeros, "zero_points"),
+                                  graph::int_arg(op == std::string("aten.t_copy.default") ? 0 : 1, "axis"),
+                                  graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max"),
+                                  graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
+                                 sizes);
+    const bool is_move = op == std::string("aten.t_copy.default") || op == std::string("aten.clone.default");
+    if (is_move) weight = model.node(op, {arg(weight, "self")}, sizes);
+    const std::string core = is_move ? "aten.mm.default" : op;
+    const uint32_t y =
+        model.node(core, {arg(x, "self"), arg(weight, core == "aten.mm.default" ? "mat2" : "other")}, sizes);
+    model.output(model.quantize(y, sizes, 0.5, 0));
+    const auto answers = claims(model.image());
+    const bool is_claimed =
+        std::ranges::all_of(answers, [](const auto& each) { return each.second.empty(); });
+    EXPECT_EQ(is_claimed, has_channels(op)) << op << ": " << answers.rbegin()->second;
+  }
+}
+
 // A float that leaves the region cannot be made.
 TEST_F(DspStub, AFloatWithAnotherReaderIsNotClaimed) {
   CodesModel model;

@@ -17,7 +17,10 @@ namespace {
 using graph::value_arg;
 using testing::HasSubstr;
 
-std::vector<std::string> claims(const graph::ImageBytes& image) { return claims_by(image, claim_nodes); }
+std::vector<std::string> claims(const graph::ImageBytes& image, const Target& target = Target()) {
+  return claims_by(
+      image, [&](const Graph& graph, const PartitionSink& sink) { return claim_nodes(graph, sink, target); });
+}
 Result<Artifact> compile(const graph::ImageBytes& image) { return compile_by(image, compile_region); }
 
 GpuGraph compiled(const graph::ImageBytes& image) {
@@ -33,6 +36,66 @@ GpuGraph compiled(const graph::ImageBytes& image) {
 // The value that the second input of node `index` is.
 const GpuValue& weight_of(const GpuGraph& graph, size_t index = 0) {
   return graph.value(graph.nodes.at(index).inputs.at(1));
+}
+
+// A target whose kernels read so many bytes of a buffer.
+struct SmallTarget {
+  explicit SmallTarget(int64_t range)
+      : attribute(i64_option("max_range_bytes", range, range, range, 0, "").default_option()) {
+    raw.struct_size = ETB_INIT_SIZE(etb_target);
+    raw.kind = "gpu";
+    raw.name = "";
+    raw.attributes = &attribute;
+    raw.attribute_count = 1;
+  }
+  SmallTarget(const SmallTarget&) = delete;
+  Target target() const { return *Target::make(&raw); }
+  CompileRequest request() const {
+    etb_compile_args args{};
+    args.target = &raw;
+    return *CompileRequest::make(args, {});
+  }
+  etb_option attribute;
+  etb_target raw{};
+};
+
+// relu of `rows` rows of 1,024 bytes.
+graph::ImageBytes relu_of_rows(int64_t rows) {
+  Model model;
+  const uint32_t x = model.input(ETB_DTYPE_FLOAT32, {rows, 256});
+  return model.finish(model.node("aten.relu.default", {value_arg(x, "self")}, {rows, 256}));
+}
+
+TEST(GpuTargets, ASmallerRangeAllowsSmallerValues) {
+  const SmallTarget small(16 * 1024);
+  EXPECT_EQ(claims(relu_of_rows(16), small.target()).at(0), "");
+  EXPECT_TRUE(compile_by(relu_of_rows(16), compile_region, small.request()));
+  EXPECT_EQ(claims(relu_of_rows(17)).at(0), "") << "without a target";
+  EXPECT_THAT(claims(relu_of_rows(17), small.target()).at(0),
+              HasSubstr("attribute: value 0 of 17408 bytes, expected at most 16384"));
+  const auto too_large = compile_by(relu_of_rows(17), compile_region, small.request());
+  ASSERT_FALSE(too_large);
+  EXPECT_EQ(too_large.error().code, Code::NOT_SUPPORTED);
+}
+
+// Payloads run on every device with such buffers, so a target with larger ones gets no larger values.
+TEST(GpuTargets, ALargerRangeAllowsNoLargerValues) {
+  const SmallTarget large(int64_t{1} << 32);
+  const auto rows = static_cast<int64_t>(kLeastRangeBytes / 1024);
+  EXPECT_EQ(claims(relu_of_rows(rows), large.target()).at(0), "");
+  EXPECT_THAT(claims(relu_of_rows(rows + 1), large.target()).at(0), HasSubstr("expected at most 134217728"));
+}
+
+TEST(GpuTargets, ARangeThatIsNoneIsAnError) {
+  SmallTarget none(0);
+  const auto limit = compile_by(relu_of_rows(1), compile_region, none.request());
+  ASSERT_FALSE(limit);
+  EXPECT_EQ(limit.error().message, "target: max_range_bytes 0, expected at least 1");
+  none.attribute.type = ETB_OPTION_TEXT;
+  none.attribute.text = "16384";
+  const auto text = compile_by(relu_of_rows(1), compile_region, none.request());
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().message, "target: attribute 'max_range_bytes': text, expected i64");
 }
 
 // The event of a chain is named after its last node.

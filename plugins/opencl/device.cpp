@@ -81,10 +81,10 @@ Result<bool> Device::wait(const OwnedEvent& event, bool may_block) const {
 Result<OwnedMemory> Device::make_buffer(uint64_t nbytes) const {
   cl_int result = CL_SUCCESS;
   nbytes = std::max<uint64_t>(nbytes, 16);
-  if (nbytes > facts_.max_buffer_bytes) {
+  if (nbytes > facts_.max_range_bytes) {
     return make_error(Code::OUT_OF_MEMORY, "a buffer of " + std::to_string(nbytes) + " bytes, '" +
                                                facts_.name + "' allows at most " +
-                                               std::to_string(facts_.max_buffer_bytes));
+                                               std::to_string(facts_.max_range_bytes));
   }
   OwnedMemory made(functions(),
                    functions().CreateBuffer(context_.get(), CL_MEM_READ_WRITE, nbytes, nullptr, &result));
@@ -242,7 +242,7 @@ Result<size_t> Device::find_group_size(gpu::Kernel kernel, const OwnedProgram& p
   } else if (facts_.is_cpu && !gpu::is_linear(kernel)) {
     wanted = gpu::kLeastLocalSize;
   }
-  return std::min({wanted, allowed, facts_.max_group_size});
+  return std::min({wanted, allowed, static_cast<size_t>(facts_.max_group_size)});
 }
 
 Result<const Device::Program*> Device::build_program(const gpu::KernelVariant& kernel,

@@ -56,12 +56,12 @@ class Device {
   // Returns true if the event happened. Otherwise blocks until it does, if it `may_block`.
   [[nodiscard]] Result<bool> wait(const OwnedEvent& event, bool may_block) const;
 
-  uint64_t max_range_bytes() const { return facts_.max_buffer_bytes; }
+  uint64_t max_range_bytes() const { return facts_.max_range_bytes; }
   uint64_t offset_alignment() const { return std::max(facts_.offset_alignment, gpu::kMostOffsetAlignment); }
   // True if the device can run the kernels of KernelFamily::kGroups.
   bool has_groups() const {
     return facts_.max_group_size >= gpu::kLargestGroup &&
-           facts_.local_memory_bytes >= gpu::kSharedMemoryBytes;
+           facts_.shared_memory_bytes >= gpu::kSharedMemoryBytes;
   }
   // Kernels that suit the device.
   gpu::KernelFamily family() const {

@@ -12,7 +12,11 @@ namespace etb::opencl {
 
 namespace {
 
-constexpr cl_device_info kDeviceUuid = 0x106A;  // CL_DEVICE_UUID_KHR
+// Facts of later versions and of extensions, which headers of OpenCL 1.2 lack.
+constexpr cl_device_info kDeviceUuid = 0x106A;              // CL_DEVICE_UUID_KHR
+constexpr cl_device_info kWarpSize = 0x4003;                // CL_DEVICE_WARP_SIZE_NV
+constexpr cl_device_info kWavefrontWidth = 0x4043;          // CL_DEVICE_WAVEFRONT_WIDTH_AMD
+constexpr cl_device_info kPreferredGroupMultiple = 0x1067;  // of OpenCL 3.0
 
 // Reads facts of one device or platform; those that it lacks are zero or "".
 template <class Id, class Param>
@@ -59,8 +63,27 @@ bool is_new_enough(const std::string& version) {
   return major > 1 || (major == 1 && minor >= 2);
 }
 
+bool has_extension(const Info<cl_device_id, cl_device_info>& device, const char* name) {
+  return (" " + device.text(CL_DEVICE_EXTENSIONS) + " ").find(std::string(" ") + name + " ") !=
+         std::string::npos;
+}
+
+// Reads the facts that only compilation uses. OpenCL has no subgroups before 2.1, but drivers tell what runs in step.
+void read_target_facts(const Info<cl_device_id, cl_device_info>& device, const std::string& platform,
+                       DeviceFacts& facts) {
+  const std::string version = device.text(CL_DEVICE_VERSION);  // "OpenCL 3.0", and what the vendor adds
+  facts.api = version.substr(0, version.find(' ', version.find(' ') + 1));
+  facts.driver_name = platform;
+  facts.driver_version = facts.driver;
+  facts.subgroup_size = device.number<cl_uint>(kWarpSize);
+  if (facts.subgroup_size == 0) facts.subgroup_size = device.number<cl_uint>(kWavefrontWidth);
+  if (facts.subgroup_size == 0) facts.subgroup_size = device.number<size_t>(kPreferredGroupMultiple);
+  facts.has_16bit_storage = true;  // vload_half and short are in each version
+  facts.has_float16 = has_extension(device, "cl_khr_fp16");
+}
+
 // Reads a device. Returns the reason why the plugin cannot use it, "" if it can.
-std::string read_device(const Functions& cl, DeviceFacts& facts) {
+std::string read_device(const Functions& cl, const std::string& platform, DeviceFacts& facts) {
   const Info<cl_device_id, cl_device_info> device(cl.GetDeviceInfo, facts.handle);
   facts.name = device.text(CL_DEVICE_NAME);
   facts.driver = device.text(CL_DRIVER_VERSION);
@@ -69,12 +92,13 @@ std::string read_device(const Functions& cl, DeviceFacts& facts) {
   const auto type = device.number<cl_device_type>(CL_DEVICE_TYPE);
   facts.is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
   const bool is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
-  const bool shares_memory = device.number<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
-  facts.preference = facts.is_cpu ? 0 : !is_gpu ? 1 : shares_memory ? 3 : 4;
-  facts.max_buffer_bytes = device.number<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  facts.has_unified_memory = device.number<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
+  facts.preference = facts.is_cpu ? 0 : !is_gpu ? 1 : facts.has_unified_memory ? 3 : 4;
+  facts.max_range_bytes = device.number<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   facts.offset_alignment = device.number<cl_uint>(CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
   facts.max_group_size = device.number<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
-  facts.local_memory_bytes = device.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
+  facts.shared_memory_bytes = device.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
+  read_target_facts(device, platform, facts);
   const auto floats = device.number<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG);
   facts.has_exact_division = (floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   if (const std::string version = device.text(CL_DEVICE_VERSION); !is_new_enough(version))
@@ -102,10 +126,8 @@ std::vector<Id> list_of(List list) {
 // Sets the device's uuid: its own, or a digest of names. `same_name`: devices of the platform with this name before it.
 void set_identity(const Functions& cl, const std::string& platform, size_t same_name, DeviceFacts& facts) {
   const Info<cl_device_id, cl_device_info> device(cl.GetDeviceInfo, facts.handle);
-  const std::string extensions = " " + device.text(CL_DEVICE_EXTENSIONS) + " ";
   using Uuid = std::array<uint8_t, 16>;
-  if (extensions.find(" cl_khr_device_uuid ") != std::string::npos)
-    facts.uuid = device.number<Uuid>(kDeviceUuid);
+  if (has_extension(device, "cl_khr_device_uuid")) facts.uuid = device.number<Uuid>(kDeviceUuid);
   if (facts.uuid == Uuid{}) {
     const format::Sha256 digest = digest_of({platform, facts.name, std::to_string(same_name)});
     std::copy_n(digest.begin(), facts.uuid.size(), facts.uuid.begin());
@@ -136,7 +158,7 @@ Result<std::vector<DeviceFacts>> Instance::find_devices(std::vector<std::string>
       DeviceFacts facts;
       facts.platform = platform;
       facts.handle = handle;
-      const std::string reason = read_device(cl, facts);
+      const std::string reason = read_device(cl, platform_name, facts);
       const auto same_name = static_cast<size_t>(std::count(names.begin(), names.end(), facts.name));
       names.push_back(facts.name);
       set_identity(cl, platform_name, same_name, facts);

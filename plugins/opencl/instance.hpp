@@ -14,10 +14,7 @@ namespace etb::opencl {
 struct DeviceFacts : gpu::DeviceFacts {
   cl_platform_id platform = nullptr;
   cl_device_id handle = nullptr;
-  uint64_t max_buffer_bytes = 0;
-  uint64_t offset_alignment = 0;  // of parts of a buffer, in bytes
-  size_t max_group_size = 0;
-  uint64_t local_memory_bytes = 0;
+  uint64_t offset_alignment = 0;    // of parts of a buffer, in bytes
   bool has_exact_division = false;  // correctly rounded division and square root, on request
 };
 

@@ -93,7 +93,7 @@ TEST_F(OpenclDevice, HasTheSameIdentityWhenItIsFoundAgain) {
 TEST_F(OpenclDevice, DoesNotMakeABufferThatTheDriverDoesNotAllow) {
   const auto device = make();
   ASSERT_TRUE(device) << device.error().message;
-  const auto buffer = (*device)->make_buffer(devices_[0].max_buffer_bytes + 1);
+  const auto buffer = (*device)->make_buffer(devices_[0].max_range_bytes + 1);
   ASSERT_FALSE(buffer);
   EXPECT_EQ(buffer.error().code, Code::OUT_OF_MEMORY);
   EXPECT_THAT(buffer.error().message, HasSubstr("allows at most"));

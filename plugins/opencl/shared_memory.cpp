@@ -37,9 +37,9 @@ Result<SharedMemory> Device::import_host(std::byte* data, uint64_t nbytes) const
     return make_error(Code::INVALID_ARGUMENT, "import of " + std::to_string(nbytes) +
                                                   " bytes, expected an address at a multiple of " +
                                                   std::to_string(alignment) + " and a size of 16");
-  if (nbytes > facts_.max_buffer_bytes)
+  if (nbytes > facts_.max_range_bytes)
     return make_error(Code::OUT_OF_MEMORY, "import of " + std::to_string(nbytes) + " bytes, '" + facts_.name +
-                                               "' allows at most " + std::to_string(facts_.max_buffer_bytes));
+                                               "' allows at most " + std::to_string(facts_.max_range_bytes));
   SharedMemory made;
   cl_int result = CL_SUCCESS;
   made.buffer = OwnedMemory(

@@ -109,14 +109,14 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] Status note(VkResult result, const char* what) const;
 
   // Largest part of a buffer that a kernel can read.
-  uint64_t max_range_bytes() const { return facts_.properties.limits.maxStorageBufferRange; }
+  uint64_t max_range_bytes() const { return facts_.max_range_bytes; }
   uint64_t offset_alignment() const { return gpu::kMostOffsetAlignment; }
   // True if the device can run the kernels of KernelFamily::kGroups.
   bool has_groups() const {
     const VkPhysicalDeviceLimits& limits = facts_.properties.limits;
-    return limits.maxComputeWorkGroupInvocations >= gpu::kLargestGroup &&
+    return facts_.max_group_size >= gpu::kLargestGroup &&
            limits.maxComputeWorkGroupSize[0] >= gpu::kLargestGroup &&
-           limits.maxComputeSharedMemorySize >= gpu::kSharedMemoryBytes;
+           facts_.shared_memory_bytes >= gpu::kSharedMemoryBytes;
   }
   // Kernels that suit the device.
   gpu::KernelFamily family() const {

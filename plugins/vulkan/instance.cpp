@@ -76,6 +76,49 @@ int preference_of(VkPhysicalDeviceType type) {
   }
 }
 
+// Reads what the device can do beyond Vulkan 1.1.
+void read_features(const InstanceFunctions& vk, bool has_float16_query, DeviceFacts& facts) {
+  VkPhysicalDeviceShaderFloat16Int8Features arithmetic{};
+  arithmetic.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
+  VkPhysicalDevice16BitStorageFeatures storage{};
+  storage.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+  if (has_float16_query) storage.pNext = &arithmetic;
+  VkPhysicalDeviceFeatures2 features{};
+  features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  features.pNext = &storage;
+  vk.GetPhysicalDeviceFeatures2(facts.handle, &features);
+  facts.has_robust_access = features.features.robustBufferAccess == VK_TRUE;
+  facts.has_16bit_storage = storage.storageBuffer16BitAccess == VK_TRUE;
+  facts.has_float16 = arithmetic.shaderFloat16 == VK_TRUE;
+}
+
+// Sets names and numbers that tell the device and its driver from others. `driver`: NULL if the driver does not tell.
+void set_identity(const VkPhysicalDeviceIDProperties& ids, const VkPhysicalDeviceDriverProperties* driver,
+                  DeviceFacts& facts) {
+  const VkPhysicalDeviceProperties& properties = facts.properties;
+  facts.driver_name = driver != nullptr ? driver->driverName : "";
+  facts.driver_version = driver != nullptr ? driver->driverInfo : std::to_string(properties.driverVersion);
+  facts.driver = driver != nullptr ? facts.driver_name + " " + facts.driver_version : facts.driver_version;
+  std::memcpy(facts.uuid.data(), ids.deviceUUID, facts.uuid.size());
+  std::memcpy(facts.fingerprint.data(), ids.driverUUID, VK_UUID_SIZE);
+  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE, &properties.vendorID, 4);
+  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE + 4, &properties.deviceID, 4);
+  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE + 8, &properties.driverVersion, 4);
+}
+
+// Sets the facts for compilation that the properties have.
+void set_target_facts(const VkPhysicalDeviceSubgroupProperties& subgroups, DeviceFacts& facts) {
+  const VkPhysicalDeviceProperties& properties = facts.properties;
+  facts.api = "Vulkan " + std::to_string(VK_API_VERSION_MAJOR(properties.apiVersion)) + "." +
+              std::to_string(VK_API_VERSION_MINOR(properties.apiVersion)) + "." +
+              std::to_string(VK_API_VERSION_PATCH(properties.apiVersion));
+  facts.max_range_bytes = properties.limits.maxStorageBufferRange;
+  facts.max_group_size = properties.limits.maxComputeWorkGroupInvocations;
+  facts.shared_memory_bytes = properties.limits.maxComputeSharedMemorySize;
+  facts.subgroup_size = subgroups.subgroupSize;
+  facts.has_unified_memory = facts.is_cpu || properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+}
+
 // Reads a device. Returns the reason why the plugin cannot use it, "" if it can.
 std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
   vk.GetPhysicalDeviceProperties(facts.handle, &facts.properties);
@@ -125,18 +168,11 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
                     (subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                     facts.properties.limits.maxTexelBufferElements >= gpu::kLeastRangeBytes / sizeof(float);
   if (!find_queue(vk, facts)) return "no queue for compute";
+  set_target_facts(subgroups, facts);
   facts.host_import_alignment = imports.minImportedHostPointerAlignment;
-  facts.driver = has_driver ? std::string(driver.driverName) + " " + driver.driverInfo
-                            : std::to_string(facts.properties.driverVersion);
-  std::memcpy(facts.uuid.data(), ids.deviceUUID, facts.uuid.size());
-  std::memcpy(facts.fingerprint.data(), ids.driverUUID, VK_UUID_SIZE);
-  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE, &facts.properties.vendorID, 4);
-  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE + 4, &facts.properties.deviceID, 4);
-  std::memcpy(facts.fingerprint.data() + VK_UUID_SIZE + 8, &facts.properties.driverVersion, 4);
+  set_identity(ids, has_driver ? &driver : nullptr, facts);
   read_memory(vk, contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME), facts);
-  VkPhysicalDeviceFeatures features{};
-  vk.GetPhysicalDeviceFeatures(facts.handle, &features);
-  facts.has_robust_access = features.robustBufferAccess == VK_TRUE;
+  read_features(vk, is_1_2 || contains(extensions, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME), facts);
   return "";
 }
 

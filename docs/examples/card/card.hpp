@@ -48,11 +48,13 @@ class Card : public std::enable_shared_from_this<Card> {
 
   uint64_t free_bytes() const { return kMemoryBytes - used_; }
 
-  etb::Result<Memory> allocate(uint64_t nbytes) {
-    if (nbytes > free_bytes())
-      return etb::make_error(
-          etb::Code::OUT_OF_MEMORY,
-          "card: " + std::to_string(nbytes) + " bytes, free are " + std::to_string(free_bytes()));
+  // `limit_bytes`: of all that is in use after the call.
+  etb::Result<Memory> allocate(uint64_t nbytes, uint64_t limit_bytes = kMemoryBytes) {
+    const uint64_t free = limit_bytes - std::min<uint64_t>(used_, limit_bytes);
+    if (nbytes > free)
+      return etb::make_error(etb::Code::OUT_OF_MEMORY, "card: " + std::to_string(nbytes) +
+                                                           " bytes, free are " + std::to_string(free) +
+                                                           " of " + std::to_string(limit_bytes));
     return Memory(shared_from_this(), nbytes);
   }
 

@@ -35,8 +35,7 @@ class Buffers {
                                       etb_error* error) {
     return etb::guard(error, [&]() -> etb::Status {
       ETB_TRY(check_kind(kind));
-      const std::shared_ptr<Card> card = etb::plugin_of<Plugin>(device).open(etb::uuid_of<Plugin>(device));
-      ETB_ASSIGN(Memory memory, card->allocate(nbytes));
+      ETB_ASSIGN(Memory memory, etb::device_of<Plugin>(device).allocate(nbytes));
       *out = reinterpret_cast<etb_buffer*>(new Memory(std::move(memory)));
       return {};
     });

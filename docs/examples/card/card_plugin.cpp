@@ -18,11 +18,22 @@ constexpr uint32_t kWeights = UINT32_MAX;  // an operand that is in the payload
 struct CardDelegate;
 class CardContext;
 
+// An open card, as one handle of the host may use it.
+struct OpenCard {
+  std::shared_ptr<Card> card;
+  uint64_t limit_bytes = Card::kMemoryBytes;
+
+  etb::Result<Memory> allocate(uint64_t nbytes) const { return card->allocate(nbytes, limit_bytes); }
+};
+
 // 1. Devices: two cards, found without opening them. Delegates on one card share what is open.
 class CardPlugin {
  public:
   using Delegate = CardDelegate;
   static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;
+  static constexpr etb::OptionRow kOptions[] = {etb::i64_option("limit_bytes", Card::kMemoryBytes, 0,
+                                                                Card::kMemoryBytes, ETB_OBJECT_DEVICE,
+                                                                "Memory of the card that may be in use.")};
 
   etb::Status enumerate(const etb::DeviceSink& sink) const {
     const etb_option memory = memory_attribute().default_option();
@@ -46,13 +57,14 @@ class CardPlugin {
     return {};
   }
 
-  // `uuid` NULL: the default. Card 0 here; a real plugin may take the one with the most free memory.
-  std::shared_ptr<Card> open(const uint8_t* uuid) const {
-    const size_t index = uuid == nullptr ? 0 : uuid[15] % kCardCount;
-    const std::lock_guard lock(opened_->mutex);
-    std::shared_ptr<Card> card = opened_->cards[index].lock();
-    if (card == nullptr) opened_->cards[index] = card = std::make_shared<Card>();
-    return card;
+  // The base keeps the result until the host closes the device, after all of its delegates.
+  etb::Result<OpenCard> open_device(const etb::DeviceArgs& args) const {
+    return OpenCard{open(args.uuid), static_cast<uint64_t>(args.options.get_i64("limit_bytes"))};
+  }
+  // Without a handle of the host, the default: card 0 here; a real plugin may take the one with the most free memory.
+  OpenCard card_of(etb_device* device) const {
+    if (device != nullptr) return etb::device_of<CardPlugin>(device);
+    return {open(nullptr)};
   }
 
   const void* get_extension(uint32_t object_kind, std::string_view id) const {
@@ -115,6 +127,13 @@ class CardPlugin {
 
  private:
   static constexpr uint8_t kCardCount = 2;
+  std::shared_ptr<Card> open(const uint8_t* uuid) const {
+    const size_t index = uuid == nullptr ? 0 : uuid[15] % kCardCount;
+    const std::lock_guard lock(opened_->mutex);
+    std::shared_ptr<Card> card = opened_->cards[index].lock();
+    if (card == nullptr) opened_->cards[index] = card = std::make_shared<Card>();
+    return card;
+  }
   struct Opened {
     std::mutex mutex;
     std::array<std::weak_ptr<Card>, kCardCount> cards;
@@ -173,11 +192,11 @@ struct CardDelegate {
         (made.operands[1] > 1 && made.operands[1] != kWeights))
       return etb::make_error(etb::Code::INVALID_DATA, "payload: op, elements or operands out of range");
     made.op = static_cast<Op>(op);
-    made.card = plugin.open(args.device_uuid);
+    made.device = plugin.card_of(args.device);
     if (made.op == Op::kAdd && made.operands[1] == kWeights) {
       const auto weights = payload.read_bytes(made.nbytes());
       ETB_TRY(payload.finish());
-      ETB_ASSIGN(made.weights, made.card->allocate(made.nbytes()));
+      ETB_ASSIGN(made.weights, made.device.allocate(made.nbytes()));
       made.weights.write(weights.data(), weights.size());
     }
     ETB_TRY(payload.finish());
@@ -202,7 +221,7 @@ struct CardDelegate {
     req.kind_count = 1;
   }
 
-  std::shared_ptr<Card> card;
+  OpenCard device;
   Op op = Op::kRelu;
   uint32_t count = 0;  // elements of each value
   std::array<uint32_t, 2> operands{};
@@ -235,7 +254,7 @@ class CardContext {
  private:
   etb::Status allocate(Memory& memory) {
     if (memory.nbytes() != 0 || delegate_.count == 0) return {};
-    ETB_ASSIGN(memory, delegate_.card->allocate(delegate_.nbytes()));
+    ETB_ASSIGN(memory, delegate_.device.allocate(delegate_.nbytes()));
     return {};
   }
 
@@ -291,7 +310,7 @@ class CardContext {
     };
     const Memory& first = *inputs[delegate_.operands[0]];
     const etb::Status status = run.timed("card.run", [&] {
-      return delegate_.card->run(delegate_.op, first, second, *result, delegate_.count, keep_going);
+      return delegate_.device.card->run(delegate_.op, first, second, *result, delegate_.count, keep_going);
     });
     ETB_TRY(status);
     if (output.raw().buffer != nullptr) return {};

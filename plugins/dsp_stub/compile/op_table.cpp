@@ -16,24 +16,37 @@ const Op* find_in(std::span<const Op> ops, std::string_view name) {
 
 constexpr etb_dtype kCodes[] = {ETB_DTYPE_INT8, ETB_DTYPE_INT16, ETB_DTYPE_INT32};
 constexpr etb_dtype kWeightCodes[] = {ETB_DTYPE_INT8, ETB_DTYPE_INT16, ETB_DTYPE_INT32};
+constexpr const char* kPerTensor[] = {"per-tensor"};
+constexpr const char* kPerChannel[] = {"per-channel"};
+// One scale for each channel: of the weight only.
+constexpr const char* kOfWeights[] = {"per-tensor", "per-channel"};
 constexpr const char* kWhole = "Only in a whole pattern from dequantize to quantize.";
 
 std::vector<OpRow> make_rows() {
   std::vector<OpRow> rows = {
       {.op = "quantized_decomposed.quantize_per_tensor.default",
-       .constraint = "The end of a whole pattern, to int8, or to int16 with zero point 0."},
+       .constraint = "The end of a whole pattern, to int8, or to int16 with zero point 0.",
+       .quant_schemes = kPerTensor},
       {.op = "quantized_decomposed.dequantize_per_tensor.default",
        .dtypes = kCodes,
        .constraint = "The begin of whole patterns: all readers are claimed; int16 with zero point 0; int32 "
-                     "only for a bias."},
-      {.op = kDequantizePerChannel, .dtypes = kWeightCodes, .constraint = "Of a constant weight or bias."}};
-  const auto add = [&](const char* op, const char* constraint) {
-    rows.push_back({.op = op, .constraint = *constraint != '\0' ? constraint : kWhole});
+                     "only for a bias.",
+       .quant_schemes = kPerTensor},
+      {.op = kDequantizePerChannel,
+       .dtypes = kWeightCodes,
+       .constraint = "Of a constant weight or bias.",
+       .quant_schemes = kPerChannel}};
+  const auto add = [&](const char* op, const char* constraint,
+                       std::span<const char* const> schemes = kPerTensor) {
+    rows.push_back(
+        {.op = op, .constraint = *constraint != '\0' ? constraint : kWhole, .quant_schemes = schemes});
   };
-  for (const auto& ops : {weight_ops(), pool_ops(), elementwise_ops()})
+  for (const CoreOp& op : weight_ops()) add(op.name, op.constraint, kOfWeights);
+  for (const auto& ops : {pool_ops(), elementwise_ops()})
     for (const CoreOp& op : ops) add(op.name, op.constraint);
   for (const UnaryOp& op : unary_ops()) add(op.name, "");
-  for (const MoveOp& op : move_ops()) add(op.name, op.constraint);
+  for (const MoveOp& op : move_ops())
+    add(op.name, op.constraint, op.moves_weights ? std::span<const char* const>(kOfWeights) : kPerTensor);
   return rows;
 }
 

@@ -37,6 +37,7 @@ struct MoveOp {
   const char* name;
   Status (*lower)(PatternLowering& lowering, const Node& node);
   const char* constraint = "";
+  bool moves_weights = false;  // weights, too, which may have a scale for each channel
 };
 const MoveOp* find_move(std::string_view op);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims or rejects a node: lowers it alone into a payload that is discarded.
 #include "plugins/gpu/compile/graph_lowering.hpp"
+#include "plugins/gpu/compile/target.hpp"
 
 namespace etb::gpu {
 
@@ -15,8 +16,8 @@ Claim to_claim(const Error& error) {
 
 namespace {
 
-Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
-  GraphLowering lowering(graph, facts, nullptr);
+Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node, uint64_t value_limit) {
+  GraphLowering lowering(graph, facts, nullptr, value_limit);
   Status lowered = lowering.lower(node);
   if (lowered) {
     std::vector<uint32_t> results;
@@ -28,12 +29,13 @@ Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
 
 }  // namespace
 
-Status claim_nodes(const Graph& graph, const PartitionSink& sink) {
+Status claim_nodes(const Graph& graph, const PartitionSink& sink, const Target& target) {
+  ETB_ASSIGN(const uint64_t value_limit, value_limit_of(target));
   const GraphFacts facts(graph);
   for (uint32_t i = 0; i < graph.node_count(); ++i) {
     const Node node = graph.node(i);
     const uint32_t id = node.id();
-    const Claim claim = claim_one(graph, facts, node);
+    const Claim claim = claim_one(graph, facts, node, value_limit);
     ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
   }
   return {};

@@ -78,7 +78,7 @@ Status GraphLowering::check(std::span<const uint32_t> values) const {
     if (graph.value(i).role == ValueRole::kResult) graph.outputs.push_back(i);
   const auto plan = make_execution_plan(std::move(graph));
   if (!plan) return reject("attribute", plan.error().message);
-  if (const Status fits = check_ranges(*plan, kLeastRangeBytes); !fits)
+  if (const Status fits = check_ranges(*plan, value_limit_); !fits)
     return reject("attribute", fits.error().message);
   return {};
 }
@@ -208,7 +208,7 @@ Result<Artifact> GraphLowering::finish() {
   // Checks that our own delegate accepts the payload.
   ETB_ASSIGN(GpuGraph read, read_payload(artifact.payload));
   ETB_ASSIGN(const ExecutionPlan plan, make_execution_plan(std::move(read)));
-  ETB_TRY(check_ranges(plan, kLeastRangeBytes));
+  ETB_TRY(check_ranges(plan, value_limit_));
   artifact.resident_bytes = plan.memory.constant_bytes;
   // The commands of all nodes are submitted together: without time stamps a run is one event.
   if (std::vector<uint32_t> handles = debug_handles(); !handles.empty())

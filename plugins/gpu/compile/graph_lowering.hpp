@@ -12,15 +12,15 @@ namespace etb::gpu {
 
 class GraphLowering {
  public:
-  // Without a region (claims), constants have no bytes.
-  GraphLowering(const Graph& graph, const GraphFacts& facts, const Region* region)
-      : state_{graph, facts, region} {}
+  // Without a region (claims), constants have no bytes. `value_limit`: bytes that a value may have, of value_limit_of().
+  GraphLowering(const Graph& graph, const GraphFacts& facts, const Region* region, uint64_t value_limit)
+      : state_{graph, facts, region}, value_limit_(value_limit) {}
 
   // Adds the inputs of a region in their order, also those that no node reads.
   [[nodiscard]] Status add_inputs();
   // Checks the node against its op's row, then lowers it.
   [[nodiscard]] Status lower(const Node& node);
-  // Checks that the payload computes the sizes that the graph states for these values, within the limits of every device.
+  // Checks that the payload computes the sizes that the graph states for these values, within the limits of the target.
   [[nodiscard]] Status check(std::span<const uint32_t> values) const;
   [[nodiscard]] Status add_outputs();
   [[nodiscard]] Result<Artifact> finish();
@@ -34,6 +34,7 @@ class GraphLowering {
   void add_results(Artifact& artifact) const;
 
   LoweringState state_;
+  uint64_t value_limit_;
   std::map<uint32_t, std::set<uint32_t>> handles_;  // by value of the payload
 };
 

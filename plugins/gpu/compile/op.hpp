@@ -40,7 +40,7 @@ std::span<const char* const> preserved_ops();
 Claim to_claim(const Error& error);
 
 // compile/claims.cpp, compile/region.cpp: what a plugin's partition and compile do.
-[[nodiscard]] Status claim_nodes(const Graph& graph, const PartitionSink& sink);
+[[nodiscard]] Status claim_nodes(const Graph& graph, const PartitionSink& sink, const Target& target);
 [[nodiscard]] Result<Artifact> compile_region(const Region& region);
 
 }  // namespace etb::gpu

@@ -40,9 +40,8 @@ class Buffers {
   };
   static Object& object_of(etb_buffer* buffer) { return *reinterpret_cast<Object*>(buffer); }
 
-  static Result<std::shared_ptr<Device>> device_of(etb_device* device) {
-    const auto& object = *reinterpret_cast<detail::DeviceObject<typename Api::Plugin>*>(device);
-    return object.plugin.impl.open(object.uuid.data());
+  static Result<std::shared_ptr<Device>> device_for(etb_device* device) {
+    return plugin_of<typename Api::Plugin>(device).device_for(device);
   }
   static Status unknown(std::string_view kind, const char* what) {
     return make_error(Code::NOT_SUPPORTED, std::string(what) + " memory of kind '" + std::string(kind) +
@@ -58,7 +57,7 @@ class Buffers {
       if (desc->handle == nullptr || desc->nbytes == 0)
         return make_error(Code::INVALID_ARGUMENT, "import of host memory without an address or bytes");
       auto made = std::make_unique<Object>();
-      ETB_ASSIGN(made->device, device_of(device));
+      ETB_ASSIGN(made->device, device_for(device));
       auto* const data = static_cast<std::byte*>(desc->handle) + desc->offset_bytes;
       ETB_ASSIGN(made->memory, made->device->import_host(data, desc->nbytes));
       made->lender = *desc;
@@ -93,7 +92,7 @@ class Buffers {
       const std::string_view wanted = kind == nullptr ? "" : kind;
       if (wanted != kHostKind && wanted != Api::kBufferKind) return unknown(wanted, "allocation of");
       auto made = std::make_unique<Object>();
-      ETB_ASSIGN(made->device, device_of(device));
+      ETB_ASSIGN(made->device, device_for(device));
       if (nbytes > made->device->max_range_bytes())
         return make_error(Code::OUT_OF_MEMORY, "a buffer of " + std::to_string(nbytes) +
                                                    " bytes, expected at most " +

@@ -46,7 +46,7 @@ class GpuDelegate {
     GpuDelegate delegate;
     delegate.state_ = std::make_unique<SharedState>();
     SharedState& state = *delegate.state_;
-    ETB_ASSIGN(state.device, plugin.open(args.device_uuid));
+    ETB_ASSIGN(state.device, plugin.device_for(args.device));
     state.completions = plugin.completions(*state.device);
     ETB_ASSIGN(const KernelFamily family, family_of_option(args.options.get_text("kernels"), *state.device));
     const Fusion fusion = args.options.get_text("fusion") == "off" ? Fusion::kOff : Fusion::kOn;

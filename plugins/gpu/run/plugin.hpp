@@ -88,7 +88,10 @@ class GpuPlugin {
       }
       devices = *std::move(found);
     }
-    for (const Facts& facts : devices) ETB_TRY(sink.put(describe(facts)));
+    for (const Facts& facts : devices) {
+      const std::vector<etb_option> attributes = attributes_of(facts);
+      ETB_TRY(sink.put(describe(facts, attributes)));
+    }
     return {};
   }
 
@@ -102,10 +105,22 @@ class GpuPlugin {
   // The delegate id decides which runtime executes the payload: this plugin, or ExecuTorch's own as well.
   Status partition(const Graph& graph, const CompileRequest& request, const PartitionSink& sink) const {
     return request.backend_id() == kOfficialBackend ? claim_official_nodes(graph, sink)
-                                                    : claim_nodes(graph, sink);
+                                                    : claim_nodes(graph, sink, request.target());
   }
   Result<Artifact> compile(const Region& region) const {
     return region.backend_id() == kOfficialBackend ? compile_official_region(region) : compile_region(region);
+  }
+
+  // A handle of the host keeps its device, so that delegates and buffers on it need not look for it.
+  Result<std::shared_ptr<Device>> open_device(const DeviceArgs& args) const { return open(args.uuid); }
+
+  // Returns the device of the host's handle, or the best one for NULL. A lost one is opened again.
+  [[nodiscard]] Result<std::shared_ptr<Device>> device_for(etb_device* handle) const {
+    if (handle == nullptr) return open(nullptr);
+    const std::shared_ptr<Device>& held = device_of<typename Api::Plugin>(handle);
+    if (held->is_lost()) return open(uuid_of<typename Api::Plugin>(handle));
+    ETB_TRY(held->check_process());
+    return held;
   }
 
   // Opens a device by its uuid, or the best one for NULL. Each is opened once.

@@ -51,9 +51,9 @@ class Model {
   uint32_t count_ = 0;
 };
 
-// Returns for each node "" for a claim, else reason and text. `claim_all`: claim_nodes or claim_official_nodes.
-inline std::vector<std::string> claims_by(const graph::ImageBytes& image,
-                                          Status (*claim_all)(const Graph&, const PartitionSink&)) {
+// Returns for each node "" for a claim, else reason and text. `claim_all`: claim_nodes for a target, or claim_official_nodes.
+template <class ClaimAll>
+std::vector<std::string> claims_by(const graph::ImageBytes& image, const ClaimAll& claim_all) {
   const auto view = graph::View::open(image.to_c());
   std::map<uint32_t, std::string> answers;
   const etb_partition_sink raw = {
@@ -75,13 +75,14 @@ inline std::vector<std::string> claims_by(const graph::ImageBytes& image,
 }
 
 inline Result<Artifact> compile_by(const graph::ImageBytes& image,
-                                   Result<Artifact> (*compile_one)(const Region&)) {
+                                   Result<Artifact> (*compile_one)(const Region&),
+                                   const CompileRequest& request = CompileRequest()) {
   const auto view = graph::View::open(image.to_c());
   etb_compile_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_compile_args);
   args.graph_count = 1;
   const Graph graph = view->graph(0);
-  return compile_one(Region(graph, CompileSpecs(), CompileRequest(), args));
+  return compile_one(Region(graph, CompileSpecs(), request, args));
 }
 
 }  // namespace etb::gpu

@@ -108,7 +108,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
   link->u.pLayerInfo = link->u.pLayerInfo->pNext;
   const auto create =
       reinterpret_cast<PFN_vkCreateDevice>(below.pfnNextGetInstanceProcAddr(last_instance, "vkCreateDevice"));
-  const VkResult result = create(physical, info, callbacks, out);
+  VkResult result = take_failure("vkCreateDevice");
+  if (result == VK_SUCCESS) result = create(physical, info, callbacks, out);
   if (result != VK_SUCCESS) return result;
   Next next;
   next.get = below.pfnNextGetDeviceProcAddr;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "api/testing/fence_signal.hpp"
@@ -91,6 +93,39 @@ TEST_F(FailingCalls, ALostDeviceSignalsTheFenceOfAnAsynchronousRun) {
     EXPECT_EQ(signal.count(), status == ETB_OK ? 1 : 0) << function;
     expect_recovery();
   }
+}
+
+// The host's call opens the device: a driver that fails is seen before there is a delegate.
+TEST_F(FailingCalls, ADeviceThatTheDriverDoesNotOpenIsAnErrorOfOpen) {
+  const etb_host host = {ETB_INIT_SIZE(etb_host),
+                         0,
+                         ETB_ABI_VERSION,
+                         0,
+                         "test",
+                         "0",
+                         "",
+                         nullptr,
+                         [](const etb_host*, const char*) -> const void* { return nullptr; },
+                         nullptr};
+  const etb_plugin_table* const table = tested_plugin().query(&host, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+  etb_error error = ETB_ERROR_INIT;
+  etb_plugin* plugin = nullptr;
+  ASSERT_EQ(table->init(&host, nullptr, 0, &plugin, &error), ETB_OK) << error.text;
+  std::array<uint8_t, 16> uuid{};
+  const etb_device_sink sink = {
+      ETB_INIT_SIZE(etb_device_sink), 0, &uuid, [](void* ctx, const etb_device_info* info) -> etb_status {
+        std::copy_n(info->uuid, 16, static_cast<std::array<uint8_t, 16>*>(ctx)->begin());
+        return ETB_OK;
+      }};
+  ASSERT_EQ(table->device->enumerate(plugin, &sink, &error), ETB_OK);
+  etb_device* device = nullptr;
+  fail_next_("vkCreateDevice", VK_ERROR_INITIALIZATION_FAILED);
+  EXPECT_EQ(table->device->open(plugin, uuid.data(), nullptr, 0, &device, &error), ETB_UNAVAILABLE);
+  EXPECT_THAT(error.text, HasSubstr("vkCreateDevice: VK_ERROR_INITIALIZATION_FAILED"));
+  EXPECT_EQ(device, nullptr);
+  ASSERT_EQ(table->device->open(plugin, uuid.data(), nullptr, 0, &device, &error), ETB_OK) << error.text;
+  EXPECT_EQ(table->device->close(device, &error), ETB_OK) << error.text;
+  EXPECT_EQ(table->deinit(plugin, &error), ETB_OK) << error.text;
 }
 
 TEST_F(FailingCalls, MemoryThatIsUsedUpIsAnErrorOfCreate) {
