@@ -274,13 +274,8 @@ Result<GpuGraph> read_official_payload(std::span<const std::byte> bytes, const N
   return graph;
 }
 
-// ---- The table of operators
-
-extern const OfficialOpList elementwise_calls, movement_calls, products_calls, quantised_calls, rows_calls;
-
 const OfficialOp* find_official_op(std::string_view name) {
-  for (const OfficialOpList* list :
-       {&elementwise_calls, &movement_calls, &products_calls, &quantised_calls, &rows_calls})
+  for (const OfficialOpList* list : kOfficialOps)
     for (const OfficialOp& op : *list)
       if (name == op.name) return &op;
   return nullptr;

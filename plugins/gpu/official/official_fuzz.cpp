@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes official payloads: any bytes must be rejected with a text or planned. Constants of small plans are packed.
+// Fuzzes official payloads: any bytes must be rejected with a text or planned, for every family of kernels. Constants of small
+// plans are packed.
 #include "plugins/gpu/official/payload.hpp"
-#include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/testing/planned.hpp"
 #include "plugins/gpu/testing/zero_data.hpp"
 
@@ -11,14 +11,10 @@ namespace {
 void run(std::span<const std::byte> bytes) {
   static const etb_named_data kZeros = zero_data();
   const NamedData data(&kZeros);
-  auto graph = read_official_payload(bytes, data);
+  const auto graph = read_official_payload(bytes, data);
   if (!graph && graph.error().message.empty()) __builtin_trap();
   if (!graph || graph->nodes.size() > 256) return;
-  const auto plan = check_plan(*std::move(graph));
-  constexpr uint64_t kMost = 1 << 20;
-  if (!plan || plan->memory.constant_bytes > kMost) return;
-  std::vector<std::byte> constants(plan->memory.constant_bytes);
-  (void)write_constants(*plan, data, constants.data());
+  if (const auto plan = check_plans(*graph)) check_constants(*plan, data);
 }
 
 }  // namespace

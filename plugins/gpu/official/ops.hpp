@@ -18,6 +18,9 @@ struct OfficialOp {
 
 // The rows of one file of ops/, named after the file: `extern const OfficialOpList pool_calls = kRows;`.
 using OfficialOpList = std::span<const OfficialOp>;
+extern const OfficialOpList elementwise_calls, movement_calls, products_calls, quantised_calls, rows_calls;
+inline constexpr const OfficialOpList* kOfficialOps[] = {&elementwise_calls, &movement_calls, &products_calls,
+                                                         &quantised_calls, &rows_calls};
 
 // Returns NULL for an unknown operator.
 const OfficialOp* find_official_op(std::string_view name);

@@ -161,7 +161,8 @@ uint64_t packed_numel(const PackedConstant& constant, const GpuValue& value) {
 void pack(const PackedConstant& constant, const Shape& shape, const std::byte* from, float* to) {
   switch (constant.packing) {
     case Packing::kPlain:
-      std::memcpy(to, from, shape.numel() * sizeof(float));
+      if (shape.numel() != 0)
+        std::memcpy(to, from, shape.numel() * sizeof(float));  // no elements may have no address
       return;
     case Packing::kTransposed:
       pack_transposed(shape, from, to);

@@ -2,12 +2,12 @@
 // For tests: writes official payloads and reads them.
 #pragma once
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "etb_schema/vulkan_graph_generated.h"
 #include "plugins/gpu/official/payload.hpp"
+#include "plugins/gpu/testing/official_header.hpp"
 #include "plugins/gpu/testing/zero_data.hpp"
 
 namespace etb::gpu {
@@ -65,15 +65,7 @@ struct OfficialFile {
     builder.Finish(
         vulkan_schema::CreateGraphDirect(builder, version, &calls, &values, &inputs, &outputs, &constants),
         "VK00");
-    std::vector<std::byte> out(32 + builder.GetSize());
-    const auto put = [&](size_t at, auto number) { std::memcpy(out.data() + at, &number, sizeof(number)); };
-    std::memcpy(out.data() + 4, "VH00", 4);
-    put(8, uint16_t{30});
-    put(10, uint32_t{32});
-    put(14, builder.GetSize());
-    put(18, static_cast<uint32_t>(out.size()));
-    std::memcpy(out.data() + 32, builder.GetBufferPointer(), builder.GetSize());
-    return out;
+    return with_official_header({builder.GetBufferPointer(), builder.GetSize()});
   }
 };
 

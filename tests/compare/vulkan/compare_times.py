@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares processor time of our Vulkan plugin with the official run time: same files, same driver, processes in alternation.
 
-    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--keep FOLDER] [--rows FILE] [--ncnn] [--page docs/vulkan.md [--mark times]]
+    python tests/compare/vulkan/compare_times.py ETBACKEND PEER LIBRARY --layer FOLDER [--plugin-path FOLDER] [--rounds 5] [--only PATTERN] [--keep FOLDER] [--rows FILE] [--ncnn] [--page docs/vulkan.md [--mark times]]
 
 PEER is the program of the folder peer here, LIBRARY the official run time as a shared library. Each network is exported once, and becomes a program of the official exporter and one of
 `etbackend compile -b vulkan`. Figures are user time of whole processes, the least of the rounds, because other work of the machine only adds to it: "cold" is a process that loads and runs once
 with MESA_SHADER_CACHE_DISABLE=true and without our own cache, "warm" the same after another one that filled a new cache folder, and a run is what more runs in such a process add, divided by their number.
-Outputs are compared with PyTorch's in float64 before anything is measured; the table has the largest error divided by the largest number. --ncnn adds ncnn for networks of one image, in float32 (ncnn_side.py checks that it uses the device; needs the wheels ncnn and pnnx).
+Outputs are compared with PyTorch's in float64 before anything is measured; the table has the largest error divided by the largest number. A program whose runs do not use a Vulkan device, or another device than ours, ends the
+script: FOLDER is that of the layer which counts dispatches (device_use.py), build/dev/plugins/vulkan/device_use. --ncnn adds ncnn for networks of one image, in float32 (ncnn_side.py checks that it uses the device; needs the wheels ncnn and pnnx).
 --page rewrites the table between the comments "MARK" and "end of MARK" of a page. All programs use the driver that VK_DRIVER_FILES or VK_ICD_FILENAMES names. Needs torch and executorch.
 """
 import argparse
@@ -29,6 +30,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "runtime"))
 
 import compare_vulkan  # noqa: E402
+import device_use  # noqa: E402
 import models  # noqa: E402
 
 
@@ -130,7 +132,24 @@ def make_programs(args, make, folder, files):
         yield Program("ncnn", lambda count, out: [sys.executable, HERE / "ncnn_side.py", folder / "ncnn", str(count), out, files[0]])
 
 
-def measure(programs, rounds, expected):
+def check_devices(programs, layer):
+    """Ends the script if a run of a program does not use the device that ours use. ncnn_side.py has a check of its own."""
+    with tempfile.TemporaryDirectory() as out:
+        known = None
+        for program in programs:
+            if program.failure or program.side == "ncnn":
+                continue
+            try:
+                program.dispatches, devices = device_use.dispatches_of_run(layer, lambda count: program.call(count, out))
+            except device_use.NotUsed as error:
+                sys.exit(f"{program.side}: {error}")
+            known = known or devices
+            if devices != known:
+                sys.exit(f"{program.side}: runs on {devices}, expected {known}")
+            print(f"{program.side}: {program.dispatches:g} dispatches a run on {', '.join(devices)}", file=sys.stderr)
+
+
+def measure(programs, rounds, expected, layer):
     """Adds least times and errors to the programs."""
     with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as out:
         cold = {"MESA_SHADER_CACHE_DISABLE": "true", "ETBACKEND_PLUGIN_CACHE": "off"}
@@ -144,6 +163,7 @@ def measure(programs, rounds, expected):
             found = np.load(f"{out}/0.npy")
             program.error = compare_vulkan.error_of(found, expected)
             program.count = 3 if program.least["fill"] > 2 else 11
+        check_devices(programs, layer)
         runs = [program for program in programs if not program.failure]
         for _ in range(rounds):
             for program in runs:
@@ -173,6 +193,7 @@ def main():
     parser.add_argument("etbackend")
     parser.add_argument("peer")
     parser.add_argument("library")
+    parser.add_argument("--layer", type=pathlib.Path, required=True, help="folder of the layer vulkan_device_use")
     parser.add_argument("--plugin-path")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="*")
@@ -196,7 +217,7 @@ def main():
                 folder.mkdir(parents=True, exist_ok=True)
                 files = export(make, inputs, folder)
                 programs = list(make_programs(args, make, folder, files))
-                measure(programs, args.rounds, compare_vulkan.in_float64(folder / "network.pt2", files)[0])
+                measure(programs, args.rounds, compare_vulkan.in_float64(folder / "network.pt2", files)[0], args.layer)
             finished[name] = rows(name, programs)
             if args.rows:
                 args.rows.write_text(json.dumps(finished))
