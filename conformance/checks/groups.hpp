@@ -33,10 +33,12 @@ std::span<const Check> perf_checks();               // warnings about speed
 std::span<const Check> device_checks();             // devices
 std::span<const Check> reserve_checks();            // context_reserve and arguments of runs
 std::span<const Check> cancel_checks();             // runs that are asked to stop
+std::span<const Check> stop_checks();               // tokens and deadlines of execute()
 std::span<const Check> async_checks();              // asynchronous runs
 std::span<const Check> info_checks();               // facts about delegates
 std::span<const Check> aot_checks();                // ops to preserve, costs and estimates
 std::span<const Check> op_table_checks();           // rows of the op table
+std::span<const Check> constraint_checks();         // conditions that constraints of rows name
 std::span<const Check> reason_checks();             // reasons of rejections
 std::span<const Check> compile_checks();            // arguments of compile, and artifacts
 std::span<const Check> extension_checks();          // draft extensions

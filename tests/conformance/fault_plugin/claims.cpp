@@ -95,6 +95,8 @@ etb::Claim Plugin::claim(const etb::Node& node) const {
       const auto transposed = node.find_arg("transposed");
       if (first.rank != 4 || (transposed && transposed->as_bool() == true))
         return etb::Claim::no("attribute", "only two dimensions, not transposed");
+      if (has_fault(583) && !operands[1].is_constant_or_state())
+        return etb::Claim::no("attribute", "a weight that is computed, expected a constant");
       for (const etb::Value& operand : operands)
         if (operand.spec().dtype != ETB_DTYPE_FLOAT32) return etb::Claim::no("dtype", "expected float32");
       return etb::Claim::yes();

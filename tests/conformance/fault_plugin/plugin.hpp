@@ -146,8 +146,10 @@ void break_choices(Tables& tables);
 void break_refusals(Tables& tables);
 // later_refusals.cpp: faults 566 to 570.
 void break_later_refusals(Tables& tables);
-// promise_faults.cpp: faults 571 to 575.
+// promise_faults.cpp: faults 571 to 575 and 582.
 void break_promised_facts(Tables& tables);
+// stop_faults.cpp: faults 576 to 579.
+void forget_stops(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);

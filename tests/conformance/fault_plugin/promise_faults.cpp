@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 571 to 575 of the tables: wrong facts about costs, memory and payloads, and contents that are kept.
+// Faults 571 to 575 and 582 of the tables: wrong facts about costs, memory, payloads and ops, and contents that are kept.
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
@@ -32,7 +33,21 @@ etb_status partition_without_costs(etb_plugin* plugin, const etb_partition_args*
   return honest.aot.partition(plugin, args, &costly, error);
 }
 
+// Passes rows on without the condition of `alpha`.
+etb_status op_table_without_alpha(etb_plugin* plugin, const etb_op_sink* sink, etb_error* error) {
+  etb_op_sink shorter = *sink;
+  shorter.ctx = const_cast<etb_op_sink*>(sink);
+  shorter.put = [](void* ctx, const etb_op_capability* op) {
+    const auto& real = *static_cast<const etb_op_sink*>(ctx);
+    etb_op_capability with = *op;
+    if (std::strstr(op->constraint, "alpha") != nullptr) with.constraint = "operands of one type";
+    return real.put(real.ctx, &with);
+  };
+  return honest.aot.op_table(plugin, &shorter, error);
+}
+
 void break_aot(etb_aot_table& table) {
+  if (has_fault(582)) table.op_table = op_table_without_alpha;
   if (has_fault(573)) table.partition = partition_without_costs;
   if (has_fault(571))
     table.estimate = [](etb_plugin* plugin, const etb_partition_args* args, etb_estimate* out,

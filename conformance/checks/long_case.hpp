@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case whose run takes milliseconds.
+#pragma once
+
+#include <vector>
+
+#include "conformance/checks/check.hpp"
+
+namespace etb::conformance {
+
+// Returns a product of matrices, or else a sum of millions, compiled. Returns none if the plugin claims neither.
+std::vector<ClaimedCase> long_claimed(Subject& subject);
+
+}  // namespace etb::conformance
