@@ -10,7 +10,7 @@
 #include <map>
 #include <sstream>
 
-#include "etb/ext/draft/buffer.h"
+#include "etb/ext/buffer.h"
 #include "plugins/gpu/testing/tested_plugin.hpp"
 
 namespace etb::gpu {
