@@ -245,8 +245,11 @@ Result<size_t> Device::find_group_size(gpu::Kernel kernel, const OwnedProgram& p
   return std::min({wanted, allowed, static_cast<size_t>(facts_.max_group_size)});
 }
 
-Result<const Device::Program*> Device::build_program(const gpu::KernelVariant& kernel,
+Result<const Device::Program*> Device::build_program(const gpu::KernelVariant& variant,
                                                      const gpu::KernelCache& cache) {
+  // Products with and without a residual are one program.
+  const gpu::KernelVariant kernel =
+      gpu::is_chain(variant.kernel) ? variant : gpu::KernelVariant{variant.kernel};
   const std::lock_guard lock(programs_mutex_);
   if (const auto found = programs_.find(kernel); found != programs_.end()) return &found->second;
   const DriverScope scope;

@@ -193,7 +193,7 @@ Result<OwnedBufferView> Device::make_view(VkBuffer buffer, uint64_t offset, uint
 }
 
 VkPipeline Device::pipeline(const gpu::Dispatch& dispatch) const {
-  if (!gpu::is_chain(dispatch.kernel)) return pipelines_[gpu::index_of(dispatch.kernel)];
+  if (dispatch.chain == gpu::ChainCode()) return pipelines_[gpu::index_of(dispatch.kernel)];
   const std::lock_guard lock(chain_pipelines_mutex_);
   const auto found = chain_pipelines_.find(dispatch.variant());
   return found == chain_pipelines_.end() ? VK_NULL_HANDLE : found->second;
@@ -212,13 +212,14 @@ Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel, const gpu::ChainCod
   VkShaderModule handle = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateShaderModule(handle_, &shader, nullptr, &handle), "vkCreateShaderModule"));
   const OwnedShader owned(shared_from_this(), handle);
-  // Constant 0 of each kernel is the workgroup size; those after it are the steps of a chain.
-  std::array<uint32_t, 1 + gpu::kMaxChainSteps> numbers = {local_size(kernel)};
+  // Constant 0 of each kernel is the workgroup size; those after it are the steps of a chain, and if a product has a residual.
+  std::array<uint32_t, 2 + gpu::kMaxChainSteps> numbers = {local_size(kernel)};
   std::copy(chain.steps.begin(), chain.steps.end(), numbers.begin() + 1);
+  numbers.back() = chain.steps[0];
   std::array<VkSpecializationMapEntry, numbers.size()> entries{};
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
-  const VkSpecializationInfo constants{gpu::is_chain(kernel) ? static_cast<uint32_t>(entries.size()) : 1u,
-                                       entries.data(), sizeof(numbers), numbers.data()};
+  const VkSpecializationInfo constants{static_cast<uint32_t>(entries.size()), entries.data(), sizeof(numbers),
+                                       numbers.data()};
   auto info = vk_struct<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;

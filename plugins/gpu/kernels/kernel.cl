@@ -8,6 +8,7 @@
 #define ELEMENT(vector, i) (((float*)&(vector))[i])
 
 #define SPECIALIZED(index, name)
+#define HAS_RESIDUAL push.has_residual  // one program for both
 #define LINKED(name)
 #define SHARED_OUTSIDE(type, name, count)
 #define SHARED_INSIDE(type, name, count) __local type name[count];
@@ -75,4 +76,4 @@ float16 limited16(float16 x, float low, float high) {
 }
 // Results after a residual, whose number 16 * j is the first one.
 #define ADD_RESIDUAL16(result, j, from) \
-  if (push.has_residual != 0) result = limited16(result + vload16(j, from), push.sum_low, push.sum_high);
+  if (HAS_RESIDUAL != 0) result = limited16(result + vload16(j, from), push.sum_low, push.sum_high);

@@ -21,6 +21,8 @@ layout(local_size_x_id = 0) in;
 
 // A number that is constant in a pipeline, by the index of its specialization; for OpenCL, a macro of the program.
 #define SPECIALIZED(index, name) layout(constant_id = index) const uint name = 0u;
+// 1 if a product or convolution adds a residual: a constant, because lavapipe computes both sides of a branch.
+layout(constant_id = 9) const uint HAS_RESIDUAL = 0u;
 // A function whose calls go to another one in a pipeline (plugins/vulkan/linked_code.hpp); for OpenCL, a macro of the program.
 #define LINKED(name) float name(float x, float y, float p0, float p1) { return x; }
 

@@ -18,9 +18,9 @@ vec4 limited4(vec4 x, float low, float high) {
 // without one.
 #define RESIDUAL_PUSH uint has_residual; float sum_low, sum_high;
 #define ADD_RESIDUAL(result, number) \
-  if (push.has_residual != 0) result = limited(result + (number), push.sum_low, push.sum_high);
+  if (HAS_RESIDUAL != 0u) result = limited(result + (number), push.sum_low, push.sum_high);
 #define ADD_RESIDUAL4(result, numbers) \
-  if (push.has_residual != 0) result = limited4(result + (numbers), push.sum_low, push.sum_high);
+  if (HAS_RESIDUAL != 0u) result = limited4(result + (numbers), push.sum_low, push.sum_high);
 
 // x / count, rounded nearly as well as possible. GPUs may be 2.5 units off, all results in the same direction; means of large
 // numbers would show it.

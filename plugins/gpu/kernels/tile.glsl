@@ -21,7 +21,7 @@ vec4 clamped_numbers(vec4 x, float low, float high) {
   return vec4(clamped_numbers(x.xy, low, high), clamped_numbers(x.zw, low, high));
 }
 
-// Last step, as ADD_RESIDUAL of numbers.glsl, but the number is fetched in any case: the driver computes both sides of a branch.
+// Last step, as ADD_RESIDUAL of numbers.glsl.
 #define ADD_FETCHED(result, numbers)                                                  \
   result = has_residual ? clamped_numbers(result + (numbers), sum_low, sum_high) : result;
 

@@ -43,7 +43,7 @@ void main() {
   int dilation_height = int(push.dilation_height), dilation_width = int(push.dilation_width);
   bool has_bias = push.has_bias != 0;
   float low = push.low, high = push.high;
-  bool has_residual = push.has_residual != 0;
+  bool has_residual = HAS_RESIDUAL != 0;
   float sum_low = push.sum_low, sum_high = push.sum_high;
   uint lane = gl_SubgroupInvocationID;
   uint blocks = (channels + 15) / 16, eights = (channels + 7) / 8;

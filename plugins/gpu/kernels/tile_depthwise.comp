@@ -39,7 +39,7 @@ void main() {
   int dilation_height = int(push.dilation_height), dilation_width = int(push.dilation_width);
   bool has_bias = push.has_bias != 0;
   float low = push.low, high = push.high;
-  bool has_residual = push.has_residual != 0;
+  bool has_residual = HAS_RESIDUAL != 0;
   float sum_low = push.sum_low, sum_high = push.sum_high;
   uint tiles = (out_width + kPixels - 1) / kPixels;
   uint tile = gl_GlobalInvocationID.x;

@@ -51,7 +51,7 @@ void main() {
   uint rows = push.rows, columns = push.columns, depth = push.depth, b_row = push.b_row, y_batch = push.y_batch;
   uint bias_row = push.bias_row, bias_column = push.bias_column;
   float alpha = push.alpha, beta = push.beta, low = push.low, high = push.high;
-  bool has_residual = push.has_residual != 0;
+  bool has_residual = HAS_RESIDUAL != 0;
   float sum_low = push.sum_low, sum_high = push.sum_high;
   bool has_row_bias = push.has_bias != 0 && bias_row != 0, has_column_bias = push.has_bias != 0 && bias_row == 0;
   uint lane = gl_SubgroupInvocationID;

@@ -19,14 +19,20 @@ void add_kernels_of(const ExecutionPlan& plan, uint32_t node, std::span<bool, kK
     add_kernels(*attention, plan.kernels.family, kernels);
 }
 
-// Adds the kernels that chains may need for any sizes.
-void add_chain_kernels(ExecutionPlan& plan) {
+// Adds the variants of kernels that chains and products with residuals may need for any sizes.
+void add_variants(ExecutionPlan& plan) {
   std::vector<KernelVariant>& kernels = plan.chain_kernels;
   for (const Dispatch& dispatch : plan.dispatches)
-    if (is_chain(dispatch.kernel)) kernels.push_back(dispatch.variant());
+    if (dispatch.chain != ChainCode()) kernels.push_back(dispatch.variant());
   // Sizes of a run may let operands broadcast that do not for the bounds; not the only operand.
   for (const Chain& chain : plan.fusions.chains.chains)
     if (chain.operand_count > 1) kernels.push_back({Kernel::kChainBroadcast, chain.code});
+  for (const Residual& residual : plan.fusions.residuals.all) {
+    std::array<bool, kKernelCount> needed = {};
+    add_kernels_of(plan, residual.product, needed);
+    for (uint32_t i = 0; i < kKernelCount; ++i)
+      if (needed[i]) kernels.push_back({static_cast<Kernel>(i), {{1}}});
+  }
   std::sort(kernels.begin(), kernels.end());
   kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
   for (const KernelVariant& each : kernels) plan.uses_kernel[index_of(each.kernel)] = true;
@@ -46,7 +52,7 @@ Status schedule(ExecutionPlan& plan) {
   });
   for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
   for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i) add_kernels_of(plan, i, plan.uses_kernel);
-  add_chain_kernels(plan);
+  add_variants(plan);
   return {};
 }
 

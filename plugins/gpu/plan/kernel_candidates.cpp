@@ -121,7 +121,10 @@ Trial make_trial(const ExecutionPlan& plan, std::span<const KernelCandidate> can
   made.needs_barrier.assign(made.dispatches.size(), true);
   made.aliases.resize(made.graph.values.size());
   std::iota(made.aliases.begin(), made.aliases.end(), 0u);
-  for (const Dispatch& dispatch : made.dispatches) made.uses_kernel[index_of(dispatch.kernel)] = true;
+  for (const Dispatch& dispatch : made.dispatches) {
+    made.uses_kernel[index_of(dispatch.kernel)] = true;
+    if (dispatch.chain != ChainCode()) made.chain_kernels.push_back(dispatch.variant());
+  }
   return trial;
 }
 

@@ -114,7 +114,9 @@ void bind_result(const NodeDispatch& context, Dispatch& dispatch, uint32_t other
 
 void add_residual(const NodeDispatch& context, Dispatch& dispatch) {
   const Residual none, &residual = context.residual != nullptr ? *context.residual : none;
-  dispatch.add(context.residual != nullptr ? 1 : 0);
+  const uint32_t has_residual = context.residual != nullptr ? 1 : 0;
+  dispatch.chain.steps[0] = has_residual;  // a variant of the kernel
+  dispatch.add(has_residual);
   dispatch.add_float(residual.sum_low);
   dispatch.add_float(residual.sum_high);
 }

@@ -13,6 +13,7 @@
 namespace etb::gpu {
 namespace {
 
+using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -59,7 +60,8 @@ TEST(GpuResiduals, SumAndReluAreInTheKernelOfTheProduct) {
     for (const uint32_t inner : {layer.product, sum})
       EXPECT_EQ(plan.memory.locations[inner].memory, Memory::kNone);
     EXPECT_FALSE(plan.uses_kernel[index_of(Kernel::kBinaryAdd)]);
-    EXPECT_TRUE(plan.chain_kernels.empty());
+    EXPECT_EQ(dispatch.variant(), (KernelVariant{dispatch.kernel, {{1}}}));
+    EXPECT_THAT(plan.chain_kernels, Contains(dispatch.variant()));
   }
 }
 
