@@ -321,9 +321,9 @@ TEST(GpuHalves, AConversionOfAnInputIsACopy) {
   EXPECT_EQ(graph.value(graph.outputs[0]).host, HostNumbers::kSame);
 }
 
-// 80 rows of 2 MiB: 64 of them fit into the range that every device has. The embedding and the product read the same pieces.
+// 1,280 rows of 128 KiB: 1,024 of them fit into the range that every device has. The embedding and the product read the same pieces.
 TEST(GpuLargeConstants, ATableAboveTheRangeOfABufferIsInPieces) {
-  constexpr int64_t kRows = 80, kColumns = int64_t{1} << 19;
+  constexpr int64_t kRows = 1280, kColumns = int64_t{1} << 15;
   Model model;
   const uint32_t index = model.input(ETB_DTYPE_INT64, {3}), bias = model.input(ETB_DTYPE_FLOAT32, {kRows});
   std::vector<float> numbers(kRows * kColumns);
@@ -341,7 +341,7 @@ TEST(GpuLargeConstants, ATableAboveTheRangeOfABufferIsInPieces) {
   std::map<size_t, const std::byte*> blobs;
   for (const auto& blob : artifact->named_blobs) blobs[blob.value.size()] = blob.value.data();
   const auto* const all = reinterpret_cast<const std::byte*>(numbers.data());
-  constexpr size_t kFirst = 64 * kColumns * sizeof(float), kSecond = 16 * kColumns * sizeof(float);
+  constexpr size_t kFirst = 1024 * kColumns * sizeof(float), kSecond = 256 * kColumns * sizeof(float);
   ASSERT_TRUE(blobs.count(kFirst) == 1 && blobs.count(kSecond) == 1);
   EXPECT_EQ(std::memcmp(blobs[kFirst], all, kFirst), 0);
   EXPECT_EQ(std::memcmp(blobs[kSecond], all + kFirst, kSecond), 0);
@@ -350,7 +350,7 @@ TEST(GpuLargeConstants, ATableAboveTheRangeOfABufferIsInPieces) {
   std::vector<int32_t> first_rows;
   for (const GpuNode& node : graph->nodes)
     if (node.op == Operator::kEmbedding) first_rows.push_back(node.ints.at(field::kFirstRow));
-  EXPECT_THAT(first_rows, testing::ElementsAre(0, 64));
+  EXPECT_THAT(first_rows, testing::ElementsAre(0, 1024));
   EXPECT_EQ(graph->nodes.back().op, Operator::kCat);
   EXPECT_EQ(graph->nodes.back().inputs.size(), 2u);
 }
