@@ -23,7 +23,7 @@ Result<BuiltCase> convert(std::string_view full_name, const char* op, const Shap
     for (int64_t i = 0; i < data.shape.numel(); ++i)
       store_element(shape.dtype, data.bytes.data(), i,
                     std::abs(load_element(shape.dtype, data.bytes.data(), i)));
-  // Codes above 127 are where a signed byte goes wrong.
+  // Codes above 127 show a plugin that reads signed bytes.
   if (shape.dtype == ETB_DTYPE_UINT8 && is_floating(to))
     for (int64_t i = 0; i < data.shape.numel(); i += 3)
       store_element(shape.dtype, data.bytes.data(), i, static_cast<double>(255 - i));
