@@ -45,8 +45,8 @@ same "exit codes" "$(sed -n 's/^    \([1-9]\): "compile\.\(.*\)",$/\1 \2/p' "$pa
 
 # Numbers of the C API that Python states.
 value_of() { awk -v name="$1" '{ for (i = 1; i < NF; ++i) if ($i == name) { v = $(i + 1); if (v == "\\") { getline; v = $1 } sub(/u$/, "", v); print v; exit } }' "$root/api/include/etb/$2"; }
-same "flags of modules" "$(sed -n 's/^_NO_PLUGINS, _SHARED_ARENAS, _SECURE = \([0-9]*\), \([0-9]*\), \([0-9]*\) .*/\1 \2 \3/p' "$package/runtime.py")" \
-  "$(($(value_of ETB_MODULE_NO_PLUGINS module.h))) $(($(value_of ETB_MODULE_SHARED_ARENAS module.h))) $(($(value_of ETB_MODULE_SECURE module.h)))"
+same "flags of modules" "$(sed -n 's/^_NO_PLUGINS, _SHARED_ARENAS, _SECURE, _ASYNC = \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\) .*/\1 \2 \3 \4/p' "$package/runtime.py")" \
+  "$(($(value_of ETB_MODULE_NO_PLUGINS module.h))) $(($(value_of ETB_MODULE_SHARED_ARENAS module.h))) $(($(value_of ETB_MODULE_SECURE module.h))) $(($(value_of ETB_MODULE_ASYNC module.h)))"
 same "flags of registries" "$(sed -n 's/^_SECURE, _ONLY_PATHS = \(0x[0-9a-f]*\), \(0x[0-9a-f]*\) .*/\1 \2/p' "$package/registry.py")" \
   "$(value_of ETB_REGISTRY_SECURE registry.h) $(value_of ETB_REGISTRY_ONLY_PATHS registry.h)"
 same "load modes" "$(sed -n 's/^_LOAD_MODES.*"mmap": \([0-9]\), "file": \([0-9]\), "mmap-lock": \([0-9]\), "mmap-try-lock": \([0-9]\).*/\1 \2 \3 \4/p' "$package/runtime.py")" \

@@ -23,8 +23,7 @@ NB_MODULE(_native, module) {
 
   module.def("version", [] { return etb_version(); });
   module.def("abi_version", &etb_abi_version);
-  module.def(
-      "kernel_name", [](uint32_t index) { return etb_kernel_name(index); }, arg("index"));
+  module.def("kernel_name", [](uint32_t index) { return etb_kernel_name(index); }, arg("index"));
   module.def("plugins", &etb::python::list_plugins, arg("paths"), arg("flags"));
   module.def("explain", &etb::python::explain_name, arg("name"), arg("paths"), arg("flags"));
   module.def("devices", &etb::python::list_devices, arg("name"), arg("paths"), arg("flags"));

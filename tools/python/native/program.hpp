@@ -50,8 +50,8 @@ struct ProgramOptions {
 struct OpenProgram {
   etb_module* module = nullptr;
   etb_recording* recording = nullptr;  // of the module; NULL: none
-  nanobind::object bytes;              // of the program; none for a file
-  std::mutex mutex;                    // held during each call but cancel
+  nanobind::object bytes;  // of the program; none for a file
+  std::mutex mutex;        // held during each call but cancel
   std::atomic<std::thread::id> user{};
   std::map<std::string, std::unique_ptr<MethodSpecs>> methods;
 
