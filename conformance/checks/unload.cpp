@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,7 +15,6 @@
 #include <thread>
 
 #include "conformance/checks/groups.hpp"
-#include "conformance/process/processor_share.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "conformance/subject/process_facts.hpp"
 
@@ -179,6 +179,27 @@ void threads_end_later(CheckContext& context) {
         fmt::format("{} calls of host services when a thread ended after deinit", late_log.late_count));
 }
 
+// Processor time of a process.
+std::chrono::nanoseconds used_by(pid_t process) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+// Waits for a child. Returns false if it used that much processor time, or none for so long: on a busy machine a process ends late.
+bool wait_for_end(pid_t child, std::chrono::milliseconds most, int& status) {
+  using Clock = std::chrono::steady_clock;
+  auto progress = Clock::now();
+  for (std::chrono::nanoseconds used{0}; ::waitpid(child, &status, WNOHANG) == 0; ::usleep(100)) {
+    const std::chrono::nanoseconds now = used_by(child);
+    if (now != used) progress = Clock::now();
+    used = now;
+    if (used > most || Clock::now() - progress > most) return false;
+  }
+  return true;
+}
+
 // The application ends normally: exit handlers, destructors of static objects, handlers of quick_exit. A handler
 // that the plugin left runs code that is gone.
 void program_ends_later(CheckContext& context) {
@@ -195,17 +216,7 @@ void program_ends_later(CheckContext& context) {
       is_quick ? std::quick_exit(0) : std::exit(0);
     }
     int status = 0;
-    bool has_ended = false;
-    using Clock = std::chrono::steady_clock;
-    std::chrono::duration<double> waited{0};  // of the processor's time that the machine gives
-    for (auto before = Clock::now(); !has_ended && waited < 2 * context.patience();) {
-      has_ended = ::waitpid(child, &status, WNOHANG) != 0;
-      if (has_ended) break;
-      ::usleep(1000);
-      const auto now = Clock::now();
-      waited += (now - before) * processor_share();
-      before = now;
-    }
+    const bool has_ended = wait_for_end(child, 2 * context.patience(), status);
     if (!has_ended) {
       ::kill(child, SIGKILL);
       ::waitpid(child, &status, 0);
