@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-int open_count = 0;  // of devices, over all tests
+int open_count = 0;  // number of devices that were opened in all tests
 
 // An open device. Ends with the host's handle.
 class Opened {

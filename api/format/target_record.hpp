@@ -27,7 +27,7 @@ struct TargetRecord {
   friend bool operator==(const TargetRecord&, const TargetRecord&) = default;
 };
 
-inline constexpr uint32_t kMaxTargetTextNbytes = 1024;  // of the kind, and of the name
+inline constexpr uint32_t kMaxTargetTextNbytes = 1024;  // limit of the kind and of the name, each
 
 // Key of the named data for a delegate id.
 inline std::string target_record_key(std::string_view delegate_id) {

@@ -15,7 +15,7 @@
 namespace etb::conformance {
 namespace {
 
-constexpr size_t kMostCases = 120;    // of an op
+constexpr size_t kMostCases = 120;    // number of cases of one op
 constexpr int kMostOfChange = 6;      // questions about one change of an op's argument
 constexpr int kMostQuestions = 2000;  // about changed nodes
 
@@ -135,7 +135,7 @@ bool is_explained(const std::string& sentence, const std::string& reason, const 
 
 // Rows of an op, and its cases.
 struct OpRows {
-  std::string constraint;  // of all its rows
+  std::string constraint;  // constraints of all rows of the op
   std::vector<const Case*> cases;
 };
 

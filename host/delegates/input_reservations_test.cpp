@@ -11,6 +11,7 @@
 #include "host/module/module.hpp"
 #include "host/testing/delegate_program.hpp"
 #include "host/testing/heap_calls.hpp"
+#include "host/testing/linked_only.hpp"
 
 namespace etb::host {
 namespace {
@@ -38,14 +39,6 @@ const etb_plugin_table* ETB_CALL query(const etb_host*, uint32_t, uint32_t) {
 }
 
 const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query, kToyBackend}};
-
-RegistryOptions linked_only() {
-  RegistryOptions options;
-  options.environment = [](const char*) { return std::optional<std::string>(); };
-  options.admin_path.clear();
-  options.static_plugins = kPlugins;
-  return options;
-}
 
 // Vectors of at most 4 elements.
 DelegateProgram dynamic_program(size_t delegate_count) {
@@ -89,7 +82,7 @@ class InputReservationsTest : public testing::Test {
   }
 
   std::vector<std::byte> bytes_;
-  Registry registry_{linked_only()};
+  Registry registry_{linked_only(kPlugins)};
   PluginDelegates delegates_{registry_};
   std::optional<Module> module_;
 };

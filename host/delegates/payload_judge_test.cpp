@@ -9,6 +9,7 @@
 
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/testing/delegate_program.hpp"
+#include "host/testing/linked_only.hpp"
 
 namespace etb::host {
 namespace {
@@ -85,14 +86,6 @@ const etb_plugin_table* ETB_CALL query(const etb_host*, uint32_t, uint32_t) {
 
 const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query, kToyBackend}};
 
-RegistryOptions linked_only() {
-  RegistryOptions options;
-  options.environment = [](const char*) { return std::optional<std::string>(); };
-  options.admin_path.clear();
-  options.static_plugins = kPlugins;
-  return options;
-}
-
 // A record of the first of the two devices, or of one with another number as fingerprint.
 std::string left_record(uint8_t number = 1, const std::string& kind = "npu") {
   format::TargetRecord record{kind, "Left core", {}};
@@ -133,7 +126,7 @@ class PayloadJudgeTest : public testing::Test {
     return status;
   }
 
-  Registry registry_{linked_only()};
+  Registry registry_{linked_only(kPlugins)};
   std::vector<std::string> log_;
   std::string error_;
 };

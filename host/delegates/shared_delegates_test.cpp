@@ -14,6 +14,7 @@
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
 #include "host/testing/delegate_program.hpp"
+#include "host/testing/linked_only.hpp"
 #include "host/testing/scratch_dir.hpp"
 
 namespace etb::host {
@@ -92,14 +93,6 @@ const etb_plugin_table* ETB_CALL query(const etb_host*, uint32_t, uint32_t) {
 
 const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query, kToyBackend}};
 
-RegistryOptions linked_only() {
-  RegistryOptions options;
-  options.environment = [](const char*) { return std::optional<std::string>(); };
-  options.admin_path.clear();
-  options.static_plugins = kPlugins;
-  return options;
-}
-
 // y = delegate(x), with named data.
 std::vector<std::byte> make_program() {
   DelegateProgram made({{kToyBackend, 1, 0, {}}});
@@ -148,7 +141,7 @@ class SharedDelegatesTest : public testing::Test {
   }
 
   const std::vector<std::byte> bytes_ = make_program();
-  Registry registry_{linked_only()};
+  Registry registry_{linked_only(kPlugins)};
   PluginDelegates delegates_{registry_};
   ModuleOptions options_;
   std::vector<Module> modules_;

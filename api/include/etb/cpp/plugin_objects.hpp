@@ -31,7 +31,7 @@ struct CreateArgs {
   std::string_view backend_id;
   const Host& host;
   const uint8_t* device_uuid;    // 16 bytes, NULL: the default device
-  etb_device* device = nullptr;  // of device_uuid, for etb::device_of; NULL: the default device
+  etb_device* device = nullptr;  // handle of device_uuid, for etb::device_of; NULL: the default device
 };
 
 // Arguments for opening a device. A view: valid for the call.
