@@ -106,6 +106,16 @@ TEST(OptionRow, SchemaSaysWhatTheRowSays) {
   const etb_option tiles = kRows[1].default_option();
   EXPECT_EQ(kRows[1].schema(tiles).maximum, 16);
   EXPECT_EQ(kRows[1].schema(tiles).choices, nullptr);
+  EXPECT_EQ(kRows[1].mutable_when, ETB_OPTION_FIXED);
+}
+
+TEST(OptionRow, EachTypeOfRowStatesWhenItMayChange) {
+  constexpr uint32_t kAny = ETB_OPTION_ANY_TIME;
+  EXPECT_EQ(bool_option("b", true, ETB_OBJECT_RUN, "", kAny).mutable_when, kAny);
+  EXPECT_EQ(i64_option("i", 1, 0, 9, ETB_OBJECT_RUN, "", kAny).mutable_when, kAny);
+  EXPECT_EQ(f64_option("f", 1, 0, 9, ETB_OBJECT_RUN, "", kAny).mutable_when, kAny);
+  EXPECT_EQ(text_option("t", "", ETB_OBJECT_RUN, "", {}, kAny).mutable_when, kAny);
+  EXPECT_EQ(i64_option("i", 1, 0, 9, ETB_OBJECT_RUN, "", kAny).maximum, 9);
 }
 
 TEST(CompileSpecs, AreFoundByKey) {

@@ -58,20 +58,14 @@ struct Weights {
   Counted count{&living_delegates};
 };
 
-constexpr etb::OptionRow make_level_row() {
-  etb::OptionRow row =
-      etb::i64_option("level", 1, 0, 9, ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE, "How hard to try.");
-  row.mutable_when = ETB_OPTION_BETWEEN;
-  return row;
-}
-constexpr etb::OptionRow kLevel = make_level_row();
-
 struct Full {
   using Delegate = Weights;
   static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;
   static constexpr etb::OptionRow kOptions[] = {
       etb::text_option("fail", "", ETB_OBJECT_PLUGIN, "How init fails."),
-      etb::i64_option("devices", 2, 0, 2, ETB_OBJECT_PLUGIN, "How many devices the machine has."), kLevel,
+      etb::i64_option("devices", 2, 0, 2, ETB_OBJECT_PLUGIN, "How many devices the machine has."),
+      etb::i64_option("level", 1, 0, 9, ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE, "How hard to try.",
+                      ETB_OPTION_BETWEEN),
       etb::bool_option("throw", false, ETB_OBJECT_RUN, "Whether execute throws.")};
 
   static etb::Result<Full> make(const etb::Host& host, const etb::Options& options) {
@@ -189,8 +183,17 @@ TEST_F(PluginBase, CapabilitiesAreThoseOfTheClasses) {
 
 // proves: ABI-OPT-02
 TEST_F(PluginBase, RefusedOptionLeavesTheOldValue) {
-  etb_option option = {
-      ETB_INIT_SIZE(etb_option), 0, "level", ETB_OPTION_I64, 0, 7, 0, nullptr, {nullptr, 0}, nullptr, nullptr};
+  etb_option option = {ETB_INIT_SIZE(etb_option),
+                       0,
+                       "level",
+                       ETB_OPTION_I64,
+                       0,
+                       7,
+                       0,
+                       nullptr,
+                       {nullptr, 0},
+                       nullptr,
+                       nullptr};
   const auto set = [&] { return table_->set_option(plugin_, ETB_OBJECT_PLUGIN, plugin_, &option, &error_); };
   const auto level = [&] {
     int64_t seen = -1;
@@ -222,8 +225,17 @@ TEST_F(PluginBase, RefusedOptionLeavesTheOldValue) {
 
 // proves: ABI-DEV-01
 TEST_F(PluginBase, MachineWithoutDevicesIsNoError) {
-  const etb_option none = {
-      ETB_INIT_SIZE(etb_option), 0, "devices", ETB_OPTION_I64, 0, 0, 0, nullptr, {nullptr, 0}, nullptr, nullptr};
+  const etb_option none = {ETB_INIT_SIZE(etb_option),
+                           0,
+                           "devices",
+                           ETB_OPTION_I64,
+                           0,
+                           0,
+                           0,
+                           nullptr,
+                           {nullptr, 0},
+                           nullptr,
+                           nullptr};
   etb_plugin* plugin = nullptr;
   ASSERT_EQ(table_->init(&host_, &none, 1, &plugin, &error_), ETB_OK) << error_.text;
   int count = 0;
@@ -352,8 +364,17 @@ TEST_F(PluginBase, ContextRunsReservesAndSurvivesAThrow) {
   args.scratch_nbytes = sizeof(scratch);
   EXPECT_EQ(run(), ETB_OK) << error_.text;
 
-  etb_option option = {
-      ETB_INIT_SIZE(etb_option), 0, "throw", ETB_OPTION_BOOL, 0, 1, 0, nullptr, {nullptr, 0}, nullptr, nullptr};
+  etb_option option = {ETB_INIT_SIZE(etb_option),
+                       0,
+                       "throw",
+                       ETB_OPTION_BOOL,
+                       0,
+                       1,
+                       0,
+                       nullptr,
+                       {nullptr, 0},
+                       nullptr,
+                       nullptr};
   args.options = &option;
   args.option_count = 1;
   EXPECT_EQ(run(), ETB_INTERNAL);

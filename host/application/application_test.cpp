@@ -151,6 +151,40 @@ TEST_F(Application, PassesThePriorityAndTheNumberOfARun) {
   EXPECT_EQ(latest_toy_run().priority, 500U);
 }
 
+TEST_F(Application, ChangesAnOptionOfAnOpenModule) {
+  ASSERT_EQ(open_toy(), ETB_OK) << error_.text;
+  const etb_value input = vector();
+  const auto first = [&] {
+    etb_value output = ETB_VALUE_INIT;
+    EXPECT_EQ(etb_module_call(module_, nullptr, &input, 1, nullptr, &output, 1, &error_), ETB_OK)
+        << error_.text;
+    return static_cast<const float*>(output.tensor.data)[0];
+  };
+  const auto set = [&](const char* id, const char* key, const char* text) {
+    return etb_module_set_option(module_, id, key, text, &error_);
+  };
+  EXPECT_EQ(set("ToyBackend", "bias", "0.25"), ETB_OK) << "before the method is loaded: " << error_.text;
+  EXPECT_EQ(first(), 2.25F);
+  EXPECT_EQ(set("ToyBackend", "bias", "0.5"), ETB_OK) << error_.text;
+  EXPECT_EQ(first(), 2.5F);
+  EXPECT_EQ(set("ToyBackend", "speed", "9"), ETB_NOT_FOUND);
+  EXPECT_THAT(error_.text, HasSubstr("option 'speed': the plugin has 'gain', 'bias', 'share'"));
+  EXPECT_EQ(set("ToyBackend", "bias", "much"), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(set("ToyBackend", "share", "true"), ETB_INVALID_STATE);
+  EXPECT_EQ(set("Toy", "bias", "1"), ETB_NOT_FOUND);
+  EXPECT_STREQ(error_.text, "delegate 'Toy': the program has 'ToyBackend'");
+  EXPECT_EQ(set("ToyBackend", "bias", nullptr), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(error_.text, "text is NULL");
+  EXPECT_EQ(first(), 2.5F);
+}
+
+TEST_F(Application, AModuleWithoutPluginsHasNoOptions) {
+  etb_module_options options = ETB_MODULE_OPTIONS_INIT;
+  options.flags = ETB_MODULE_NO_PLUGINS;
+  ASSERT_EQ(open_toy(options), ETB_OK) << error_.text;
+  EXPECT_EQ(etb_module_set_option(module_, "ToyBackend", "bias", "1", &error_), ETB_NOT_SUPPORTED);
+}
+
 TEST_F(Application, RefusesASettingThatThePluginLacks) {
   etb_module_options options = ETB_MODULE_OPTIONS_INIT;
   const etb_setting unknown = {ETB_INIT_SIZE(etb_setting), 0, "ToyBackend", "speed", "9"};

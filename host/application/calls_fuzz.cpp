@@ -231,6 +231,13 @@ class Session {
         return etb_registry_devices(any_of(registries_), kNames[choices_.below(4)], &sink, &error_);
       }
       case 20:
+        if (choices_.below(2) == 0) {
+          constexpr const char* kIds[] = {"ToyBackend", "ToyBackend", "NoSuchBackend", nullptr};
+          constexpr const char* kKeys[] = {"bias", "share", "gain", "", nullptr};
+          constexpr const char* kTexts[] = {"2", "true", "nan", "", nullptr};
+          return etb_module_set_option(module, kIds[choices_.below(4)], kKeys[choices_.below(5)],
+                                       kTexts[choices_.below(5)], &error_);
+        }
         return etb_module_set_output(module, method(), index, choices_.below(8) == 0 ? nullptr : output_,
                                      choices_.byte() % (sizeof output_ + 1), &error_);
       default: {

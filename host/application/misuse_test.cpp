@@ -54,6 +54,8 @@ TEST_F(Misuse, NullIsNamed) {
   EXPECT_EQ(etb_module_get_output(module_, nullptr, 0, nullptr, &error_), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(etb_module_input_spec(module_, nullptr, 0, nullptr, &error_), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(etb_module_decision(module_, 0, nullptr, &error_), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(etb_module_set_option(nullptr, "x", "y", "z", &error_), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(etb_module_set_option(module_, "x", nullptr, "z", &error_), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(etb_module_wait(nullptr, 0, &error_), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(etb_module_method_count(nullptr), 0U);
   EXPECT_EQ(etb_module_method_name(nullptr, 0), nullptr);

@@ -3,6 +3,7 @@
 #include "etb/module.h"
 
 #include <algorithm>
+#include <set>
 
 #include "host/application/module_handle.hpp"
 
@@ -75,6 +76,20 @@ etb_status get_spec(etb_module* module, const char* method, uint32_t index, bool
     put_spec(is_input ? meta.input(index) : meta.output(index), used.spec, *out);
     return {};
   });
+}
+
+// Rejects an id that no delegate of the program has: no method would ever use its options.
+Status check_delegate_id(const Module& module, const std::string& wanted) {
+  std::set<std::string> ids;
+  for (const std::string& name : module.method_names()) {
+    ETB_ASSIGN(const auto meta, module.method_meta(name));
+    for (uint32_t i = 0; i < meta.view().delegate_count(); ++i) ids.emplace(meta.view().delegate(i).id());
+  }
+  if (ids.contains(wanted)) return {};
+  std::string known;
+  for (const std::string& id : ids) known += (known.empty() ? "the program has '" : ", '") + id + "'";
+  return make_error(Code::NOT_FOUND,
+                    "delegate '" + wanted + "': " + (known.empty() ? "the program has no delegate" : known));
 }
 
 }  // namespace
@@ -213,6 +228,19 @@ etb_status ETB_CALL etb_module_set_output(etb_module* module, const char* method
     ETB_TRY(check_pointer(memory, "memory"));
     return used.module.set_output(used.method_or_default(method), index,
                                   {static_cast<std::byte*>(memory), static_cast<size_t>(nbytes)});
+  });
+}
+
+etb_status ETB_CALL etb_module_set_option(etb_module* module, const char* backend_id, const char* key,
+                                          const char* text, etb_error* error) {
+  return use(module, error, [&](etb_module& used) -> Status {
+    ETB_TRY(check_pointer(backend_id, "backend_id"));
+    ETB_TRY(check_pointer(key, "key"));
+    ETB_TRY(check_pointer(text, "text"));
+    if (used.parts.delegates == nullptr)
+      return make_error(Code::NOT_SUPPORTED, "the module was opened with ETB_MODULE_NO_PLUGINS");
+    ETB_TRY(check_delegate_id(used.module, backend_id));
+    return used.parts.delegates->change_option(backend_id, key, text);
   });
 }
 

@@ -127,6 +127,10 @@ TEST(ModuleCpp, RunsDelegatesAndReportsThem) {
   etb::Module module(span_of(program), options);
   const auto outputs = module.forward(etb::Value({4}, {1.F, 2.F, 3.F, 4.F}));
   EXPECT_THAT(outputs[0].data<float>(), ElementsAre(2.5, 3.5, 4.5, 5.5));
+  module.set_option("ToyBackend", "bias", "-1");
+  EXPECT_THAT(module.forward(etb::Value({4}, {1.F, 2.F, 3.F, 4.F}))[0].data<float>(),
+              ElementsAre(1, 2, 3, 4));
+  EXPECT_THROW(module.set_option("ToyBackend", "speed", "1"), etb::Failure);
   EXPECT_THAT(module.decisions(),
               ElementsAre(std::pair<std::string, std::string>("ToyBackend", toy_plugin_id())));
 }

@@ -62,25 +62,31 @@ Result<std::shared_ptr<Engine>> find_engine(const etb_module_options& given) {
 
 }  // namespace
 
+PluginDelegates& EngineDelegates::delegates() {
+  if (delegates_) return *delegates_;
+  PluginDelegates& made = delegates_.emplace(engine_->registry());
+  if (choices.is_async) made.allow_async_runs();
+  made.lend_file(file);
+  made.limit_device_memory(choices.max_device_bytes, engine_->device_memory());
+  made.share_delegates(engine_->shared_delegates());
+  for (const BackendChoices* const each :
+       std::initializer_list<const BackendChoices*>{&engine_->choices, &choices}) {
+    for (const auto& [id, plugin] : each->pins) made.pin(id, plugin);
+    for (const auto& [id, device] : each->devices) made.set_device(id, device);
+  }
+  for (const auto& [id, texts] : choices.options)
+    for (const auto& [key, text] : texts) made.set_option(id, key, text);
+  return made;
+}
+
 etb_status EngineDelegates::create(const DelegateRequest& request, MethodDelegate** out,
                                    etb_error* error) noexcept {
+  PluginDelegates* made = nullptr;
   const etb_status status = answer(error, [&]() -> Status {
-    if (delegates_) return {};
-    delegates_.emplace(engine_->registry());
-    if (choices.is_async) delegates_->allow_async_runs();
-    delegates_->lend_file(file);
-    delegates_->limit_device_memory(choices.max_device_bytes, engine_->device_memory());
-    delegates_->share_delegates(engine_->shared_delegates());
-    for (const BackendChoices* const each :
-         std::initializer_list<const BackendChoices*>{&engine_->choices, &choices}) {
-      for (const auto& [id, plugin] : each->pins) delegates_->pin(id, plugin);
-      for (const auto& [id, device] : each->devices) delegates_->set_device(id, device);
-    }
-    for (const auto& [id, texts] : choices.options)
-      for (const auto& [key, text] : texts) delegates_->set_option(id, key, text);
+    made = &delegates();
     return {};
   });
-  return status == ETB_OK ? delegates_->create(request, out, error) : status;
+  return status == ETB_OK ? made->create(request, out, error) : status;
 }
 
 std::vector<std::shared_ptr<const Decision>> EngineDelegates::decisions() const {

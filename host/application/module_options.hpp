@@ -22,6 +22,11 @@ class EngineDelegates final : public DelegateResolver {
 
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
   std::vector<std::shared_ptr<const Decision>> decisions() const;
+  // As PluginDelegates::change_option.
+  [[nodiscard]] Status change_option(const std::string& backend_id, const std::string& key,
+                                     const std::string& text) {
+    return delegates().change_option(backend_id, key, text);
+  }
 
   // Choices of the application, by delegate id. Filled before the first method is loaded.
   struct Choices : BackendChoices {
@@ -33,6 +38,8 @@ class EngineDelegates final : public DelegateResolver {
   FileMapping file;  // mapping of the program; set before the first method is loaded
 
  private:
+  PluginDelegates& delegates();  // makes them at the first call
+
   std::shared_ptr<Engine> engine_;
   std::optional<PluginDelegates> delegates_;
 };

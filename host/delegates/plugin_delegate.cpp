@@ -28,7 +28,7 @@ PluginDelegate::PluginDelegate(Parts parts, const DelegateRequest& request, RunW
       platform_(*request.platform),
       watchdog_(watchdog),
       copies_(std::move(parts.copies)),
-      run_options_(std::move(parts.options.run)) {
+      run_options_(parts.options.run) {
   if (parts.async) async_.emplace(*this, *std::move(parts.async));
 }
 
@@ -147,6 +147,21 @@ Status PluginDelegate::reserve_context(std::span<EValue* const> arguments) {
   for (uint32_t i = 0; i < input_count_; ++i)
     if (describe(*arguments[i], i, nullptr) != ETB_OK) return {};
   return context_->reserve({tensors_.data(), input_count_});
+}
+
+Status PluginDelegate::accept_option(const OptionChange& change) {
+  if (change.object_kind != ETB_OBJECT_DELEGATE || use_->stop_sharing_if_unshared()) return {};
+  return make_error(Code::INVALID_STATE,
+                    "option '" + std::string(change.option.key) +
+                        "' belongs to a delegate that other modules use, too\nhint: open the module with the "
+                        "option, so that it has a delegate of its own");
+}
+
+Status PluginDelegate::set_option(const OptionChange& change) {
+  if (change.object_kind == ETB_OBJECT_CONTEXT) return context_->set_option(change.option);
+  if (change.object_kind == ETB_OBJECT_DELEGATE) return use_->delegate().set_option(change.option);
+  run_options_.set(change.option);
+  return {};
 }
 
 bool PluginDelegate::can_reserve() const noexcept {
@@ -290,8 +305,8 @@ etb_status PluginDelegate::bind_run(const DelegateRun& run, etb_exec_args& args)
   args.scratch_nbytes = scratch_nbytes_;
   args.deadline_ns = run.limits.deadline_ns;
   args.events = run.events;
-  args.options = run_options_.data();
-  args.option_count = run_options_.size();
+  args.options = run_options_.span().data();
+  args.option_count = run_options_.span().size();
   args.run_id = run.limits.run_id;
   args.priority = run.limits.priority;
   return ETB_OK;

@@ -11,6 +11,7 @@
 #include "host/delegates/argument_staging.hpp"
 #include "host/delegates/delegate_options.hpp"
 #include "host/delegates/device_values.hpp"
+#include "host/delegates/living_delegates.hpp"
 #include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/delegates/shared_delegate.hpp"
@@ -28,7 +29,7 @@ class PluginDelegate final : public MethodDelegate {
     DelegateUse use;
     std::shared_ptr<StagingMemory>
         copies;  // of all delegates of the method, or its own where they run at the same time
-    DelegateOptions options = {};  // what they point to lives as long as the delegate
+    DelegateOptions options = {};  // borrowed for the call
     std::optional<AsyncSupport> async = {};
     uint64_t allocated_before =
         0;  // bytes that the plugin had from the host's allocator before the use began
@@ -52,6 +53,18 @@ class PluginDelegate final : public MethodDelegate {
   // Index in the call of each argument that runs expect; empty: they expect all of them.
   const std::vector<uint32_t>& selection() const noexcept { return selection_; }
   const etb_plugin_ident& plugin_ident() const noexcept { return *use_->plugin().table().ident; }
+
+  // Accepts a change of an option, or returns why it cannot be made; it changes nothing. A delegate whose own option will change
+  // gets no further users. [serial:delegate]
+  [[nodiscard]] Status accept_option(const OptionChange& change);
+  // Makes a change that was accepted, from the next run on. `change` is borrowed for the call. [serial:delegate]
+  [[nodiscard]] Status set_option(const OptionChange& change);
+  const PluginContext& plugin() const noexcept { return use_->plugin(); }
+  // Lists the delegate in `living`, which outlives it, until it ends.
+  void list_in(LivingDelegates& living, const std::string& id) {
+    living.add(id, *this);
+    living_ = &living;
+  }
 
   etb_status execute(const DelegateRun& run) noexcept override;
   AsyncRuns* async_runs() noexcept override { return async_ ? &*async_ : nullptr; }
@@ -80,7 +93,9 @@ class PluginDelegate final : public MethodDelegate {
   };
 
   PluginDelegate(Parts parts, const DelegateRequest& request, RunWatchdog& watchdog);
-  ~PluginDelegate() = default;
+  ~PluginDelegate() {
+    if (living_ != nullptr) living_->remove(*this);
+  }
 
   Status set_up(const DelegateRequest& request, const DelegateOptions& options, uint64_t allocated_before);
   Status read_requirements(std::span<const std::span<std::byte>> arenas);
@@ -115,7 +130,7 @@ class PluginDelegate final : public MethodDelegate {
   uint32_t input_count_ = 0;
   std::vector<uint32_t> shared_inputs_;  // etb_io_req.may_alias_input, by output
   std::vector<std::byte> scratch_;
-  std::vector<etb_option> run_options_;
+  RunOptions run_options_;
   void* aligned_scratch_ = nullptr;
   uint64_t scratch_nbytes_ = 0;
   DelegateMemory memory_;
@@ -124,6 +139,7 @@ class PluginDelegate final : public MethodDelegate {
   std::shared_ptr<TransferCounts> transfers_;
   std::optional<DeviceValues> values_;
   std::optional<OverlappedRun> async_;
+  LivingDelegates* living_ = nullptr;
 };
 
 }  // namespace etb::host

@@ -71,7 +71,6 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     const std::vector<etb_compile_spec> specs = to_specs(request, keys);
     static const OptionTexts kNone;
     const auto given = options_.find(std::string(request.id));
-    // A reference, because the delegate borrows the texts.
     const OptionTexts& texts = given != options_.end() ? given->second : kNone;
     ETB_ASSIGN(PluginDelegate* const made, make(request, specs, texts));
     *out = made;
@@ -100,9 +99,37 @@ Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
                                    async_support_of(*selection.plugin), allocated_before},
                                   request, watchdog_));
   made->count_transfers(transfers_);
+  made->list_in(living_, std::string(request.id));
   if (made->accepts_device_memory() && !registry_.has_layers())
     use_device_memory(*made, *selection.plugin, std::move(device));
   return made;
+}
+
+Status PluginDelegates::change_option(const std::string& backend_id, const std::string& key,
+                                      const std::string& text) {
+  const auto in_context = [&](Error error) {
+    return tl::make_unexpected(with_context(std::move(error), "delegate '" + backend_id + "'"));
+  };
+  const std::vector<PluginDelegate*> living = living_.of(backend_id);
+  if (living.empty()) {
+    ETB_ASSIGN(const Selection selection, registry_.open(backend_id, resolve_options(backend_id)));
+    const OptionTexts one = {{key, text}};
+    if (auto read = read_delegate_options(*selection.plugin, one); !read)
+      return in_context(std::move(read).error());
+  }
+  std::vector<OptionChange> changes;
+  for (PluginDelegate* const each : living) {
+    Result<OptionChange> change = read_option_change(each->plugin(), key, text);
+    if (!change) return in_context(std::move(change).error());
+    if (Status accepted = each->accept_option(*change); !accepted)
+      return in_context(std::move(accepted).error());
+    changes.push_back(*change);
+  }
+  for (size_t i = 0; i < living.size(); ++i)
+    if (Status changed = living[i]->set_option(changes[i]); !changed)
+      return in_context(std::move(changed).error());
+  set_option(backend_id, key, text);
+  return {};
 }
 
 // Without it, values are copied through memory of the host. The device of a delegate without a choice is known if the plugin

@@ -17,6 +17,7 @@
 #include "host/delegates/delegate_options.hpp"
 #include "host/delegates/device_memory.hpp"
 #include "host/delegates/device_values.hpp"
+#include "host/delegates/living_delegates.hpp"
 #include "host/delegates/overlapped_run.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/delegates/shared_delegates.hpp"
@@ -55,6 +56,14 @@ class PluginDelegates final : public DelegateResolver {
     options_[std::move(backend_id)][std::move(key)] = std::move(text);
   }
 
+  // Changes an option of the living delegates of an id, from their next run on, and sets it for those made later. The option goes
+  // to runs or contexts if the plugin's schema allows it, else to the delegates. Without a living delegate the text is checked
+  // against the plugin that is first in line. Returns the errors of read_option_change and of the plugin, INVALID_STATE for a delegate
+  // that other modules share, NOT_FOUND without a plugin. An error of the plugin may leave some delegates changed, all others none.
+  // Neither a run nor create() may be under way.
+  [[nodiscard]] Status change_option(const std::string& backend_id, const std::string& key,
+                                     const std::string& text);
+
   // Makes delegates whose runs go on while the host does other work, for ModuleOptions::async. Call it before a method is
   // loaded.
   void allow_async_runs() { is_async_ = true; }
@@ -78,7 +87,7 @@ class PluginDelegates final : public DelegateResolver {
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
 
   // Creates a delegate for another runtime, whose compile specs and options are not in a program view. Ignores
-  // `request.compile_specs` and set_option(). The result borrows from `option_texts`. End it with destroy().
+  // `request.compile_specs` and set_option(). End the result with destroy().
   [[nodiscard]] Result<PluginDelegate*> make(const DelegateRequest& request,
                                              std::span<const etb_compile_spec> specs,
                                              const OptionTexts& options);
@@ -128,6 +137,7 @@ class PluginDelegates final : public DelegateResolver {
   uint64_t max_device_bytes_ = 0;
   FileMapping file_;
   RunWatchdog watchdog_;
+  LivingDelegates living_;
 };
 
 }  // namespace etb::host

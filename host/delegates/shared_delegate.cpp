@@ -40,12 +40,21 @@ Result<std::shared_ptr<SharedDelegate>> SharedDelegate::make(const Source& sourc
 }
 
 std::optional<uint32_t> SharedDelegate::take_place() noexcept {
-  const uint32_t most = std::max(info_.max_contexts, 1U);
-  uint32_t count = user_count_.load(std::memory_order_relaxed);
+  const uint32_t most = std::min(std::max(info_.max_contexts, 1U), kIsClosed - 1);
+  uint32_t count = users_.load(std::memory_order_relaxed);
   do {
-    if (count >= most || !may_share_.load(std::memory_order_relaxed)) return std::nullopt;
-  } while (!user_count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+    if ((count & kIsClosed) != 0 || count >= most) return std::nullopt;
+  } while (!users_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
   return count;
+}
+
+// A user that begins at the same time sees the bit, or is counted here. The calls of a user that has ended are before the answer.
+bool SharedDelegate::stop_sharing_if_unshared() noexcept {
+  uint32_t count = users_.load(std::memory_order_acquire);
+  do {
+    if ((count & ~kIsClosed) > 1) return false;
+  } while (!users_.compare_exchange_weak(count, count | kIsClosed, std::memory_order_acquire));
+  return true;
 }
 
 DelegateUse DelegateUse::of(std::shared_ptr<SharedDelegate> delegate) noexcept {
@@ -82,7 +91,7 @@ Status DelegateUse::count_memory(DeviceMemory& memory, const DelegateRequest& re
 void DelegateUse::end() noexcept {
   if (delegate_ == nullptr) return;
   if (is_counted_) delegate_->share_->remove_context();
-  delegate_->user_count_.fetch_sub(1, std::memory_order_relaxed);
+  delegate_->users_.fetch_sub(1, std::memory_order_release);
   delegate_.reset();
 }
 

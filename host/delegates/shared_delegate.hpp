@@ -33,7 +33,9 @@ class SharedDelegate {
   const etb_delegate_info& info() const noexcept { return info_; }
 
   // Lets no further method use the delegate, because its device was lost: a new delegate may run.
-  void stop_sharing() noexcept { may_share_.store(false, std::memory_order_relaxed); }
+  void stop_sharing() noexcept { users_.fetch_or(kIsClosed, std::memory_order_relaxed); }
+  // The same if the delegate has one user. Returns false if it has more: then nothing has changed.
+  [[nodiscard]] bool stop_sharing_if_unshared() noexcept;
 
  private:
   friend class DelegateUse;
@@ -51,9 +53,9 @@ class SharedDelegate {
   etb_named_data named_data_ = borrowed_.named_data();
   std::optional<Delegate> delegate_;
   etb_delegate_info info_{};
-  std::atomic<uint32_t> user_count_{0};
-  std::atomic<bool> may_share_{true};
-  std::unique_ptr<DeviceMemory::Share> share_;  // set before the second user
+  static constexpr uint32_t kIsClosed = 1U << 31;  // bit of users_: no further user
+  std::atomic<uint32_t> users_{0};                 // their number, and the bit
+  std::unique_ptr<DeviceMemory::Share> share_;     // set before the second user
 };
 
 // The use of a delegate by one method, for one context. The context ends before it.

@@ -23,6 +23,11 @@ class Delegate {
   // Calls `put` for each input, then for each output. The requirement is valid during the call.
   [[nodiscard]] Status query_io(const std::function<void(const etb_io_req&)>& put) const;
 
+  // [serial:delegate] with every other call on it.
+  [[nodiscard]] Status set_option(const etb_option& option) const {
+    return core_->plugin->set_option(ETB_OBJECT_DELEGATE, core_->delegate, option);
+  }
+
   [[nodiscard]] Result<Context> create_context(std::span<const etb_option> options = {}) const;
 
   // The part of a delegate that its contexts share. Members are declared in order of life.
@@ -61,6 +66,10 @@ class Context {
 
   // Starts a run. `args` and all that they point to stay valid until its fences are signalled.
   [[nodiscard]] Status execute_async(const etb_exec_args& args);
+
+  [[nodiscard]] Status set_option(const etb_option& option) const {
+    return delegate_->plugin->set_option(ETB_OBJECT_CONTEXT, context_, option);
+  }
 
   bool can_cancel() const noexcept {
     return (delegate_->plugin->table.delegate->caps & ETB_DELEGATE_CAP_CANCEL) != 0;

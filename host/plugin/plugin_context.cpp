@@ -13,6 +13,11 @@ PluginContext::Core::~Core() {
   life->on_deinit(status);
 }
 
+Status PluginContext::Core::set_option(uint32_t object_kind, void* handle, const etb_option& option) const {
+  etb_error error = ETB_ERROR_INIT;
+  return check(table.set_option(plugin, object_kind, handle, &option, &error), error);
+}
+
 Result<PluginContext> PluginContext::make(std::shared_ptr<PluginLife> life, const etb_plugin_table& table,
                                           const etb_host& host, std::span<const etb_option> options) {
   auto core = std::make_shared<Core>(std::move(life), table);
@@ -80,9 +85,7 @@ Status PluginContext::each_option(const std::function<void(const etb_option_sche
 }
 
 Status PluginContext::set_option(const etb_option& option) const {
-  etb_error error = ETB_ERROR_INIT;
-  return check(core_->table.set_option(core_->plugin, ETB_OBJECT_PLUGIN, core_->plugin, &option, &error),
-               error);
+  return core_->set_option(ETB_OBJECT_PLUGIN, core_->plugin, option);
 }
 
 Status PluginContext::get_option(const char* key, const std::function<void(const etb_option&)>& put) const {

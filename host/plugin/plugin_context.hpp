@@ -78,6 +78,9 @@ class PluginContext {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
     ~Core();
+
+    // Changes an option of the object that `handle` names; `object_kind` is ETB_OBJECT_*.
+    [[nodiscard]] Status set_option(uint32_t object_kind, void* handle, const etb_option& option) const;
   };
 
  private:

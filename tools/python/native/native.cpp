@@ -57,6 +57,7 @@ NB_MODULE(_native, module) {
       .def("decisions", &Program::decisions)
       .def("recorded", &Program::recorded)
       .def("clear_recorded", &Program::clear_recorded)
+      .def("set_option", &Program::set_option, arg("backend_id"), arg("key"), arg("text"))
       .def("cancel", &Program::cancel)
       .def("close", &Program::close);
 

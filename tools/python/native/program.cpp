@@ -232,6 +232,15 @@ void Program::clear_recorded() const {
   etb_recording_clear(recording_of(*opened));
 }
 
+void Program::set_option(const std::string& backend_id, const std::string& key,
+                         const std::string& text) const {
+  const auto opened = use(opened_);
+  const Use used(*opened);
+  must([&](etb_error* error) {
+    return etb_module_set_option(opened->module, backend_id.c_str(), key.c_str(), text.c_str(), error);
+  });
+}
+
 void Program::cancel() const { etb_module_cancel(use(opened_)->module); }
 
 void Program::close() {

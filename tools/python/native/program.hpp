@@ -50,8 +50,8 @@ struct ProgramOptions {
 struct OpenProgram {
   etb_module* module = nullptr;
   etb_recording* recording = nullptr;  // of the module; NULL: none
-  nanobind::object bytes;  // of the program; none for a file
-  std::mutex mutex;        // held during each call but cancel
+  nanobind::object bytes;              // of the program; none for a file
+  std::mutex mutex;                    // held during each call but cancel
   std::atomic<std::thread::id> user{};
   std::map<std::string, std::unique_ptr<MethodSpecs>> methods;
 
@@ -74,6 +74,7 @@ class Program {
   nanobind::list decisions() const;
   nanobind::tuple recorded() const;  // (ETDump, debug buffer) as bytes
   void clear_recorded() const;
+  void set_option(const std::string& backend_id, const std::string& key, const std::string& text) const;
   void cancel() const;
   void close();
   bool is_closed() const;

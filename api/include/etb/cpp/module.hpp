@@ -189,6 +189,12 @@ class Module {
     });
     return Value(Value::Output(), value);
   }
+  // Changes an option of the delegates with this id, from the next run on: see etb_module_set_option.
+  void set_option(const std::string& backend_id, const std::string& key, const std::string& text) {
+    detail::must([&](etb_error* error) {
+      return etb_module_set_option(get(), backend_id.c_str(), key.c_str(), text.c_str(), error);
+    });
+  }
   // Starts a run on a thread of the module. Until wait() has returned true, only wait() and cancel() are allowed.
   void start(const std::string& method = {}, const etb_run_limits* limits = nullptr) {
     detail::must([&](etb_error* error) {

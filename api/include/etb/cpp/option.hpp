@@ -67,11 +67,15 @@ struct OptionRow {
   }
 };
 
-constexpr OptionRow bool_option(const char* key, bool value, uint32_t scopes, const char* doc) {
-  return {key, doc, ETB_OPTION_BOOL, scopes, value ? 1 : 0};
+// Rows by type. `mutable_when`: the moment at which set_option may change the option (ETB_OPTION_*).
+constexpr OptionRow bool_option(const char* key, bool value, uint32_t scopes, const char* doc,
+                                uint32_t mutable_when = ETB_OPTION_FIXED) {
+  OptionRow row{key, doc, ETB_OPTION_BOOL, scopes, value ? 1 : 0};
+  row.mutable_when = mutable_when;
+  return row;
 }
 constexpr OptionRow i64_option(const char* key, int64_t value, int64_t minimum, int64_t maximum,
-                               uint32_t scopes, const char* doc) {
+                               uint32_t scopes, const char* doc, uint32_t mutable_when = ETB_OPTION_FIXED) {
   return {key,
           doc,
           ETB_OPTION_I64,
@@ -80,16 +84,19 @@ constexpr OptionRow i64_option(const char* key, int64_t value, int64_t minimum, 
           0,
           "",
           static_cast<double>(minimum),
-          static_cast<double>(maximum)};
+          static_cast<double>(maximum),
+          mutable_when};
 }
 constexpr OptionRow f64_option(const char* key, double value, double minimum, double maximum, uint32_t scopes,
-                               const char* doc) {
-  return {key, doc, ETB_OPTION_F64, scopes, 0, value, "", minimum, maximum};
+                               const char* doc, uint32_t mutable_when = ETB_OPTION_FIXED) {
+  return {key, doc, ETB_OPTION_F64, scopes, 0, value, "", minimum, maximum, mutable_when};
 }
 constexpr OptionRow text_option(const char* key, const char* value, uint32_t scopes, const char* doc,
-                                std::span<const char* const> choices = {}) {
+                                std::span<const char* const> choices = {},
+                                uint32_t mutable_when = ETB_OPTION_FIXED) {
   OptionRow row{key, doc, ETB_OPTION_TEXT, scopes, 0, 0, value};
   row.choices = choices;
+  row.mutable_when = mutable_when;
   return row;
 }
 

@@ -13,7 +13,7 @@
 //     etb::Result<MyDevice> open_device(const etb::DeviceArgs&);                   // optional: the host opens a device; the base keeps
 //                                                                                  //   what it returns until close, see etb::device_of
 //     etb::Status close_device(MyDevice&);                                         // optional: an error keeps the device open
-//     etb::Status set_option(const etb::Options&);                                 // optional, here and in MyDelegate: one option
+//     etb::Status set_option(const etb::Options&);                                 // optional, also in MyDevice, MyDelegate, MyContext
 //     etb::Status get_option(std::string_view key, etb_option& out) const;         // optional, likewise: `out` has the default
 //     const void* get_extension(uint32_t object_kind, std::string_view id) const;  // optional
 //     static constexpr etb::OpRow kOps[] = {...};                                  // these three make the ahead-of-time part
@@ -208,11 +208,11 @@ constexpr etb_plugin_table plugin_table(const etb_plugin_ident* ident, uint32_t 
     table.caps |= ETB_PLUGIN_CAP_OPTION_SCHEMA;
     table.option_schema = detail::option_schema<P>;
   }
-  if constexpr (detail::SetsOptions<P> || detail::SetsOptions<typename P::Delegate>) {
+  if constexpr (detail::sets_any_options<P>()) {
     table.caps |= ETB_PLUGIN_CAP_SET_OPTION;
     table.set_option = detail::set_option<P>;
   }
-  if constexpr (detail::GivesOptions<P> || detail::GivesOptions<typename P::Delegate>) {
+  if constexpr (detail::gives_any_options<P>()) {
     table.caps |= ETB_PLUGIN_CAP_GET_OPTION;
     table.get_option = detail::get_option<P>;
   }

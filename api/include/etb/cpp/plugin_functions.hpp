@@ -69,6 +69,27 @@ Result<const OptionRow*> find_option_row(const char* key, uint32_t object_kind) 
   return make_error(Code::NOT_FOUND, "option '" + std::string(key != nullptr ? key : "") + "': unknown key");
 }
 
+// Calls `use` with the plugin's object that a handle of this kind names.
+template <class P, class Use>
+void use_object(etb_plugin* plugin, uint32_t object_kind, void* object, const Use& use) {
+  switch (object_kind) {
+    case ETB_OBJECT_PLUGIN:
+      return use(reinterpret_cast<PluginObject<P>*>(plugin)->impl);
+    case ETB_OBJECT_DEVICE:
+      return use(static_cast<DeviceObject<P>*>(object)->opened);
+    case ETB_OBJECT_DELEGATE:
+      return use(static_cast<DelegateObject<P>*>(object)->impl);
+    case ETB_OBJECT_CONTEXT:
+      return use(static_cast<ContextObject<P>*>(object)->impl);
+    default:
+      return;
+  }
+}
+
+inline Status not_of_this_object(const OptionRow& row) {
+  return make_error(Code::NOT_SUPPORTED, "option '" + std::string(row.key) + "': not of this object");
+}
+
 // Checks the new value against its row first, so that a rejected one changes nothing (ABI-OPT-02).
 template <class P>
 etb_status set_option(etb_plugin* plugin, uint32_t object_kind, void* object, const etb_option* option,
@@ -80,13 +101,11 @@ etb_status set_option(etb_plugin* plugin, uint32_t object_kind, void* object, co
       return make_error(Code::INVALID_STATE,
                         "option '" + std::string(row->key) + "': fixed, set it when the object is made");
     ETB_ASSIGN(const Options options, Options::make(option, 1, option_rows<P>(), object_kind));
-    if constexpr (SetsOptions<P>)
-      if (object_kind == ETB_OBJECT_PLUGIN)
-        return reinterpret_cast<PluginObject<P>*>(plugin)->impl.set_option(options);
-    if constexpr (SetsOptions<typename P::Delegate>)
-      if (object_kind == ETB_OBJECT_DELEGATE)
-        return static_cast<DelegateObject<P>*>(object)->impl.set_option(options);
-    return make_error(Code::NOT_SUPPORTED, "option '" + std::string(row->key) + "': not of this object");
+    Status changed = not_of_this_object(*row);
+    use_object<P>(plugin, object_kind, object, [&]<class T>(T& impl) {
+      if constexpr (SetsOptions<T>) changed = impl.set_option(options);
+    });
+    return changed;
   });
 }
 
@@ -97,22 +116,28 @@ etb_status get_option(etb_plugin* plugin, uint32_t object_kind, void* object, co
     ETB_TRY(ETB_ACCEPT(etb_option_sink, sink, put));
     ETB_ASSIGN(const OptionRow* row, find_option_row<P>(key, object_kind));
     etb_option value = row->default_option();
-    bool is_known = false;
-    if constexpr (GivesOptions<P>)
-      if (object_kind == ETB_OBJECT_PLUGIN) {
-        ETB_TRY(reinterpret_cast<PluginObject<P>*>(plugin)->impl.get_option(key, value));
-        is_known = true;
-      }
-    if constexpr (GivesOptions<typename P::Delegate>)
-      if (object_kind == ETB_OBJECT_DELEGATE) {
-        ETB_TRY(static_cast<DelegateObject<P>*>(object)->impl.get_option(key, value));
-        is_known = true;
-      }
-    // The default may be another value than the one in force.
-    if (!is_known)
-      return make_error(Code::NOT_SUPPORTED, "option '" + std::string(row->key) + "': not of this object");
+    // The default may be another value than the one in force, so an object without get_option returns none.
+    Status found = not_of_this_object(*row);
+    use_object<P>(plugin, object_kind, object, [&]<class T>(const T& impl) {
+      if constexpr (GivesOptions<T>) found = impl.get_option(key, value);
+    });
+    ETB_TRY(std::move(found));
     return from_host(sink->put(sink->ctx, &value), "option sink");
   });
+}
+
+// True if a class of the plugin changes, or reports, options of its objects.
+template <class P>
+constexpr bool sets_any_options() {
+  using Delegate = typename P::Delegate;
+  return SetsOptions<P> || SetsOptions<typename OpenedOf<P>::Type> || SetsOptions<Delegate> ||
+         SetsOptions<typename ContextOf<Delegate>::Type>;
+}
+template <class P>
+constexpr bool gives_any_options() {
+  using Delegate = typename P::Delegate;
+  return GivesOptions<P> || GivesOptions<typename OpenedOf<P>::Type> || GivesOptions<Delegate> ||
+         GivesOptions<typename ContextOf<Delegate>::Type>;
 }
 
 }  // namespace etb::detail

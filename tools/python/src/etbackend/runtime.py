@@ -340,6 +340,14 @@ class Runtime:
         """Forgets what was recorded so far."""
         self._native.clear_recorded()
 
+    def set_option(self, backend: str, key: str, value: OptionValue) -> None:
+        """Changes an option of the delegates with this id, from the next run on, as `options` of load does before.
+
+        It reaches what the plugin's schema allows: runs of this program, its contexts or its delegates. An option that is
+        fixed when a delegate is made can change while no loaded method has a delegate of this id.
+        """
+        self._native.set_option(text_of(backend, "backend"), text_of(key, "key"), _setting(value))
+
     def cancel(self) -> None:
         """Asks the present run, on another thread, to stop: it fails with reason "status.cancelled"."""
         self._native.cancel()
