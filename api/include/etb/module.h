@@ -401,19 +401,19 @@ ETB_EXPORT etb_status ETB_CALL etb_module_set_input(etb_module* module, const ch
 ETB_EXPORT etb_status ETB_CALL etb_module_set_output(etb_module* module, const char* method, uint32_t index,
                                                      void* memory, uint64_t nbytes, etb_error* error);
 
-// Changes an option of the delegates of an open module, as a setting of etb_module_options does before. Methods that are
-// loaded later get it, too. What the plugin's schema allows decides what the change reaches, in this order: each later run of
-// the module (scope run), the module's contexts, its delegates. Other modules keep their values: a delegate that they share is not
-// changed. An option that is fixed when a delegate is made, or belongs to a device, can change while no loaded method has a
-// delegate of that id.
+// Changes an option of the delegates of an open module, as a setting of etb_module_options does when it is opened.
+// Methods that are loaded later get it, too. The scopes in the plugin's schema decide what changes: later runs of the
+// module; else its contexts; else its delegates. Other modules keep their values: a delegate that they share does not
+// change. An option that is fixed when a delegate is made, or belongs to a device, can change while no loaded method
+// has a delegate of that id.
 //
 // backend_id  [borrowed-for-call] delegate id in the program.
 // key         [borrowed-for-call] one that the plugin lists.
 // text        [borrowed-for-call] the value, as in etb_setting.
-// returns     ETB_OK; ETB_NOT_FOUND (delegate id, plugin or key: with those that exist); ETB_INVALID_ARGUMENT (value: with the
-//             type, bounds or choices expected; or an option of the plugin itself); ETB_INVALID_STATE (cannot change now, with the
-//             reason); ETB_NOT_SUPPORTED (no plugins); the plugin's error. On error the value stays, unless a method has
-//             several delegates of the id and the plugin rejects the change for a later one.
+// returns     ETB_OK; ETB_NOT_FOUND (delegate id, plugin or key: with those that exist); ETB_INVALID_ARGUMENT (value:
+//             with the type, bounds or choices expected; or an option of the plugin itself); ETB_INVALID_STATE (no
+//             change now, with the reason); ETB_NOT_SUPPORTED (no plugins); the plugin's error. On error the value
+//             stays, unless the plugin rejects the change for the second of several delegates of the id, or a later one.
 // threads     [serial:module]   may block: yes
 // since       1.0
 ETB_EXPORT etb_status ETB_CALL etb_module_set_option(etb_module* module, const char* backend_id,
