@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "api/format/device_record.hpp"
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/testing/linked_only.hpp"
 #include "host/testing/method_fixture.hpp"
@@ -20,6 +21,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr uint8_t kUuids[2][16] = {{0xab, 1}, {0xab, 2}};
 std::multiset<const void*> open_devices;              // opened and not closed
@@ -160,6 +162,53 @@ TEST_F(DeviceChoice, AnIdsOwnDeviceComesFirstAndWithoutOneThePluginChooses) {
   second.options.delegates = &others;
   ASSERT_EQ(second.load(), ETB_OK) << second.error.text;
   EXPECT_THAT(used_devices, ElementsAre(nullptr, nullptr));
+}
+
+TEST_F(DeviceChoice, TheProgramNamesADeviceAndTheApplicationDecidesBeforeIt) {
+  format::ProgramSpec named = program(4);
+  named.segments.emplace_back("Right core");
+  named.named_data = {{format::device_record_key(kToyBackend), 1}};
+  const std::pair<const char*, const void*> choices[] = {
+      {nullptr, kUuids[1]}, {"left", kUuids[0]}, {"default", nullptr}};
+  for (const auto& [choice, used] : choices) {
+    used_devices.clear();
+    PluginDelegates delegates(registry_);
+    if (choice != nullptr) delegates.set_device("", choice);
+    MethodFixture fixture(named);
+    fixture.options.delegates = &delegates;
+    ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+    EXPECT_THAT(used_devices, ElementsAre(used, used)) << (choice == nullptr ? "no choice" : choice);
+  }
+}
+
+TEST_F(DeviceChoice, ADeviceThatTheProgramNamesInVainIsRefusedWithBoth) {
+  const auto load = [&](const std::string& record, const char* choice) {
+    format::ProgramSpec named = program(4);
+    named.segments.push_back(record);
+    named.named_data = {{format::device_record_key(kToyBackend), 1}};
+    PluginDelegates delegates(registry_);
+    if (choice != nullptr) delegates.set_device(kToyBackend, choice);
+    MethodFixture fixture(named);
+    fixture.options.delegates = &delegates;
+    const etb_status status = fixture.load();
+    return std::pair(status, std::string(fixture.error.text));
+  };
+  const auto [status, text] = load("Middle core", nullptr);
+  EXPECT_EQ(status, ETB_NOT_FOUND);
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("delegate 'ToyBackend', whose device the program names: device 'Middle core': the "
+                      "plugin has npu 'Left core' uuid"),
+            HasSubstr("hint: choose another device, or 'default' for")));
+  EXPECT_TRUE(used_devices.empty());
+  EXPECT_EQ(load("Middle core", "left").first, ETB_OK);
+  const auto [other, other_text] = load("Middle core", "lost");
+  EXPECT_EQ(other, ETB_NOT_FOUND);
+  EXPECT_THAT(other_text, Not(HasSubstr("the program names")));
+  const auto [empty, empty_text] = load("", nullptr);
+  EXPECT_EQ(empty, ETB_INVALID_DATA);
+  EXPECT_THAT(empty_text, HasSubstr("named data 'etbackend.device/ToyBackend': name of a device: 0 bytes"));
+  EXPECT_EQ(load(std::string(1025, 'x'), nullptr).first, ETB_INVALID_DATA);
 }
 
 TEST_F(DeviceChoice, ErrorsListTheDevices) {

@@ -7,12 +7,16 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "host/delegates/device_target.hpp"
 #include "host/plugin/device.hpp"
 
 namespace etb::host {
+
+// What an application names in place of a device to use the plugin's default, whatever device a program names.
+inline constexpr std::string_view kDefaultDevice = "default";
 
 class OpenDevices {
  public:

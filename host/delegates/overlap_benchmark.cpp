@@ -102,8 +102,8 @@ void pipeline(benchmark::State& state) {
   std::vector<Module> modules;
   const int module_count = static_cast<int>(state.range(0));
   for (int i = 0; i < module_count; ++i) {
-    auto made = i == 0 ? Module::from_bytes(bytes, options)
-                       : Module::from_program(modules[0].program(), options);
+    auto made =
+        i == 0 ? Module::from_bytes(bytes, options) : Module::from_program(modules[0].program(), options);
     if (!made) return state.SkipWithError(made.error().message.c_str());
     modules.push_back(std::move(*made));
   }

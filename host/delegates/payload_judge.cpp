@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "api/format/hex.hpp"
-#include "host/runtime/program.hpp"
+#include "host/delegates/program_fact.hpp"
 
 namespace etb::host {
 
@@ -40,20 +40,13 @@ std::optional<std::string> difference(const format::TargetRecord& compiled_for, 
 Result<PayloadJudge> PayloadJudge::make(const DelegateRequest& request,
                                         std::span<const etb_compile_spec> specs) {
   PayloadJudge made(request, specs);
-  if (request.program == nullptr) return made;
-  const format::ProgramView& view = request.program->view();
   const std::string key = format::target_record_key(request.id);
-  for (uint32_t i = 0; i < view.named_data_count(); ++i) {
-    if (view.named_data_key(i) != key) continue;
-    DataBlock block;
-    etb_error error = ETB_ERROR_INIT;
-    ETB_TRY(check(request.program->load_segment(view.named_data_segment(i), &block, &error), error));
-    auto record = format::read_target_record(block.bytes());
-    if (!record)
-      return tl::make_unexpected(with_context(std::move(record).error(), "named data '" + key + "'"));
-    made.compiled_for_ = *std::move(record);
-    break;
-  }
+  ETB_ASSIGN(const std::optional<DataBlock> block, read_program_fact(request, key));
+  if (!block) return made;
+  auto record = format::read_target_record(block->bytes());
+  if (!record)
+    return tl::make_unexpected(with_context(std::move(record).error(), "named data '" + key + "'"));
+  made.compiled_for_ = *std::move(record);
   return made;
 }
 

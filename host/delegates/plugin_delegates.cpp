@@ -4,6 +4,7 @@
 #include "etb/cpp/guard.hpp"
 #include "host/delegates/payload_judge.hpp"
 #include "host/delegates/plugin_delegate.hpp"
+#include "host/delegates/program_fact.hpp"
 
 namespace etb::host {
 
@@ -21,15 +22,15 @@ std::string PluginDelegates::plugin_of(const std::string& backend_id) const {
 }
 
 Result<Selection> PluginDelegates::select(const DelegateRequest& request,
-                                          std::span<const etb_compile_spec> specs) {
+                                          std::span<const etb_compile_spec> specs, const NamedDevice& named) {
   const std::string id(request.id);
   ETB_ASSIGN(PayloadJudge judge, PayloadJudge::make(request, specs));
   ResolveOptions options = resolve_options(id);
   options.judge_payload = [&](const PluginEntry& entry) -> Result<PayloadVerdict> {
     ETB_ASSIGN(const auto plugin, registry_.initialise(entry));
     // Otherwise no device is enumerated: that would load the drivers of plugins that are not chosen.
-    const bool names_device = judge.knows_target() || device_name_of(id) != nullptr;
-    return judge.judge(*plugin, names_device ? target_of(id, *plugin).get() : nullptr);
+    const bool names_device = judge.knows_target() || named.name;
+    return judge.judge(*plugin, names_device ? target_of(named, *plugin).get() : nullptr);
   };
   Result<Selection> selection = registry_.open(id, options);
   std::shared_ptr<const Decision> decision = selection ? selection->decision : registry_.resolve(id, options);
@@ -44,24 +45,29 @@ Result<Selection> PluginDelegates::select(const DelegateRequest& request,
   return selection;
 }
 
-// The device that the application named, or the only one of the plugin. Returns NULL if it is not known, and for a name that
-// device_of() rejects.
-std::shared_ptr<const DeviceTarget> PluginDelegates::target_of(const std::string& backend_id,
+// The device that is named, or the only one of the plugin. Returns NULL if it is not known, and for a name that device_of()
+// rejects.
+std::shared_ptr<const DeviceTarget> PluginDelegates::target_of(const NamedDevice& named,
                                                                const PluginContext& plugin) {
-  const std::string* const name = device_name_of(backend_id);
   const std::lock_guard lock(targets_mutex_);
-  const auto [known, is_new] = targets_.try_emplace({&plugin, name == nullptr ? "" : *name});
+  const auto [known, is_new] = targets_.try_emplace({&plugin, named.name.value_or("")});
   if (is_new) {
-    auto found = OpenDevices::describe(plugin, name);
+    auto found = OpenDevices::describe(plugin, named.name ? &*named.name : nullptr);
     if (found) known->second = *std::move(found);
   }
   return known->second;
 }
 
-const std::string* PluginDelegates::device_name_of(const std::string& backend_id) const {
-  auto named = device_names_.find(backend_id);
-  if (named == device_names_.end()) named = device_names_.find("");
-  return named == device_names_.end() ? nullptr : &named->second;
+// The application's choice decides before the program's.
+Result<PluginDelegates::NamedDevice> PluginDelegates::device_name_of(const DelegateRequest& request) const {
+  auto chosen = device_names_.find(std::string(request.id));
+  if (chosen == device_names_.end()) chosen = device_names_.find("");
+  if (chosen != device_names_.end()) {
+    if (chosen->second == kDefaultDevice) return NamedDevice{};
+    return NamedDevice{chosen->second, false};
+  }
+  ETB_ASSIGN(std::optional<std::string> named, read_named_device(request));
+  return NamedDevice{std::move(named), true};
 }
 
 etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegate** out,
@@ -83,12 +89,13 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
 Result<PluginDelegate*> PluginDelegates::make(const DelegateRequest& request,
                                               std::span<const etb_compile_spec> specs,
                                               const OptionTexts& option_texts) {
-  ETB_ASSIGN(const Selection selection, select(request, specs));
+  ETB_ASSIGN(const NamedDevice named, device_name_of(request));
+  ETB_ASSIGN(const Selection selection, select(request, specs, named));
   DelegateOptions options;
   if (!option_texts.empty()) {
     ETB_ASSIGN(options, read_delegate_options(*selection.plugin, option_texts));
   }
-  ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, options.device));
+  ETB_ASSIGN(auto device, device_of(std::string(request.id), *selection.plugin, named, options.device));
   auto copies = is_async_ ? std::make_shared<StagingMemory>() : staging_memory_of(request.named_data);
   const uint64_t allocated_before = selection.plugin->allocated_bytes();
   ETB_ASSIGN(DelegateUse use,
@@ -156,22 +163,28 @@ std::optional<AsyncSupport> PluginDelegates::async_support_of(const PluginContex
   return AsyncSupport{std::move(thread)};
 }
 
-// Returns NULL if the application named no device.
+// Returns NULL if no device is named.
 Result<std::shared_ptr<const Device>> PluginDelegates::device_of(const std::string& backend_id,
                                                                  const PluginContext& plugin,
+                                                                 const NamedDevice& named,
                                                                  std::span<const etb_option> options) {
-  const std::string* const name = device_name_of(backend_id);
-  if (name == nullptr) {
+  if (!named.name) {
     if (options.empty()) return nullptr;
     return make_error(
         Code::INVALID_ARGUMENT,
         "delegate '" + backend_id + "': option '" + options[0].key +
             "' belongs to a device\nhint: choose a device, too; the plugin's default takes none");
   }
-  auto device = shared_->devices().open(plugin, *name, options);
-  if (!device)
-    return tl::make_unexpected(with_context(std::move(device).error(), "delegate '" + backend_id + "'"));
-  return device;
+  auto device = shared_->devices().open(plugin, *named.name, options);
+  if (device) return device;
+  // The texts of errors have a limit, so what is not the list of devices comes first.
+  Error error = with_context(
+      std::move(device).error(),
+      "delegate '" + backend_id + "'" + (named.is_of_program ? ", whose device the program names" : ""));
+  if (named.is_of_program)
+    error.message += "\nhint: choose another device, or '" + std::string(kDefaultDevice) +
+                     "' for the plugin's default device";
+  return tl::make_unexpected(std::move(error));
 }
 
 // Finds the copies of a method by the address of its named data, which is unique during the method's life.

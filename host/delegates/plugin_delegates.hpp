@@ -43,8 +43,8 @@ class PluginDelegates final : public DelegateResolver {
   }
 
   // Sets the device for the delegates of an id, or of all ids if it is empty: a uuid, a name, or a part of one
-  // name, as OpenDevices::open() reads it. Creation fails if the plugin has no such device. Call it before a
-  // method is loaded. Without a device the plugin chooses.
+  // name, as OpenDevices::open() reads it; kDefaultDevice: the plugin chooses. Creation fails if the plugin has no such device. Call
+  // it before a method is loaded. Without a call the device that the program names decides, else the plugin chooses.
   void set_device(std::string backend_id, std::string device) {
     device_names_[std::move(backend_id)] = std::move(device);
   }
@@ -106,11 +106,18 @@ class PluginDelegates final : public DelegateResolver {
   std::vector<std::shared_ptr<const Decision>> decisions() const;
 
  private:
-  Result<Selection> select(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
+  // A device as its name was given.
+  struct NamedDevice {
+    std::optional<std::string> name = {};  // nothing: the plugin chooses
+    bool is_of_program = false;
+  };
+  Result<NamedDevice> device_name_of(const DelegateRequest& request) const;
+  Result<Selection> select(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
+                           const NamedDevice& named);
   Result<std::shared_ptr<const Device>> device_of(const std::string& backend_id, const PluginContext& plugin,
+                                                  const NamedDevice& named,
                                                   std::span<const etb_option> options);
-  const std::string* device_name_of(const std::string& backend_id) const;  // NULL: the plugin chooses
-  std::shared_ptr<const DeviceTarget> target_of(const std::string& backend_id, const PluginContext& plugin);
+  std::shared_ptr<const DeviceTarget> target_of(const NamedDevice& named, const PluginContext& plugin);
   void use_device_memory(PluginDelegate& delegate, const PluginContext& plugin,
                          std::shared_ptr<const Device> device);
   std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
@@ -129,7 +136,7 @@ class PluginDelegates final : public DelegateResolver {
   std::map<const PluginContext*, std::weak_ptr<DelegateThread>>
       threads_;  // for plugins without asynchronous runs
   std::mutex targets_mutex_;
-  // Devices as their plugins describe them, by the name that the application gave; "": none.
+  // Devices as their plugins describe them, by the name that the application or the program gave; "": none.
   std::map<std::pair<const PluginContext*, std::string>, std::shared_ptr<const DeviceTarget>> targets_;
   std::shared_ptr<SharedDelegates> shared_ = std::make_shared<SharedDelegates>();
   std::shared_ptr<TransferCounts> transfers_ = std::make_shared<TransferCounts>();

@@ -76,6 +76,10 @@ Result<Backends> open_backends(host::Registry& registry, const BackendRequest& r
     if (std::find(request.names.begin(), request.names.end(), name) == request.names.end())
       return make_error(Code::INVALID_ARGUMENT, "--backend-option '" + name + ":" + texts.begin()->first +
                                                     "=...': -b names no plugin '" + name + "'");
+  for (const auto& [name, device] : request.devices)
+    if (!name.empty() && std::find(request.names.begin(), request.names.end(), name) == request.names.end())
+      return make_error(Code::INVALID_ARGUMENT,
+                        "--device '" + name + "=" + device + "': -b names no plugin '" + name + "'");
   for (const std::string& name : request.names)
     ETB_TRY((request.isolate ? open_isolated : open_here)(registry, name, request, resolve, out));
   return out;

@@ -22,6 +22,8 @@ struct BackendRequest {
   std::string target_file = {};                                   // "": each plugin's default
   std::shared_ptr<const partition::TargetFile> target = nullptr;  // contents of the file
   std::map<std::string, host::OptionTexts> options = {};  // by name in `names`; they outlive the backends
+  std::map<std::string, std::string> devices =
+      {};  // that the program names, by name in `names`; "": all others
 };
 
 // Owns the plugins. Members in order of life.

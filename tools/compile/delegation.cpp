@@ -8,7 +8,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "api/format/device_record.hpp"
 #include "api/format/target_record.hpp"
+#include "host/delegates/open_devices.hpp"
 #include "host/registry/diagnostic.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 #include "partitioner_sdk/passes/passes.hpp"
@@ -93,6 +95,19 @@ void add_plugin_options(CLI::App& command, BackendRequest& request) {
           "Compile for the device that this file describes (`etbackend list --devices --target-dir DIR` "
           "writes such files)")
       ->type_name("FILE");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--device",
+          [&request](const std::vector<std::string>& texts) {
+            auto devices = parse_devices(texts);
+            if (!devices) throw CLI::ValidationError(devices.error().message);
+            request.devices = *std::move(devices);
+          },
+          "Write into the program that its delegates, or only those of this plugin of -b, run on the device "
+          "with "
+          "this uuid or name, unless a user names another one; repeatable")
+      ->type_name("[PLUGIN=]DEVICE")
+      ->allow_extra_args(false);
 }
 
 // Reasons are text from a plugin: escaped, so that they cannot control the terminal.
@@ -134,9 +149,10 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
       command, options.max_device_bytes,
       "Write no program whose delegates of one plugin, as it states, will hold more on their device");
   // Without a plugin they would have no effect.
-  for (const char* option : {"--only-op", "--skip-op", "--only-module", "--skip-module", "--only-node",
-                             "--skip-node", "--min-region", "--isolate", "--plugin-timeout-ms",
-                             "--compile-spec", "--backend-option", "--target", "--max-device-memory"})
+  for (const char* option :
+       {"--only-op", "--skip-op", "--only-module", "--skip-module", "--only-node", "--skip-node",
+        "--min-region", "--isolate", "--plugin-timeout-ms", "--compile-spec", "--backend-option", "--target",
+        "--device", "--max-device-memory"})
     command.get_option(option)->needs(backend);
   command
       .add_flag("--strict", options.is_strict,
@@ -271,7 +287,7 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   ETB_TRY(assign(modules));
   ETB_TRY(write_reports(modules, text, session));
   ETB_TRY(check_device_memory(modules));
-  record_targets();
+  record_facts();
   region_handles_ = handles_of_regions(modules, partition_.regions);
   ETB_TRY(partition::lower(modules, partition_));
   // Rewrite rules were applied before; those for remaining nodes come later.
@@ -282,14 +298,20 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   return {};
 }
 
-// A target without a fingerprint describes any device, so the run time would have nothing to compare.
-void Delegation::record_targets() {
+void Delegation::record_facts() {
+  for (const partition::Region& region : partition_.regions) {
+    auto device = request_.devices.find(partition_.compilers[region.compiler]);
+    if (device == request_.devices.end()) device = request_.devices.find("");
+    if (device == request_.devices.end() || device->second == host::kDefaultDevice) continue;
+    facts_[format::device_record_key(partition_.backend_ids[region.compiler])] = device->second;
+  }
+  // A target without a fingerprint describes any device, so the run time would have nothing to compare.
   if (request_.target == nullptr) return;
   const etb_target& target = request_.target->target();
   format::TargetRecord record{target.kind, target.name, std::to_array(target.fingerprint)};
   if (record.fingerprint == decltype(record.fingerprint){}) return;
   for (const partition::Region& region : partition_.regions)
-    target_records_[format::target_record_key(partition_.backend_ids[region.compiler])] =
+    facts_[format::target_record_key(partition_.backend_ids[region.compiler])] =
         format::write_target_record(record);
 }
 
@@ -312,7 +334,7 @@ DelegateData Delegation::data() const {
     out.named_data.push_back(
         {blob.key, is_constant ? keys_.find(blob.constant_key)->bytes : blob.bytes, blob.alignment});
   }
-  for (const auto& [key, bytes] : target_records_)
+  for (const auto& [key, bytes] : facts_)
     out.named_data.push_back({key, std::as_bytes(std::span(bytes)), 0, true});
   return out;
 }

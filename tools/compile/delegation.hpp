@@ -83,8 +83,8 @@ class Delegation {
   Status write_reports(std::span<const ir::Module> modules, std::ostream& text, Session& session);
   std::vector<std::pair<std::string, size_t>> commonest_reasons(uint32_t compiler) const;
   bool has_region(uint32_t compiler) const;
-  // Notes, for the program, the target that payloads were compiled for.
-  void record_targets();
+  // Notes, for the program, the target that payloads were compiled for, and the devices that it names.
+  void record_facts();
 
   const DelegationOptions* options_;
   BackendRequest request_;  // the compilers borrow texts of options
@@ -95,7 +95,7 @@ class Delegation {
   partition::ConstantKeys keys_;
   partition::Partition partition_;
   std::vector<std::vector<uint32_t>> region_handles_;  // by region: debug handles of its nodes
-  std::map<std::string, std::string> target_records_;  // contents by key of named data
+  std::map<std::string, std::string> facts_;           // contents by key of named data
   size_t node_count_ = 0;                              // before lowering
   // For the page, which is written at the end.
   std::optional<partition::Report> report_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "api/format/device_record.hpp"
 #include "tools/option_values.hpp"
 
 namespace etb::tools {
@@ -21,7 +22,8 @@ void add_plugin_options(CLI::App& command, PluginOptions& options) {
       .add_option(
           "--device", options.devices,
           "Run delegates, or only those with this id, on the device with this uuid or name, as listed by "
-          "`etbackend list --devices`; repeatable")
+          "`etbackend list --devices`; `default`: the plugin's, although the program names another; "
+          "repeatable")
       ->type_name("[ID=]DEVICE")
       ->allow_extra_args(false);
   command
@@ -44,20 +46,6 @@ void add_device_limit(CLI::App& command, uint64_t& max_bytes, const std::string&
 
 namespace {
 
-// Parses "id=device", or "device" for the delegates of all ids.
-Result<std::map<std::string, std::string>> parse_devices(const std::vector<std::string>& texts) {
-  std::map<std::string, std::string> devices;
-  for (const std::string& text : texts) {
-    const size_t at = text.find('=');
-    const std::string id = at == std::string::npos ? "" : text.substr(0, at);
-    const std::string device = at == std::string::npos ? text : text.substr(at + 1);
-    if (device.empty() || at == 0 || !devices.emplace(id, device).second)
-      return make_error(Code::INVALID_ARGUMENT,
-                        fmt::format("--device '{}', expected DEVICE or id=DEVICE, once for an id", text));
-  }
-  return devices;
-}
-
 // Parses "id=plugin" pairs.
 Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> pins;
@@ -72,6 +60,20 @@ Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::str
 }
 
 }  // namespace
+
+Result<std::map<std::string, std::string>> parse_devices(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> devices;
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    const std::string id = at == std::string::npos ? "" : text.substr(0, at);
+    const std::string device = at == std::string::npos ? text : text.substr(at + 1);
+    const bool is_device = !device.empty() && device.size() <= format::kMaxDeviceNameNbytes;
+    if (!is_device || at == 0 || !devices.emplace(id, device).second)
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--device '{}', expected DEVICE or id=DEVICE, once for an id", text));
+  }
+  return devices;
+}
 
 Result<BackendOption> parse_backend_option(const std::string& text) {
   const size_t colon = text.find(':'), equals = text.find('=', colon + 1);

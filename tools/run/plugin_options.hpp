@@ -32,6 +32,9 @@ struct BackendOption {
 // Parses "id:key=value".
 [[nodiscard]] Result<BackendOption> parse_backend_option(const std::string& text);
 
+// Parses texts "id=device", or "device" for all ids (""), once for an id.
+[[nodiscard]] Result<std::map<std::string, std::string>> parse_devices(const std::vector<std::string>& texts);
+
 // Requests of --backend-pin, --device, --backend-option, --max-device-memory and --async.
 struct DelegateChoices {
   std::map<std::string, std::string> pins;     // plugin by delegate id

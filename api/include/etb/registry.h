@@ -63,7 +63,8 @@ typedef struct etb_backend_choice {
       backend_id;  // delegate id in the program, such as "XnnpackBackend"; "" for the device of all ids
   const char*
       plugin_id;  // id or alias of the plugin that is preferred when it is a candidate; NULL: by the usual rules
-  const char* device;  // uuid or name of the plugin's device; NULL: the plugin's default
+  const char* device;  // uuid or name of the plugin's device; "default": the plugin's default device, although the
+                       // program may name another one; NULL: the device that the program names, else the default
 } etb_backend_choice;
 
 // Options of etb_registry_open. All pointers are borrowed-for-call.
