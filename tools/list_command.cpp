@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend list`: prints every plugin found, and why it would not load. Runs no plugin's code, except with
-// --devices, which tries each plugin in a child process.
+// --devices, which tries each plugin in a child process, and with --ops, which tries one.
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "api/format/output_file.hpp"
 #include "api/format/printable_text.hpp"
@@ -23,6 +24,7 @@ struct Options {
   bool devices = false;
   bool digests = false;
   bool places = false;
+  std::string ops_of;  // a plugin's name
   std::string target_dir;
   uint32_t deadline_ms = 10000;
 };
@@ -62,16 +64,57 @@ std::string aliases(const PluginEntry& entry) {
 
 std::string memory_text(uint64_t nbytes) { return nbytes == 0 ? "?" : nbytes_text(nbytes); }
 
+// "clock_mhz=1200, tcm_bytes=262144": what a plugin states besides the fields of every device.
+std::string attributes_text(const host::ProbedDevice& device) {
+  std::string text;
+  const auto attributes = nlohmann::json::parse(device.attributes, nullptr, false);
+  if (!attributes.is_object()) return text;
+  for (const auto& [key, value] : attributes.items())
+    text += (text.empty() ? "" : ", ") + shown(key) + "=" +
+            shown(value.is_string() ? value.get<std::string>()
+                                    : value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  return text;
+}
+
 void print_devices(const host::ProbeReport& report, std::ostream& out) {
   if (report.devices.empty())
     out << "    no device" << (report.no_device_reason.empty() ? "" : ": " + report.no_device_reason) << '\n';
   if (!report.no_device_hint.empty()) out << "    hint: " << report.no_device_hint << '\n';
-  // Every line has every field, in this order.
-  for (const host::ProbedDevice& device : report.devices)
+  // Every line has every field, in this order. A line of attributes follows if there are some.
+  for (const host::ProbedDevice& device : report.devices) {
     out << fmt::format(
         "    device {} '{}'  memory {}  free {}  driver {}  uuid {}\n", shown(device.kind),
         shown(device.name), memory_text(device.memory_total_bytes), memory_text(device.memory_free_bytes),
         device.driver_version.empty() ? "-" : shown(device.driver_version), shown(device.uuid));
+    if (const std::string attributes = attributes_text(device); !attributes.empty())
+      out << "        attributes " << attributes << '\n';
+  }
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  return items.empty() ? "-" : fmt::format("{}", fmt::join(items, ","));
+}
+
+// One line for each row of the op table, with every field.
+void print_ops(const PluginEntry& entry, const host::ProbeReport& report, std::ostream& out) {
+  out << fmt::format("{}: {}\n", title(entry), count_of(report.ops.size(), "row"));
+  constexpr const char* kLine = "{:<{}}  {:<{}}  {:<5}  {:<7}  {:<24}  {:<{}}  {}\n";
+  size_t op = 2, dtypes = 6, schemes = 12;
+  for (const host::ProbedOp& row : report.ops) {
+    op = std::max(op, row.op.size());
+    dtypes = std::max(dtypes, joined(row.dtypes).size());
+    schemes = std::max(schemes, joined(row.quant_schemes).size());
+  }
+  if (report.ops.empty()) return;
+  out << Style::kHeading
+      << fmt::format(kLine, "OP", op, "DTYPES", dtypes, "RANKS", "DYNAMIC", "LAYOUTS", "QUANTISATION",
+                     schemes, "CONSTRAINT")
+      << Style::kPlain;
+  for (const host::ProbedOp& row : report.ops)
+    out << fmt::format(kLine, row.op, op, joined(row.dtypes), dtypes,
+                       fmt::format("{}-{}", row.min_rank, row.max_rank), row.has_dynamic_sizes ? "yes" : "no",
+                       joined(row.layouts), joined(row.quant_schemes), schemes,
+                       row.constraint.empty() ? "-" : row.constraint);
 }
 
 struct Widths {
@@ -141,10 +184,33 @@ Status write_targets(const host::Registry& registry, const host::ProbeResults& p
   return {};
 }
 
+// Prints the op table of one plugin.
+Result<ExitCode> list_ops(const host::Registry& registry, const Options& options, Session& session) {
+  host::ResolveOptions resolve;
+  resolve.profiles = ETB_PROFILE_AOT;
+  const auto decision = registry.resolve(options.ops_of, resolve);
+  if (decision->winner() == nullptr) return tl::make_unexpected(to_error(*decision));
+  const PluginEntry& entry = registry.plugins()[decision->winner()->entry_index];
+  session.out.flush();  // so that the child does not write it again
+  ETB_ASSIGN(
+      const host::ProbeReport report,
+      host::probe_plugin(entry, registry.load_options(), std::chrono::milliseconds(options.deadline_ms),
+                         {.devices = false, .ops = true}));
+  if (!report.has_ops)
+    return make_error(Code::NOT_SUPPORTED,
+                      "plugin '" + shown(entry.id) + "' compiles nothing, so it lists no ops");
+  if (options.json)
+    session.out << ops_json(entry, report) << '\n';
+  else
+    print_ops(entry, report, session.out);
+  return ExitCode::OK;
+}
+
 Result<ExitCode> run(const Options& options, Session& session) {
   host::RegistryOptions registry_opts = registry_options(session);
   registry_opts.check_digests = options.digests;
   const host::Registry registry(registry_opts);
+  if (!options.ops_of.empty()) return list_ops(registry, options, session);
   session.out.flush();  // so that a child does not write it again
   const host::ProbeResults probes = probe_all(registry, options);
   if (!options.target_dir.empty()) ETB_TRY(write_targets(registry, probes, options.target_dir));
@@ -175,9 +241,17 @@ void register_list(CLI::App& app, Session& session) {
                    "Write a target file of each device to this folder, for `etbackend compile --target`")
       ->type_name("DIR")
       ->needs(devices);
+  command
+      ->add_option(
+          "--ops", options->ops_of,
+          "Load this plugin in a child process and list the ops that it can compile, with their dtypes, "
+          "ranks, layouts and quantisation schemes")
+      ->type_name("PLUGIN")
+      ->excludes(devices);
   command->add_flag("--digests", options->digests, "Hash every library now instead of at load time");
   command->add_flag("--places", options->places, "Also print every folder searched");
-  command->add_option("--deadline-ms", options->deadline_ms, "Time limit of one plugin with --devices")
+  command
+      ->add_option("--deadline-ms", options->deadline_ms, "Time limit of one plugin with --devices or --ops")
       ->check(whole_number(1, UINT32_MAX))
       ->capture_default_str();
   run_as(command, session, [options, &session] { return run(*options, session); });

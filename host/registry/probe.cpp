@@ -10,11 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "api/format/hex.hpp"
+#include "etb/cpp/sink.hpp"
 #include "host/layers/start_plugin.hpp"
 #include "host/plugin/device.hpp"
 #include "host/registry/child_process.hpp"
 #include "host/registry/diagnostic.hpp"
 #include "host/registry/process_objects.hpp"
+#include "host/registry/untrusted_json.hpp"
 
 namespace etb::host {
 namespace {
@@ -112,6 +114,20 @@ void add_reason(const PluginContext& context, std::string message, json& report)
   if (end < message.size()) report["no_device_hint"] = message.substr(end + kHint.size());
 }
 
+// Reads the op table.
+Status add_ops(const PluginContext& context, json& report) {
+  json rows = json::array();
+  auto put = [&](const etb_op_capability& op) -> etb_status {
+    if (rows.size() < kMaxProbedOps) rows.push_back(from_op(op));
+    return ETB_OK;
+  };
+  const auto sink = sink_to<etb_op_sink>(put);
+  etb_error error = ETB_ERROR_INIT;
+  ETB_TRY(check(context.table().aot->op_table(context.handle(), &sink, &error), error));
+  report["ops"] = std::move(rows);
+  return {};
+}
+
 // Paths of the objects in this process.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> out;
@@ -125,7 +141,8 @@ std::vector<std::string> loaded_objects() {
   return out;
 }
 
-Result<json> try_plugin(const PluginEntry& entry, const LoadOptions& options, Channel& channel) {
+Result<json> try_plugin(const PluginEntry& entry, const LoadOptions& options, const ProbeQuestions& questions,
+                        Channel& channel) {
   channel.at("loading");
   const std::vector<std::string> before = loaded_objects();
   ETB_ASSIGN(const std::shared_ptr<LoadedPlugin> plugin, LoadedPlugin::load(entry, options));
@@ -143,20 +160,25 @@ Result<json> try_plugin(const PluginEntry& entry, const LoadOptions& options, Ch
   args.plugin_dir = plugin->host().plugin_dir;
   args.host_flags = plugin->host().flags;
   ETB_ASSIGN(const PluginContext context, start_plugin(plugin, plugin->table(), args));
-  if ((plugin->ident().profiles & ETB_PROFILE_RUNTIME) != 0) {
+  if (questions.devices && (plugin->ident().profiles & ETB_PROFILE_RUNTIME) != 0) {
     channel.at("enumerating devices");
     ETB_TRY(context.each_device([&](const etb_device_info& info) {
       if (report["devices"].size() < 1024) report["devices"].push_back(from_device(info));
     }));
     if (report["devices"].empty()) add_reason(context, warning, report);
   }
+  if (questions.ops && (plugin->ident().profiles & ETB_PROFILE_AOT) != 0) {
+    channel.at("listing operators");
+    ETB_TRY(add_ops(context, report));
+  }
   channel.at("in deinit");
   return report;
 }
 
-void run_child(const PluginEntry& entry, const LoadOptions& options, int fd) {
+void run_child(const PluginEntry& entry, const LoadOptions& options, const ProbeQuestions& questions,
+               int fd) {
   Channel channel(fd);
-  const Result<json> report = try_plugin(entry, options, channel);
+  const Result<json> report = try_plugin(entry, options, questions, channel);
   if (report)
     channel.send({{"report", *report}});
   else
@@ -171,17 +193,6 @@ struct Answer {
   std::optional<json> report;
   std::optional<Error> error;
 };
-
-// Reads a member of an untrusted object from the child, of any type, and escapes it for output.
-std::string text_in(const json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? made_printable(it->get_ref<const std::string&>(), 1024) : "";
-}
-
-uint64_t number_in(const json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_number_unsigned() ? it->get<uint64_t>() : 0;
-}
 
 Error read_error(const json& object) {
   const uint64_t code = number_in(object, "code");
@@ -224,16 +235,19 @@ ProbeReport read_report(const json& object) {
   if (const auto list = object.find("libraries"); list != object.end() && list->is_array())
     for (const json& item : *list)
       if (item.is_string()) out.libraries.push_back(made_printable(item.get_ref<const std::string&>()));
+  const auto ops = object.find("ops");
+  out.has_ops = ops != object.end();
+  if (out.has_ops) out.ops = read_ops(*ops);
   return out;
 }
 
 }  // namespace
 
 Result<ProbeReport> probe_plugin(const PluginEntry& entry, const LoadOptions& options,
-                                 std::chrono::milliseconds deadline) {
+                                 std::chrono::milliseconds deadline, const ProbeQuestions& questions) {
   if (entry.problem) return tl::make_unexpected(*entry.problem);
   ETB_ASSIGN(const ChildOutcome outcome,
-             run_in_child([&](int fd) { run_child(entry, options, fd); }, deadline));
+             run_in_child([&](int fd) { run_child(entry, options, questions, fd); }, deadline));
   const Answer answer = read_answer(outcome.output);
   if (outcome.end == ChildEnd::kTimedOut)
     return refuse(Reason::kTimedOut, to_text(outcome, deadline) + " while " + answer.stage);

@@ -78,6 +78,21 @@ std::string target_json(const ProbedDevice& device) {
   return target_of(device).dump(2, ' ', true, json::error_handler_t::replace) + '\n';
 }
 
+std::string ops_json(const PluginEntry& entry, const ProbeReport& report) {
+  json rows = json::array();
+  for (const ProbedOp& op : report.ops)
+    rows.push_back({{"op", op.op},
+                    {"dtypes", op.dtypes},
+                    {"min_rank", op.min_rank},
+                    {"max_rank", op.max_rank},
+                    {"layouts", op.layouts},
+                    {"quant_schemes", op.quant_schemes},
+                    {"dynamic_sizes", op.has_dynamic_sizes},
+                    {"constraint", op.constraint}});
+  const json out{{"id", entry.id}, {"version", entry.version()}, {"ops", std::move(rows)}};
+  return out.dump(2, ' ', true, json::error_handler_t::replace);
+}
+
 std::string to_json(const Registry& registry, const ProbeResults& probes) {
   json out{{"plugins", json::array()}, {"places", json::array()}, {"warnings", registry.warnings()}};
   for (size_t i = 0; i < registry.plugins().size(); ++i) {

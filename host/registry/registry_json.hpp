@@ -16,6 +16,9 @@ using ProbeResults = std::map<size_t, Result<ProbeReport>>;
 // Returns the text of a target file (`compile --target`) for compilations to this device.
 std::string target_json(const ProbedDevice& device);
 
+// Returns the operators that the plugin lists, for `list --ops --json`.
+std::string ops_json(const PluginEntry& entry, const ProbeReport& report);
+
 std::string to_json(const Registry& registry, const ProbeResults& probes = {});
 
 }  // namespace etb::host
