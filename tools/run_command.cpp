@@ -362,7 +362,11 @@ void add_output_options(CLI::App& command, Options& options) {
 }
 
 void add_repeat_options(CLI::App& command, Options& options) {
-  command.add_option("--repeat,--num_executions", options.repeat, "Number of timed runs")
+  command
+      .add_option("--repeat,--num_executions", options.repeat,
+                  "Number of timed runs, after a first run, which the times exclude, and those of --warmup; "
+                  "1 without "
+                  "--warmup: the first run is the timed one")
       ->check(whole_number(1, kMaxRuns))
       ->capture_default_str();
   command.add_option("--warmup", options.warmup, "Number of runs before the timed ones")

@@ -15,7 +15,7 @@
 
 namespace etb::host {
 
-// What an application names in place of a device to use the plugin's default, whatever device a program names.
+// Choice of an application for the plugin's default device, also if the program names another one.
 inline constexpr std::string_view kDefaultDevice = "default";
 
 class OpenDevices {

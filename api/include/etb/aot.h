@@ -47,7 +47,7 @@ typedef struct etb_op_capability {
   const char* op;           // edge name with overload, "aten.add.Tensor"
   const etb_dtype* dtypes;  // dtype_count element types of the first tensor input
   uint32_t dtype_count;
-  uint32_t min_rank;
+  uint32_t min_rank;        // ranks and layouts hold for each tensor operand and each tensor result
   uint32_t max_rank;
   uint32_t layouts;         // ETB_LAYOUT_*
 
@@ -285,11 +285,11 @@ typedef struct etb_estimate {
   double latency_ns;  // latency of one run
   double confidence;  // 0 to 1
 
-  // Bytes that one run reads and writes: inputs, constants, outputs, and intermediate values that leave the
-  // chip's own memory.
+  // Bytes that one run reads and writes: inputs, constants, outputs, intermediate values outside of the chip's own memory.
   uint64_t moved_bytes;
 
-  uint64_t peak_bytes;  // most memory that one run holds at a time beside constants, inputs and outputs
+  // Most memory that the delegate holds for one run: intermediate values, scratch, its own copies of inputs and outputs.
+  uint64_t peak_bytes;  // without constants and the tensors that the host passes
   double energy_nj;     // energy of one run
 } etb_estimate;
 

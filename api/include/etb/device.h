@@ -29,7 +29,7 @@ typedef struct etb_device_info {
   uint32_t flags;     // must be zero
   uint8_t uuid[16];   // the same after every boot on this machine
 
-  // Devices with equal fingerprints run each other's payloads at the same verdict.
+  // Made by the plugin of all that payloads depend on. Devices with equal ones run each other's payloads at the same verdict.
   uint8_t fingerprint[ETB_FINGERPRINT_NBYTES];
 
   uint32_t vendor_number;        // PCI id or the like, 0 when there is none
@@ -65,7 +65,7 @@ typedef struct etb_target {
   uint32_t flags;                               // must be zero
   const char* kind;                             // as etb_device_info.kind; "" for the plugin's default
   const char* name;                             // the vendor's name of a device family, "" for the default
-  uint8_t fingerprint[ETB_FINGERPRINT_NBYTES];  // all zero: any
+  uint8_t fingerprint[ETB_FINGERPRINT_NBYTES];  // of a device's info, compared with the device at load; all zero: any
   const etb_option* attributes;                 // attribute_count of them (ABI-SIZE-04)
   uint64_t attribute_count;
 } etb_target;

@@ -19,8 +19,8 @@ extern "C" {
 
 // Bytes in memory, in a file, or both. They are read-only (ABI-OWN-05) and [host-releases-on-callback]: a
 // plugin that has copied or packed the bytes calls release and does not touch them afterwards. A plugin that
-//        never calls release may
-// read them until its delegate is destroyed.
+// never calls release may read them until its
+// delegate is destroyed.
 typedef struct etb_payload_view {
   uint32_t struct_size;
   uint32_t flags;       // must be zero

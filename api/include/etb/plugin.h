@@ -43,9 +43,9 @@ extern "C" {
 // Claims of a plugin about itself (etb_plugin_ident.flags). Each is a claim that a test can refute, not a
 // hint.
 //
-//   UNLOADABLE   after deinit the library leaves nothing in the process: no thread, TLS destructor, atexit
-//                function
-//   OWN_THREADS  the plugin makes threads; without this bit it must not (ABI-HYG-02). In a forked process runs return an error
+//   UNLOADABLE   after deinit the library leaves nothing in the process: no thread, TLS destructor, atexit function
+//   OWN_THREADS  the plugin makes threads; without this bit it must not (ABI-HYG-02). In a forked process, which has
+//                none of them, a run returns its result or ETB_UNAVAILABLE, and never waits for such a thread
 //   SANDBOX_OK   the plugin works in a process that may open no files and no network connections
 #define ETB_PLUGIN_UNLOADABLE 0x1u
 #define ETB_PLUGIN_OWN_THREADS 0x2u

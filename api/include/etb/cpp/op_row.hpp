@@ -27,7 +27,7 @@ inline constexpr etb_dtype kFloat32Only[] = {ETB_DTYPE_FLOAT32};
 struct OpRow {
   const char* op;                                    // "aten.add.Tensor"
   std::span<const etb_dtype> dtypes = kFloat32Only;  // dtypes of the first tensor operand
-  uint32_t min_rank = 0;
+  uint32_t min_rank = 0;  // ranks and layouts hold for each tensor operand and each tensor result
   uint32_t max_rank = ETB_MAX_RANK;
   uint32_t layouts = ETB_LAYOUT_CONTIGUOUS;
   bool dynamic_sizes = false;
