@@ -64,7 +64,7 @@ std::string aliases(const PluginEntry& entry) {
 
 std::string memory_text(uint64_t nbytes) { return nbytes == 0 ? "?" : nbytes_text(nbytes); }
 
-// "clock_mhz=1200, tcm_bytes=262144": what a plugin states besides the fields of every device.
+// "clock_hz=500000000, tcm_kib=256": what a plugin states besides the fields of every device.
 std::string attributes_text(const host::ProbedDevice& device) {
   std::string text;
   const auto attributes = nlohmann::json::parse(device.attributes, nullptr, false);
