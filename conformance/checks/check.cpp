@@ -225,6 +225,7 @@ std::vector<Check> all_checks() {
                            reason_checks,
                            det_checks,
                            blob_checks,
+                           newer_version_checks,
                            opt_checks,
                            err_checks,
                            unload_checks,
