@@ -39,8 +39,10 @@ std::span<const Check> async_checks();              // asynchronous runs
 std::span<const Check> info_checks();               // facts about delegates
 std::span<const Check> aot_checks();                // ops to preserve, costs and estimates
 std::span<const Check> op_table_checks();           // rows of the op table
+std::span<const Check> row_end_checks();            // ranks, layouts and dynamic sizes of rows
 std::span<const Check> constraint_checks();         // conditions that constraints of rows name
 std::span<const Check> reason_checks();             // reasons of rejections
+std::span<const Check> blamed_property_checks();    // properties that reasons name
 std::span<const Check> compile_checks();            // arguments of compile, and artifacts
 std::span<const Check> extension_checks();          // draft extensions
 std::span<const Check> named_data_checks();         // damaged named data and constants

@@ -99,6 +99,10 @@ etb::Status Delegate::Context::reserve(std::span<const etb::Tensor> inputs) {
 void Delegate::Context::before(const etb::Run& run) {
   if (has_fault(21)) (void)*static_cast<const volatile std::byte*>(delegate_->stale_payload_);
   ++run_total;
+  if (has_fault(586) && number_ > 1)  // later contexts copy constants from where the first one found them
+    for (const ValueInfo& value : delegate_->program_->values)
+      if (value.kind == Kind::kConstant)
+        (void)*static_cast<const volatile std::byte*>(delegate_->stale_payload_);
   if (has_fault(238) && stale_named != nullptr) (void)*static_cast<const volatile std::byte*>(stale_named);
   attack_suite();
   if (kVariant == 5 || kVariant == 6) ::usleep(20000);

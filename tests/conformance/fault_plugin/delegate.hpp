@@ -218,7 +218,7 @@ class Delegate {
       seen.emplace(bytes.bytes().begin(), bytes.bytes().end());
     }
     if (bytes.bytes().size() != value.nbytes())
-      return etb::make_error(etb::Code::INVALID_DATA,
+      return etb::make_error(has_fault(584) ? etb::Code::INVALID_ARGUMENT : etb::Code::INVALID_DATA,
                              "named data '" + key + "' has " + std::to_string(bytes.bytes().size()) +
                                  " bytes, expected " + std::to_string(value.nbytes()));
     value.data.assign(bytes.bytes().begin(), bytes.bytes().end());

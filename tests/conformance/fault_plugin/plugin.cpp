@@ -78,8 +78,12 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     info.driver_version = "";
     static const etb_option lanes =
         etb::i64_option("lanes", 64, 64, 64, ETB_OBJECT_DEVICE, "").default_option();
+    static const etb_option memory =
+        etb::i64_option("memory_bytes", kDeviceBytes, kDeviceBytes, kDeviceBytes, ETB_OBJECT_DEVICE, "")
+            .default_option();
     if (has_fault(387)) info.attributes = &lanes;
-    info.attribute_count = has_fault(387) ? 1 : 0;
+    if (has_fault(589)) info.attributes = &memory;
+    info.attribute_count = info.attributes != nullptr ? 1 : 0;
     ETB_TRY(sink.put(info));
   }
   return {};

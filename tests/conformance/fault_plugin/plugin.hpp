@@ -11,6 +11,9 @@ inline constexpr etb_dtype kNumbers[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8};
 inline constexpr etb_dtype kSummed[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8, ETB_DTYPE_UINT8};
 inline constexpr uint32_t kBothLayouts = ETB_LAYOUT_CONTIGUOUS | ETB_LAYOUT_CHANNELS_LAST;
 
+// Memory of a device that states it (fault 589).
+inline constexpr int64_t kDeviceBytes = int64_t{1} << 33;
+
 inline constexpr const char* kModes[] = {"plain", "careful"};
 
 // An option that may change between runs.
