@@ -141,8 +141,8 @@ class Blame {
     return out;
   }
 
-  // Returns the first claimed alternative of the reason, or of any other one. Of what decides instead, types and places of
-  // constants are left out: other types often mean another op, and no id of the contract names the place.
+  // Returns the first claimed alternative of the reason, or of any other one. Among the others, types and places of constants
+  // are left out: other types often mean another op, and no id of the contract names the place.
   const Alternative* find_claimed(const std::vector<Alternative>& alternatives, const std::string& reason,
                                   bool is_own) {
     for (const Alternative& item : alternatives) {

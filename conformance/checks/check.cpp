@@ -211,6 +211,7 @@ std::vector<Check> all_checks() {
   for (const auto group : {abi_checks,
                            ver_checks,
                            life_checks,
+                           random_walk_checks,
                            cap_checks,
                            dyn_checks,
                            mem_checks,

@@ -227,7 +227,7 @@ std::vector<ClaimedCase> cases_of_all_sizes(CheckContext& context, Subject& subj
 
 bool is_large_value(const ClaimedCase& item) { return item.item->name.starts_with("model.large_value"); }
 
-// What was compiled for a target is not unsupported there.
+// Adds a finding if check_payload calls a payload unsupported on the target that it was compiled for.
 void expect_supported(CheckContext& context, Subject& subject, const ClaimedCase& item,
                       const Payload& payload, const SmallerDevice& device, const etb_target* target) {
   etb_verdict verdict;

@@ -11,6 +11,7 @@ namespace etb::conformance {
 std::span<const Check> abi_checks();                // the library file and its tables
 std::span<const Check> ver_checks();                // older and newer hosts
 std::span<const Check> life_checks();               // objects and their order
+std::span<const Check> random_walk_checks();        // objects in random orders
 std::span<const Check> cap_checks();                // declared capabilities
 std::span<const Check> dyn_checks();                // sizes beyond their bounds
 std::span<const Check> mem_checks();                // ownership of memory

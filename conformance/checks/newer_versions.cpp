@@ -9,7 +9,7 @@
 namespace etb::conformance {
 namespace {
 
-// What create answers about a payload with one changed byte.
+// The answer of create about a payload with one changed byte.
 struct Answer {
   Code code = Code::OK;
   std::string text;

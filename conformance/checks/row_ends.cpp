@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// aot: rows of the op table hold at the ends of what they describe: ranks, layouts and dynamic sizes, also of rows that have a
-// constraint for something else.
+// aot: rows of the op table hold at the ends of what they describe: ranks, dtypes, layouts and dynamic sizes, also of rows that
+// have a constraint for something else.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,14 +16,15 @@
 namespace etb::conformance {
 namespace {
 
-enum class End : uint8_t { kRank, kDynamic, kLayout };
+enum class End : uint8_t { kRank, kDynamic, kLayout, kDtype };
 
 // True if a constraint speaks of such an end, so that the row may hold for some of it only.
 bool speaks_of(const std::string& constraint, End end) {
   static const std::map<End, std::vector<std::string_view>> kWords = {
       {End::kRank, {"rank", "dimension", "dims", "axes"}},
       {End::kDynamic, {"dynamic", "static", "size", "symbol", "bound"}},
-      {End::kLayout, {"layout", "order", "contiguous", "last", "nchw", "nhwc", "packed", "strid"}}};
+      {End::kLayout, {"layout", "order", "contiguous", "last", "nchw", "nhwc", "packed", "strid"}},
+      {End::kDtype, {"type", "float", "int", "bool", "half", "bit", "code", "quant", "number"}}};
   std::string lower = constraint;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -127,18 +128,42 @@ void ask_elementwise(CheckContext& context, Subject& subject, const OpFacts& row
   }
 }
 
-// ---- other ops: cases of the suite
+// ---- cases of the suite
 
 struct Counts {
-  int claimed = 0, of_rank = 0, of_others = 0;  // rejections for the rank, and for others
+  int claimed = 0, of_it = 0, of_others = 0;  // rejections for this property, and for others
   std::string example;
 };
 
-// Cases of a row by the rank of their first operand.
-std::map<uint32_t, Counts> count_ranks(Subject& subject, const std::vector<OpFacts>& rows, const OpFacts& row,
+// A property of the first operand, as a row lists it: a rank, a dtype or a layout.
+struct Property {
+  End end = End::kRank;
+  std::string text;
+  auto operator<=>(const Property&) const = default;
+};
+
+const char* reason_of(End end) {
+  return end == End::kRank     ? "rank"
+         : end == End::kDtype  ? "dtype"
+         : end == End::kLayout ? "layout"
+                               : "dynamic";
+}
+
+std::vector<Property> properties_of(const etb_graph_spec& spec) {
+  bool is_packed = true;
+  for (uint32_t i = 0; i < spec.rank; ++i) is_packed = is_packed && spec.dim_order[i] == i;
+  std::vector<Property> out = {{End::kRank, fmt::format("rank {}", spec.rank)},
+                               {End::kDtype, short_name(static_cast<etb_dtype>(spec.dtype))}};
+  if (spec.rank > 1)
+    out.push_back({End::kLayout, is_packed ? "row-major tensors" : "tensors in another dim order"});
+  return out;
+}
+
+// Cases of a row by properties of their first operand.
+std::map<Property, Counts> count_cases(Subject& subject, const std::vector<OpFacts>& rows, const OpFacts& row,
                                        const std::vector<const Case*>& cases) {
-  constexpr size_t kMost = 80;
-  std::map<uint32_t, Counts> out;
+  constexpr size_t kMost = 120;
+  std::map<Property, Counts> out;
   const size_t step = cases.size() / kMost + 1;
   for (size_t i = 0; i < cases.size(); i += step) {
     const Result<BuiltCase> built = cases[i]->build(cases[i]->name);
@@ -146,33 +171,35 @@ std::map<uint32_t, Counts> count_ranks(Subject& subject, const std::vector<OpFac
     if (!built || find_row(rows, *built, is_asked) != &row) continue;
     const auto view = graph::View::open(built->image.span());
     if (!view || !covers_all(row, view->method().node(0))) continue;
-    Counts& counts = out[view->method().node(0).operands()[0].spec().rank];
     const Answers answers = partition(subject, built->image);
     const std::string reason = answers.reasons.empty() ? "" : answers.reasons.begin()->second;
-    if (answers.is_whole_claim())
-      ++counts.claimed;
-    else
-      ++(reason.starts_with("rank:") ? counts.of_rank : counts.of_others);
-    if (reason.starts_with("rank:") && counts.example.empty())
-      counts.example = cases[i]->name + ": " + reason;
+    for (const Property& property : properties_of(view->method().node(0).operands()[0].spec())) {
+      Counts& counts = out[property];
+      const bool is_for_it = reason.starts_with(std::string(reason_of(property.end)) + ":");
+      counts.claimed += answers.is_whole_claim() ? 1 : 0;
+      counts.of_it += is_for_it ? 1 : 0;
+      counts.of_others += !answers.is_whole_claim() && !is_for_it ? 1 : 0;
+      if (is_for_it && counts.example.empty()) counts.example = cases[i]->name + ": " + reason;
+    }
   }
   return out;
 }
 
-// A rank that a row lists and none of its nodes is claimed for, because of the rank.
+// Looks for a rank, dtype or layout that a row lists and that none of its nodes is claimed with, because of it.
 void ask_cases(CheckContext& context, Subject& subject, const std::vector<OpFacts>& rows, const OpFacts& row,
                const std::vector<const Case*>& cases) {
   constexpr int kEnough = 2;
-  if (speaks_of(row.constraint, End::kRank)) return;
-  const std::map<uint32_t, Counts> by_rank = count_ranks(subject, rows, row, cases);
+  const std::map<Property, Counts> found = count_cases(subject, rows, row, cases);
   const bool has_claim =
-      std::any_of(by_rank.begin(), by_rank.end(), [](const auto& item) { return item.second.claimed != 0; });
-  for (const auto& [rank, counts] : by_rank)
-    if (has_claim && counts.claimed == 0 && counts.of_others == 0 && counts.of_rank >= kEnough)
-      return context.fail(fmt::format(
-          "a row of {} lists ranks {} to {}, all {} cases of rank {} are rejected for it ({}), and its "
-          "constraint '{}' does not speak of it",
-          row.op, row.min_rank, row.max_rank, counts.of_rank, rank, counts.example, row.constraint));
+      std::any_of(found.begin(), found.end(), [](const auto& item) { return item.second.claimed != 0; });
+  for (const auto& [property, counts] : found)
+    if (has_claim && counts.claimed == 0 && counts.of_others == 0 && counts.of_it >= kEnough &&
+        !speaks_of(row.constraint, property.end))
+      return context.fail(
+          fmt::format("a row of {} lists {}, all {} cases of it are rejected for it ({}), and its constraint "
+                      "'{}' does not "
+                      "speak of it",
+                      row.op, property.text, counts.of_it, counts.example, row.constraint));
 }
 
 void rows_hold_at_their_ends(CheckContext& context) {
@@ -192,8 +219,7 @@ void rows_hold_at_their_ends(CheckContext& context) {
     context.progress().at("partition of a node at the end of a row");
     if (const auto known = elementwise_ops().find(row.op); known != elementwise_ops().end())
       ask_elementwise(context, *subject, row, known->second);
-    else
-      ask_cases(context, *subject, rows, row, cases[row.op]);
+    ask_cases(context, *subject, rows, row, cases[row.op]);
     if (context.outcome().findings.size() >= kMostFindings) return;
   }
 }
