@@ -113,10 +113,14 @@ void compiled_for_each_device(CheckContext& context) {
 // Compares what check_payload says about a payload on a device with what create does there. `target` describes the device.
 void expect_true_verdict(CheckContext& context, Subject& subject, const ClaimedCase& item,
                          const Payload& payload, const etb_target* target, const DeviceFacts& facts,
-                         etb_device* device) {
+                         etb_device* device, bool is_compiled_for_it) {
   etb_verdict verdict;
   context.progress().at("check_payload for a device");
   if (ask_verdict(subject, payload.bytes, payload.bytes.size(), verdict, target) != ETB_OK) return;
+  if (is_compiled_for_it && verdict.kind == ETB_VERDICT_PREFER_RECOMPILE)
+    context.fail(
+        fmt::format("{}: compiled for '{}', and check_payload prefers another compilation there ({})",
+                    item.item->name, facts.name, verdict.text));
   const auto session = CaseSession::make(subject, item.built, payload, {}, device);
   if (session && verdict.kind == ETB_VERDICT_UNSUPPORTED)
     context.fail(
@@ -169,10 +173,11 @@ void verdicts_for_each_device(CheckContext& context) {
     options.aot.target = target.get();
     for (const ClaimedCase& item : items) {
       context.progress().restart();
-      expect_true_verdict(context, *subject, item, item.payload, target.get(), facts, device.handle());
+      expect_true_verdict(context, *subject, item, item.payload, target.get(), facts, device.handle(), false);
       const Compiled compiled = compile(*subject, item.built.image, options);
       if (compiled.status == ETB_OK)
-        expect_true_verdict(context, *subject, item, compiled.payload, target.get(), facts, device.handle());
+        expect_true_verdict(context, *subject, item, compiled.payload, target.get(), facts, device.handle(),
+                            true);
       if (!context.outcome().findings.empty()) return;
     }
   }

@@ -9,7 +9,6 @@
 #include "conformance/checks/large_constant.hpp"
 #include "conformance/checks/large_values.hpp"
 #include "conformance/subject/process_facts.hpp"
-#include "etb/cpp/graph_view.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -283,22 +282,6 @@ void context_bytes_are_enough(CheckContext& context) {
     if (!context.outcome().findings.empty()) return;
   }
   if (!has_any) context.skip("the plugin claims no case with large values");
-}
-
-uint64_t nbytes_of_runs(const BuiltCase& built) {
-  uint64_t out = 0;
-  const auto view = graph::View::open(built.image.span());
-  if (!view) return out;
-  const graph::Graph method = view->method();
-  const auto add = [&](const etb_graph_spec& spec) {
-    uint64_t nbytes = element_nbytes(static_cast<etb_dtype>(spec.dtype));
-    for (uint32_t i = 0; i < spec.rank; ++i) nbytes *= static_cast<uint64_t>(spec.sizes[i]);
-    out += nbytes;
-  };
-  for (uint32_t i = 0; i < method.input_count(); ++i)
-    if (method.input(i).constant == ETB_GRAPH_NONE) add(method.spec_of(i));
-  for (uint32_t i = 0; i < method.output_count(); ++i) add(method.output(i).spec());
-  return out;
 }
 
 // Compares peak_bytes of the estimate with what a context holds after a run, beside one copy of each input and output. Returns
