@@ -259,6 +259,7 @@ std::vector<Check> all_checks() {
                            callback_checks,
                            wrong_struct_checks,
                            aot_option_checks,
+                           default_option_checks,
                            option_value_checks,
                            worker_number_checks,
                            description_checks,

@@ -60,6 +60,7 @@ std::span<const Check> host_checks();               // hosts that differ in what
 std::span<const Check> loan_checks();               // hosts that lend bytes in other ways
 std::span<const Check> callback_checks();           // calls of the host that fail once
 std::span<const Check> aot_option_checks();         // options of the ahead-of-time functions
+std::span<const Check> default_option_checks();     // options that are passed with their defaults
 std::span<const Check> option_value_checks();       // results with each value of each option
 std::span<const Check> worker_number_checks();      // hosts with other thread pools
 std::span<const Check> description_checks();        // graphs that are described in other ways
