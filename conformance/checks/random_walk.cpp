@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "conformance/cases/values.hpp"
+#include "conformance/checks/async_run.hpp"
 #include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
 
@@ -87,6 +88,8 @@ class Walk {
     if (choice == 12 && living.device != nullptr)
       return expect_busy("close of a device with a delegate", living.device->close());
     if (choice == 13) return cancel(living);
+    if (choice == 14) return run_asynchronously(living);
+    if (choice == 15) return run_stopped(living);
     run(living);
   }
 
@@ -141,6 +144,49 @@ class Walk {
                                {.fill = static_cast<uint8_t>(random_.between(0, 255))});
     if (!has_same_result(found, living.sample->expected[number]))
       fail(fmt::format("it returns {} ({}) or another result than alone", found.status, found.error.text));
+  }
+
+  void run_asynchronously(Living& living) {
+    if ((table_.caps & ETB_DELEGATE_CAP_EXECUTE_ASYNC) == 0) return;
+    const size_t number = pick(living.sample->expected.size());
+    note(fmt::format("asynchronous run {} of {}", number, living.sample->item.item->name));
+    auto run = living.session->prepare(living.sample->item.built.runs[number]);
+    auto signals = std::make_unique<Signals>();
+    const etb_fence fence = signals->fence(*run);
+    run->args.signal = &fence;
+    run->args.signal_count = 1;
+    etb_error error = ETB_ERROR_INIT;
+    const RunResult& expected = living.sample->expected[number];
+    const etb_status started = table_.execute_async(any_context(living), &run->args, &error);
+    if (started == ETB_NOT_SUPPORTED || (started != ETB_OK && started == expected.status)) return;
+    if (started != ETB_OK) return fail(std::string("it does not start: ") + error.text);
+    if (!signals->wait(context_.patience())) {
+      (void)run.release(), (void)signals.release();  // the plugin may still use them
+      living.session->abandon();
+      return fail("its fence is not signalled");
+    }
+    if (signals->status() != expected.status ||
+        (expected.status == ETB_OK && !has_same_outputs(signals->outputs(), expected.outputs)))
+      fail(fmt::format("it ends with {} or another result than alone", signals->status()));
+  }
+
+  // A run whose token requests the end, or whose deadline is over, ends with that status or as usual.
+  void run_stopped(Living& living) {
+    static constexpr etb_cancel_token kStopped = {ETB_INIT_SIZE(etb_cancel_token), 0, nullptr,
+                                                  [](void*) { return uint32_t{1}; }};
+    const bool has_token = pick(2) == 0;
+    note(has_token ? "a run that is cancelled" : "a run after its deadline");
+    RunOptions options;
+    if (has_token)
+      options.cancel = &kStopped;
+    else
+      options.deadline_ns = 1;
+    const RunResult& expected = living.sample->expected[0];
+    const RunResult found =
+        living.session->run_on(any_context(living), living.sample->item.built.runs[0], options);
+    if (found.status != (has_token ? ETB_CANCELLED : ETB_DEADLINE_EXCEEDED) &&
+        !has_same_result(found, expected))
+      fail(fmt::format("it returns {} or another result than alone", found.status));
   }
 
   void run_damaged(Living& living) {

@@ -75,6 +75,9 @@ etb::Claim Plugin::claim(const etb::Node& node) const {
     return etb::Claim::no("op", "not this time");
   if (has_fault(46) && node.op_name() == "aten.mul.Tensor" && !is_compiling)
     return etb::Claim::no("op", "products");
+  if (has_fault(597) && node.op_name() == "aten.add.Tensor" &&
+      node.operands()[0].spec().dtype == ETB_DTYPE_INT8)
+    return etb::Claim::no("dtype", "int8, expected float32");
   if (has_fault(587) && node.op_name() == "aten.add.Tensor" && node.operands()[0].spec().rank > 4)
     return etb::Claim::no("rank", "more than 4 dimensions");
   if (has_fault(561) && node.op_name() == "aten.neg.default" && node.operands()[0].spec().rank > 7)

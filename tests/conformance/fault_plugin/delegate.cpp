@@ -71,6 +71,8 @@ etb::Status Delegate::Context::plan_memory() {
     const bool is_shared = has_fault(504) && program.steps.size() > 1 && number_ > 2;
     if (is_shared && value.kind == Kind::kResult && value.nbytes() <= sizeof(values_of_later_contexts))
       view.data = values_of_later_contexts;
+    if (has_fault(594) && value.kind == Kind::kConstant && value.nbytes() <= sizeof(constants_of_slots[0][0]))
+      view.data = constants_of_slots[slot_][i % std::size(constants_of_slots[0])];
     if (has_fault(75)) *static_cast<volatile std::byte*>(view.data) = std::byte{};
     if (view.data == nullptr) return etb::make_error(etb::Code::OUT_OF_MEMORY, "no memory for the values");
     if (value.kind != Kind::kConstant) continue;

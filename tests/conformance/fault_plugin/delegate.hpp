@@ -123,7 +123,13 @@ class Delegate {
     explicit Context(const Delegate& delegate)
         : delegate_(&delegate), interpreter_(*delegate.program_), number_(++*delegate.context_count_) {
       use_resources_of_context();
+      if (has_fault(594)) slot_ = living_contexts++ % std::size(constants_of_slots);
     }
+    ~Context() {
+      if (has_fault(594)) --living_contexts;
+    }
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
 
     // Allocates the memory of all values. Sizes are at most those of the payload, so one plan suits all.
     etb::Status reserve(std::span<const etb::Tensor> inputs);
@@ -176,6 +182,7 @@ class Delegate {
     const Delegate* delegate_;
     Interpreter interpreter_;
     int number_;  // of the contexts of its delegate, from 1
+    uint32_t slot_ = 0;
     std::vector<HostMemory> memory_;
     bool is_planned_ = false;
     std::atomic<bool> is_running_{false}, is_stopped_{false};

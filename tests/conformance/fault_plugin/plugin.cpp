@@ -118,6 +118,7 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     faulty::break_refusals(made);
     faulty::break_later_refusals(made);
     faulty::break_promised_facts(made);
+    faulty::break_stated_facts(made);
     faulty::forget_stops(made);
     faulty::break_function(made);
     faulty::change_answers(made);
