@@ -11,6 +11,7 @@
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/large_constant.hpp"
+#include "conformance/checks/large_values.hpp"
 #include "conformance/checks/op_table.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 
@@ -254,12 +255,43 @@ void moved_bytes_include_weights(CheckContext& context) {
   if (!has_any) context.skip("the plugin estimates no moved bytes of a layer with weights");
 }
 
+// Ops whose run reads each element of its inputs and writes each of its outputs, in every dtype that is claimed.
+void moved_bytes_include_tensors(CheckContext& context) {
+  constexpr size_t kCases = 6;
+  const auto subject = open_aot(context, bare());
+  if (!subject) return;
+  if ((subject->table().aot->caps & ETB_AOT_CAP_ESTIMATE) == 0)
+    return context.skip("the plugin has no estimate");
+  bool has_any = false;
+  for (const char* pattern : {"op.relu.*", "op.neg.*", "op.abs.*", "op.exp.*", "op.sigmoid.*",
+                              "op.add_tensor.*", "op.mul_tensor.*", "op.maximum.*", "op.mm.*", "op.bmm.*",
+                              "quant.add_*", "quant.mul_*", "quant.linear.*", "quant.relu.*"})
+    for (const char* dtype : {"f32", "f16", "i8", "*"})
+      for (const ClaimedCase& item : context.find_claimed_like(
+               *subject,
+               fmt::format("{}{}.*", std::string_view(pattern).substr(0, std::strlen(pattern) - 1), dtype)
+                   .c_str(),
+               kCases)) {
+        etb_estimate found{};
+        if (estimate(*subject, item.built.image, found) != ETB_OK || found.moved_bytes == 0) continue;
+        has_any = true;
+        if (const uint64_t least = nbytes_of_runs(item.built); found.moved_bytes < least)
+          return context.fail(
+              fmt::format("{}: {} bytes are estimated to be moved, its inputs and outputs have {}",
+                          item.item->name, found.moved_bytes, least));
+      }
+  if (!has_any) context.skip("the plugin estimates no moved bytes");
+}
+
 constexpr Check kChecks[] = {
     {"aot.costs-are-sound",
      "Costs of claims are finite, not negative, no smaller for larger sizes, and not far from estimates.", "",
      costs_are_sound},
     {"aot.moved-bytes-include-weights", "The moved bytes of an estimate count the weights that a run reads.",
      "", moved_bytes_include_weights},
+    {"aot.moved-bytes-include-tensors",
+     "The moved bytes of an estimate are at least those of the inputs and outputs of a run.", "",
+     moved_bytes_include_tensors},
     {"aot.preserved-ops-are-known", "preserve_ops lists known ops with their overloads, and none twice.", "",
      preserved_ops_are_known},
     {"aot.estimates-are-sound",

@@ -12,6 +12,7 @@
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/offering.hpp"
 #include "conformance/checks/option_trial.hpp"
+#include "conformance/checks/version_bytes.hpp"
 #include "conformance/outcome/outcome.hpp"
 #include "conformance/subject/payload_verdict.hpp"
 #include "etb/ext/draft/resign.h"
@@ -212,24 +213,6 @@ uint32_t verdict_of(CheckContext& context, ReadyCase& ready, std::span<const std
   return verdict.kind;
 }
 
-// Returns the offsets of bytes that may hold the payload's format version, as number or digit.
-std::vector<size_t> version_bytes(std::span<const std::byte> payload,
-                                  std::pair<uint32_t, uint32_t> versions) {
-  constexpr size_t kFront = 1024;
-  std::vector<size_t> out;
-  for (size_t at = 0; at < std::min(payload.size(), kFront); ++at) {
-    const auto byte = static_cast<uint32_t>(payload[at]);
-    const bool is_number = byte != 0 && byte >= versions.first && byte <= versions.second;
-    const bool is_digit =
-        byte >= '0' && byte <= '9' && byte - '0' >= versions.first && byte - '0' <= versions.second;
-    if (is_number || is_digit) out.push_back(at);
-  }
-  return out;
-}
-
-// Returns what to subtract from such a byte: a version is a number or a digit.
-uint32_t base_of(std::byte byte) { return byte >= std::byte{'0'} ? uint32_t{'0'} : 0; }
-
 // Compares the format_version of artifacts with the version in their payloads, also with other values of options. Returns a
 // text if they differ.
 std::string wrong_version(CheckContext& context, ReadyCase& ready, size_t place) {
@@ -263,13 +246,8 @@ bool is_refused_for_its_format(Subject& subject, std::vector<std::byte> bytes, s
 // So each candidate byte becomes a newer and an older version. One of them must yield another version's
 // payload, unless no change is accepted at all (a checksum).
 void other_versions(CheckContext& context) {
-  const host::PluginEntry& entry = context.spec().entry;
-  std::optional<std::pair<uint32_t, uint32_t>> versions;
-  if (entry.manifest)
-    for (const host::ProvidedId& provided : entry.manifest->provides)
-      if (provided.id == context.spec().backend_id) versions = provided.payload_versions;
-  if (!versions || versions->second > 8)
-    return context.skip("the manifest names no payload_versions, or too many to test");
+  const std::optional<VersionRange> versions = payload_versions_of(context.spec());
+  if (!versions) return context.skip("the manifest names no payload_versions, or too many to test");
   context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const std::vector<std::byte>& good = ready.item.payload.bytes;
     const Resigner resigner(context, ready.subject);

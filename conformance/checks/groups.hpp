@@ -11,6 +11,7 @@ namespace etb::conformance {
 std::span<const Check> abi_checks();                // the library file and its tables
 std::span<const Check> ver_checks();                // older and newer hosts
 std::span<const Check> life_checks();               // objects and their order
+std::span<const Check> random_walk_checks();        // objects in random orders
 std::span<const Check> cap_checks();                // declared capabilities
 std::span<const Check> dyn_checks();                // sizes beyond their bounds
 std::span<const Check> mem_checks();                // ownership of memory
@@ -24,6 +25,7 @@ std::span<const Check> concurrent_option_checks();  // events and limits of runs
 std::span<const Check> many_checks();               // many objects and runs
 std::span<const Check> det_checks();                // determinism
 std::span<const Check> blob_checks();               // damaged payloads
+std::span<const Check> newer_version_checks();      // payloads of newer versions
 std::span<const Check> opt_checks();                // options
 std::span<const Check> err_checks();                // errors of the environment
 std::span<const Check> unload_checks();             // unloading
@@ -38,8 +40,10 @@ std::span<const Check> async_checks();              // asynchronous runs
 std::span<const Check> info_checks();               // facts about delegates
 std::span<const Check> aot_checks();                // ops to preserve, costs and estimates
 std::span<const Check> op_table_checks();           // rows of the op table
+std::span<const Check> row_end_checks();            // ranks, layouts and dynamic sizes of rows
 std::span<const Check> constraint_checks();         // conditions that constraints of rows name
 std::span<const Check> reason_checks();             // reasons of rejections
+std::span<const Check> blamed_property_checks();    // properties that reasons name
 std::span<const Check> compile_checks();            // arguments of compile, and artifacts
 std::span<const Check> extension_checks();          // draft extensions
 std::span<const Check> named_data_checks();         // damaged named data and constants
@@ -56,6 +60,7 @@ std::span<const Check> host_checks();               // hosts that differ in what
 std::span<const Check> loan_checks();               // hosts that lend bytes in other ways
 std::span<const Check> callback_checks();           // calls of the host that fail once
 std::span<const Check> aot_option_checks();         // options of the ahead-of-time functions
+std::span<const Check> default_option_checks();     // options that are passed with their defaults
 std::span<const Check> option_value_checks();       // results with each value of each option
 std::span<const Check> worker_number_checks();      // hosts with other thread pools
 std::span<const Check> description_checks();        // graphs that are described in other ways

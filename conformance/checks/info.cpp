@@ -284,6 +284,46 @@ void context_bytes_are_enough(CheckContext& context) {
   if (!has_any) context.skip("the plugin claims no case with large values");
 }
 
+// Compares peak_bytes of the estimate with what a context holds after a run, beside one copy of each input and output. Returns
+// false if the plugin does not claim the form or states no number.
+bool compare_peak_bytes(CheckContext& context, Subject& subject, const LargeForm& large) {
+  const Result<BuiltCase> built = with_large_values(large.form, large.elements);
+  if (!built || !partition(subject, built->image).is_whole_claim()) return false;
+  etb_estimate estimated{};
+  context.progress().at("estimate of a graph with large values");
+  if (estimate(subject, built->image, estimated) != ETB_OK || estimated.peak_bytes == 0) return false;
+  const Compiled compiled = compile(subject, built->image);
+  if (compiled.status != ETB_OK) return false;
+  run_small(subject, large);
+  const auto made = CaseSession::make(subject, *built, compiled.payload);
+  if (!made) return context.fail("create of a case with large values fails: " + made.error().message), true;
+  (void)(*made)->run(built->runs[0]);
+  const Measured measured = measure_context(context, **made, *subject.table().delegate, built->runs[0]);
+  const uint64_t copies = nbytes_of_runs(*built), held = measured.held + (*made)->info().scratch_bytes;
+  record(context, large.name, {held, estimated.peak_bytes});
+  constexpr double kMostTimes = 1.4;
+  if (static_cast<double>(held) >
+      static_cast<double>(copies + kSlackBytes) + kMostTimes * static_cast<double>(estimated.peak_bytes))
+    context.fail(fmt::format(
+        "{}: estimate states peak_bytes {}, a context holds {} after a run, and inputs and outputs have {}",
+        large.name, estimated.peak_bytes, held, copies));
+  return true;
+}
+
+void peak_bytes_are_enough(CheckContext& context) {
+  bool has_any = false;
+  for (const LargeForm& large : kLargeForms) {
+    if (large.form == Large::kOneNode || large.form == Large::kConstant) continue;
+    const auto subject = context.open(bare());
+    if (!subject || subject->table().aot == nullptr) return;
+    if ((subject->table().aot->caps & ETB_AOT_CAP_ESTIMATE) == 0)
+      return context.skip("the plugin has no estimate");
+    has_any = compare_peak_bytes(context, *subject, large) || has_any;
+    if (!context.outcome().findings.empty()) return;
+  }
+  if (!has_any) context.skip("the plugin estimates the memory of no case with large values");
+}
+
 // A number that an artifact promises not to exceed; 0: unknown.
 struct Bound {
   const char* name;
@@ -347,6 +387,8 @@ constexpr Check kChecks[] = {
      "", resident_bytes_are_true},
     {"info.context-bytes", "context_bytes is enough for what one more context holds after a run.", "",
      context_bytes_are_enough},
+    {"info.peak-bytes", "peak_bytes of an estimate is enough for what a context holds after a run.", "",
+     peak_bytes_are_enough},
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "etb/cpp/graph_view.hpp"
+
 namespace etb::conformance {
 namespace {
 
@@ -94,6 +96,22 @@ uint32_t add_values(CaseBuilder& builder, Large form, int64_t elements) {
 }
 
 }  // namespace
+
+uint64_t nbytes_of_runs(const BuiltCase& built) {
+  uint64_t out = 0;
+  const auto view = graph::View::open(built.image.span());
+  if (!view) return out;
+  const graph::Graph method = view->method();
+  const auto add = [&](const etb_graph_spec& spec) {
+    uint64_t nbytes = element_nbytes(static_cast<etb_dtype>(spec.dtype));
+    for (uint32_t i = 0; i < spec.rank; ++i) nbytes *= static_cast<uint64_t>(spec.sizes[i]);
+    out += nbytes;
+  };
+  for (uint32_t i = 0; i < method.input_count(); ++i)
+    if (method.input(i).constant == ETB_GRAPH_NONE) add(method.spec_of(i));
+  for (uint32_t i = 0; i < method.output_count(); ++i) add(method.output(i).spec());
+  return out;
+}
 
 Result<BuiltCase> with_large_values(Large form, int64_t elements) {
   CaseBuilder builder("large values");

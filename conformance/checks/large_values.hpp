@@ -34,4 +34,7 @@ inline constexpr LargeForm kLargeForms[] = {
 // `elements`: a power of two with an even exponent, for images.
 Result<BuiltCase> with_large_values(Large form, int64_t elements);
 
+// Returns the bytes of the inputs and outputs of a run with the largest sizes, without constants.
+uint64_t nbytes_of_runs(const BuiltCase& built);
+
 }  // namespace etb::conformance

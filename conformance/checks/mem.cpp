@@ -7,6 +7,7 @@
 
 #include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/large_constant.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -17,6 +18,58 @@ void payload_after_release(CheckContext& context) {
     for (int i = 0; i < 3; ++i)
       if (const RunResult result = ready.run(); result.status != ETB_OK) context.fail(result.error.text);
   });
+}
+
+// Runs on the session's context and on two later ones, the last after the session's ended. Adds a finding if a run fails or
+// is not right.
+void run_on_later_contexts(CheckContext& context, Subject& subject, const ClaimedCase& item) {
+  const std::vector<TensorData>& inputs = item.built.runs[0];
+  const auto session = context.make_session(subject, item);
+  if (!session) return;
+  const auto expect_right = [&](const RunResult& result, const char* where) {
+    if (result.status != ETB_OK || !context.is_right(item, result))
+      context.fail(fmt::format("{}: a run on {} fails or is wrong", item.item->name, where));
+  };
+  expect_right(session->run(inputs), "the first context");
+  for (const char* where : {"a second context", "a context that was made after the end of the first"}) {
+    etb_context* later = nullptr;
+    etb_error error = ETB_ERROR_INIT;
+    const etb_delegate_table& table = *subject.table().delegate;
+    if (table.context_create(session->delegate(), nullptr, 0, &later, &error) != ETB_OK)
+      return context.fail(
+          fmt::format("{}: context_create of {} fails: {}", item.item->name, where, error.text));
+    for (int i = 0; i < 2; ++i) expect_right(session->run_on(later, inputs), where);
+    (void)table.context_destroy(later, &error);
+    (void)session->end_context();
+  }
+}
+
+// Constants of all sizes, which a payload has inside or beside it. Contexts that are made later read them, too. The validate
+// layer protects the bytes of a payload and of named data after their release.
+void constants_after_release(CheckContext& context) {
+  constexpr int64_t kRows[] = {1, 2, 3, 4, 6, 8, 16, 32, 64, 128};
+  static const Case kConstant{"a constant", "model", ETB_DTYPE_FLOAT32, {}};
+  const auto subject = context.open();
+  if (!subject || subject->table().aot == nullptr) return;
+  std::vector<ClaimedCase> items;
+  for (const ConstantUse use : kConstantUses)
+    for (const int64_t rows : kRows) {
+      Result<BuiltCase> built = with_constant(use, rows, "released constant");
+      if (!built || !partition(*subject, built->image).is_whole_claim()) continue;
+      Compiled compiled = compile(*subject, built->image);
+      if (compiled.status == ETB_OK)
+        items.push_back({&kConstant, std::move(*built), std::move(compiled.payload)});
+    }
+  for (const char* pattern : {"model.*constants*", "op.convolution*_w*", "op.*_w*.pair", "quant.*_w*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 4))
+      items.push_back(std::move(item));
+  if (items.empty()) return context.skip("the plugin claims no case with a constant");
+  for (const ClaimedCase& item : items) {
+    context.progress().restart();
+    run_on_later_contexts(context, *subject, item);
+    context.take_violations(*subject);
+    if (!context.outcome().findings.empty()) return;
+  }
 }
 
 // The plugin must write every output byte, for any previous contents.
@@ -324,6 +377,10 @@ constexpr Check kChecks[] = {
      "ABI-EXEC-03", same_memory},
     {"mem.payload-after-release", "Payload bytes are not accessed after their release.", "ABI-OWN-03",
      payload_after_release},
+    {"mem.constants-after-release",
+     "Constants of all sizes are right on contexts that are made later, and not read where create released "
+     "them.",
+     "ABI-OWN-03", constants_after_release},
     {"mem.outputs-are-written", "Every byte of every output is written.", "ABI-TENSOR-02",
      outputs_are_written},
     {"mem.indices-outside",

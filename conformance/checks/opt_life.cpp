@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/option_trial.hpp"
 #include "host/layers/validate/call.hpp"
@@ -295,6 +296,10 @@ void change(CheckContext& context, const Target& target, const Described& each,
     if (status == ETB_NOT_IMPLEMENTED) return;
     if (is_fixed && status == ETB_OK)
       context.fail(fmt::format("set_option changes '{}', which the schema fixes", each.facts.key));
+    if (is_fixed && status != ETB_OK && status != ETB_INVALID_STATE)
+      context.fail(
+          fmt::format("set_option refuses '{}', which the schema fixes, with {}, expected ETB_INVALID_STATE",
+                      each.facts.key, status));
     if (!is_fixed && status != ETB_OK)
       context.fail(
           fmt::format("set_option rejects {} with {}, which the schema allows", to_text(option), status));
@@ -304,9 +309,15 @@ void change(CheckContext& context, const Target& target, const Described& each,
     use();
   }
   for (const etb_option& option : excluded_values(each.facts)) {
-    if (set(context, target, option) == ETB_OK)
+    const etb_status status = set(context, target, option);
+    if (status == ETB_OK)
       context.fail(
           fmt::format("set_option accepts a value or type of '{}' that the schema excludes", each.facts.key));
+    else if (status != ETB_INVALID_ARGUMENT && !(is_fixed && status == ETB_INVALID_STATE))
+      context.fail(
+          fmt::format("set_option refuses {}, which the schema excludes, with {}, expected "
+                      "ETB_INVALID_ARGUMENT",
+                      to_text(option), status));
     (void)expect_value(context, target, current, "after a rejected change");
     if (!context.outcome().findings.empty()) return;
   }
@@ -329,15 +340,22 @@ void living_objects(CheckContext& context) {
       if (result.status != ETB_OK || !context.is_right(item, result))
         context.fail(item.item->name + ": after a change of an option a run fails or is wrong");
     };
-    const Target targets[] = {{*subject, ETB_OBJECT_PLUGIN, subject->handle()},
-                              {*subject, ETB_OBJECT_DELEGATE, session->delegate()}};
+    const DeviceList devices = devices_of(context, *subject);
+    std::optional<OpenDevice> device;
+    if (!devices.empty()) device.emplace(context, *subject, devices[0]);
+    std::vector<Target> targets = {{*subject, ETB_OBJECT_PLUGIN, subject->handle()},
+                                   {*subject, ETB_OBJECT_DELEGATE, session->delegate()},
+                                   {*subject, ETB_OBJECT_CONTEXT, session->context()}};
+    if (device && device->handle() != nullptr)
+      targets.push_back({*subject, ETB_OBJECT_DEVICE, device->handle()});
     for (const Target& target : targets) {
-      const char* const unknown = "no-plugin-has-this-option";
-      if (const Read found = read(context, target, unknown); can_get && found.status != ETB_NOT_FOUND)
-        context.fail(
-            fmt::format("get_option of an unknown key returns {}, expected ETB_NOT_FOUND", found.status));
-      if (can_set && set(context, target, make_option(unknown, ETB_OPTION_I64)) != ETB_NOT_FOUND)
-        context.fail("set_option of an unknown key does not return ETB_NOT_FOUND");
+      for (const char* unknown : {"no-plugin-has-this-option", "x-no-plugin-has-this-hint"}) {
+        if (const Read found = read(context, target, unknown); can_get && found.status != ETB_NOT_FOUND)
+          context.fail(
+              fmt::format("get_option of '{}' returns {}, expected ETB_NOT_FOUND", unknown, found.status));
+        if (can_set && set(context, target, make_option(unknown, ETB_OPTION_I64)) != ETB_NOT_FOUND)
+          context.fail(fmt::format("set_option of '{}' does not return ETB_NOT_FOUND", unknown));
+      }
       for (const Described& each : options) {
         if (!each.facts.has(target.kind) || !each.default_value || !each.defect.empty()) continue;
         is_any_read = expect_value(context, target, *each.default_value, "without a change") || is_any_read;

@@ -99,6 +99,19 @@ class Assessment {
     if (facts_.compile_status == ETB_OK)
       find("cap.rejected-is-refused",
            "partition rejects (" + out_.reason + "), but compile returns a payload");
+    if (!answers.reasons.empty()) expect_statuses_of_refusal();
+  }
+
+  // The dry check returns the error that compile would return; that of a node which was not claimed has a status of its own.
+  void expect_statuses_of_refusal() {
+    if (facts_.compile_status == ETB_OK || facts_.dry_status == ETB_OK) return;
+    if (facts_.compile_status != ETB_NOT_SUPPORTED)
+      find("cap.rejected-is-refused",
+           fmt::format("partition rejects ({}), and compile returns {}, expected ETB_NOT_SUPPORTED",
+                       out_.reason, facts_.compile_status));
+    if (facts_.dry_status != facts_.compile_status && facts_.dry_status != ETB_NOT_IMPLEMENTED)
+      find("cap.dry-check-agrees", fmt::format("partition rejects ({}), dry check returns {} and compile {}",
+                                               out_.reason, facts_.dry_status, facts_.compile_status));
   }
 
   void expect_runs() {

@@ -34,7 +34,7 @@ etb::Claim claim_binary(const etb::Node& node, const std::vector<etb::Value>& op
     return etb::Claim::no("dtype", "operands of two types");
   const double alpha = number_of(node, "alpha", 1);
   if ((has_fault(457) ? std::trunc(alpha) : alpha) != 1)
-    return etb::Claim::no("attribute", "alpha, expected 1");
+    return etb::Claim::no(has_fault(588) ? "dtype" : "attribute", "alpha, expected 1");
   return etb::Claim::yes();
 }
 
@@ -75,6 +75,11 @@ etb::Claim Plugin::claim(const etb::Node& node) const {
     return etb::Claim::no("op", "not this time");
   if (has_fault(46) && node.op_name() == "aten.mul.Tensor" && !is_compiling)
     return etb::Claim::no("op", "products");
+  if (has_fault(597) && node.op_name() == "aten.add.Tensor" &&
+      node.operands()[0].spec().dtype == ETB_DTYPE_INT8)
+    return etb::Claim::no("dtype", "int8, expected float32");
+  if (has_fault(587) && node.op_name() == "aten.add.Tensor" && node.operands()[0].spec().rank > 4)
+    return etb::Claim::no("rank", "more than 4 dimensions");
   if (has_fault(561) && node.op_name() == "aten.neg.default" && node.operands()[0].spec().rank > 7)
     return etb::Claim::no("rank", "more than 7 dimensions");
   for (const etb::Value& value : node.operands())

@@ -105,6 +105,12 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
     ETB_ASSIGN(const int64_t lanes, region.target().get_i64("lanes", 64));
     if (lanes < 16) return etb::make_error(etb::Code::OUT_OF_RESOURCES, "too few lanes");
   }
+  if (has_fault(589)) {  // as with 387
+    ETB_ASSIGN(const int64_t memory, region.target().get_i64("memory_bytes", kDeviceBytes));
+    for (const ValueInfo& value : program.values)
+      if (value.nbytes() > static_cast<uint64_t>(memory))
+        return etb::make_error(etb::Code::OUT_OF_RESOURCES, "a value is larger than the device's memory");
+  }
   if (has_fault(386))  // the second of two clamps in a row replaces the first
     for (size_t i = 1; i < program.steps.size(); ++i)
       for (size_t k = 0; k < i; ++k)

@@ -71,6 +71,8 @@ etb::Status Delegate::Context::plan_memory() {
     const bool is_shared = has_fault(504) && program.steps.size() > 1 && number_ > 2;
     if (is_shared && value.kind == Kind::kResult && value.nbytes() <= sizeof(values_of_later_contexts))
       view.data = values_of_later_contexts;
+    if (has_fault(594) && value.kind == Kind::kConstant && value.nbytes() <= sizeof(constants_of_slots[0][0]))
+      view.data = constants_of_slots[slot_][i % std::size(constants_of_slots[0])];
     if (has_fault(75)) *static_cast<volatile std::byte*>(view.data) = std::byte{};
     if (view.data == nullptr) return etb::make_error(etb::Code::OUT_OF_MEMORY, "no memory for the values");
     if (value.kind != Kind::kConstant) continue;
@@ -99,6 +101,10 @@ etb::Status Delegate::Context::reserve(std::span<const etb::Tensor> inputs) {
 void Delegate::Context::before(const etb::Run& run) {
   if (has_fault(21)) (void)*static_cast<const volatile std::byte*>(delegate_->stale_payload_);
   ++run_total;
+  if (has_fault(586) && number_ > 1)  // later contexts copy constants from where the first one found them
+    for (const ValueInfo& value : delegate_->program_->values)
+      if (value.kind == Kind::kConstant)
+        (void)*static_cast<const volatile std::byte*>(delegate_->stale_payload_);
   if (has_fault(238) && stale_named != nullptr) (void)*static_cast<const volatile std::byte*>(stale_named);
   attack_suite();
   if (kVariant == 5 || kVariant == 6) ::usleep(20000);

@@ -123,7 +123,13 @@ class Delegate {
     explicit Context(const Delegate& delegate)
         : delegate_(&delegate), interpreter_(*delegate.program_), number_(++*delegate.context_count_) {
       use_resources_of_context();
+      if (has_fault(594)) slot_ = living_contexts++ % std::size(constants_of_slots);
     }
+    ~Context() {
+      if (has_fault(594)) --living_contexts;
+    }
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
 
     // Allocates the memory of all values. Sizes are at most those of the payload, so one plan suits all.
     etb::Status reserve(std::span<const etb::Tensor> inputs);
@@ -176,6 +182,7 @@ class Delegate {
     const Delegate* delegate_;
     Interpreter interpreter_;
     int number_;  // of the contexts of its delegate, from 1
+    uint32_t slot_ = 0;
     std::vector<HostMemory> memory_;
     bool is_planned_ = false;
     std::atomic<bool> is_running_{false}, is_stopped_{false};
@@ -218,7 +225,7 @@ class Delegate {
       seen.emplace(bytes.bytes().begin(), bytes.bytes().end());
     }
     if (bytes.bytes().size() != value.nbytes())
-      return etb::make_error(etb::Code::INVALID_DATA,
+      return etb::make_error(has_fault(584) ? etb::Code::INVALID_ARGUMENT : etb::Code::INVALID_DATA,
                              "named data '" + key + "' has " + std::to_string(bytes.bytes().size()) +
                                  " bytes, expected " + std::to_string(value.nbytes()));
     value.data.assign(bytes.bytes().begin(), bytes.bytes().end());

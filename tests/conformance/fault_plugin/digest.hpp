@@ -13,7 +13,8 @@ namespace faulty {
 
 // The benign variant 6, faults behind a digest, and the library whose functions break.
 inline bool has_digest() {
-  return kVariant == 8 || kFault == 201 || kFault == 209 || kFault == 545 || kFault == kBreakable;
+  return kVariant == 8 || kFault == 201 || kFault == 209 || kFault == 545 || kFault == 585 ||
+         kFault == kBreakable;
 }
 
 inline uint64_t digest_of(std::span<const std::byte> bytes) {

@@ -209,7 +209,7 @@ const void* Plugin::get_extension(uint32_t object_kind, std::string_view id) con
   if (object_kind == ETB_OBJECT_DEVICE && id == ETB_EXT_BUFFER) return &tables.buffer;
   if (object_kind == ETB_OBJECT_CONTEXT && id == ETB_EXT_STATE) return &tables.state;
   if (object_kind == ETB_OBJECT_PLUGIN && id == ETB_EXT_RESIGN)
-    return has_digest() ? &tables.resign : nullptr;
+    return has_digest() && !has_fault(585) ? &tables.resign : nullptr;
   return nullptr;
 }
 

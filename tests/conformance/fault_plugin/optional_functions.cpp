@@ -38,11 +38,12 @@ etb_status ETB_CALL estimate(etb_plugin*, const etb_partition_args* args, etb_es
         if (node.op_name() == "aten.mm.default") depth = static_cast<double>(operand.spec().sizes[0]);
       }
       for (const etb::Value& result : node.results()) {
-        out->moved_bytes += spec_nbytes(result.spec());
+        if (!has_fault(592)) out->moved_bytes += spec_nbytes(result.spec());
         out->peak_bytes += spec_nbytes(result.spec());
         out->latency_ns += static_cast<double>(spec_nbytes(result.spec())) * depth;
       }
     }
+    if (has_fault(591)) out->peak_bytes /= 2;
     out->confidence = 0.5;
     return {};
   });

@@ -78,8 +78,12 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     info.driver_version = "";
     static const etb_option lanes =
         etb::i64_option("lanes", 64, 64, 64, ETB_OBJECT_DEVICE, "").default_option();
+    static const etb_option memory =
+        etb::i64_option("memory_bytes", kDeviceBytes, kDeviceBytes, kDeviceBytes, ETB_OBJECT_DEVICE, "")
+            .default_option();
     if (has_fault(387)) info.attributes = &lanes;
-    info.attribute_count = has_fault(387) ? 1 : 0;
+    if (has_fault(589)) info.attributes = &memory;
+    info.attribute_count = info.attributes != nullptr ? 1 : 0;
     ETB_TRY(sink.put(info));
   }
   return {};
@@ -114,6 +118,7 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     faulty::break_refusals(made);
     faulty::break_later_refusals(made);
     faulty::break_promised_facts(made);
+    faulty::break_stated_facts(made);
     faulty::forget_stops(made);
     faulty::break_function(made);
     faulty::change_answers(made);

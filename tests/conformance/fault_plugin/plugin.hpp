@@ -11,6 +11,9 @@ inline constexpr etb_dtype kNumbers[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8};
 inline constexpr etb_dtype kSummed[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8, ETB_DTYPE_UINT8};
 inline constexpr uint32_t kBothLayouts = ETB_LAYOUT_CONTIGUOUS | ETB_LAYOUT_CHANNELS_LAST;
 
+// Memory of a device that states it (fault 589).
+inline constexpr int64_t kDeviceBytes = int64_t{1} << 33;
+
 inline constexpr const char* kModes[] = {"plain", "careful"};
 
 // An option that may change between runs.
@@ -148,6 +151,8 @@ void break_refusals(Tables& tables);
 void break_later_refusals(Tables& tables);
 // promise_faults.cpp: faults 571 to 575 and 582.
 void break_promised_facts(Tables& tables);
+// stated_faults.cpp: faults 593 to 600.
+void break_stated_facts(Tables& tables);
 // stop_faults.cpp: faults 576 to 579.
 void forget_stops(Tables& tables);
 

@@ -110,6 +110,7 @@ class Reader {
   etb::Result<Program> read() {
     if (has_fault(31) && bytes_.size() < 48) *static_cast<volatile int*>(nullptr) = 1;
     if (in_.read<uint32_t>() != kMagic) return bad("not of this plugin");
+    if (has_fault(585) && etb::ByteReader(in_).read<uint32_t>() != kFormat) return bad("version, expected 1");
     if (has_digest()) ETB_TRY(verify_digest());
     if (in_.read<uint32_t>() != kFormat && !has_fault(114))
       return etb::make_error(etb::Code::INCOMPATIBLE, "payload: another version");

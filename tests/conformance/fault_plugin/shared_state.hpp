@@ -24,6 +24,8 @@ inline constexpr uint64_t kOwnTicks = 1000;          // of a run, for faults 460
 inline bool is_any_fast = false;                     // for fault 371
 inline std::byte shared_values[256];                 // for fault 372
 inline std::byte values_of_later_contexts[1 << 16];  // for fault 504
+inline std::atomic<uint32_t> living_contexts = 0;     // for fault 594
+inline std::byte constants_of_slots[8][8][4096];     // for fault 594
 inline uint64_t first_begin_ns = 0;                  // for fault 373
 inline bool has_ended_any = false;                   // for fault 374
 inline bool has_clock = true;                        // for fault 382
