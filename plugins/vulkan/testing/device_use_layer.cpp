@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer of the Vulkan loader that counts what a process submits to its devices, so that a measurement of another program can check that
-// it used one (tests/compare/vulkan/device_use.py). Each vkQueueSubmit rewrites the file that ETB_DEVICE_USE names:
+// it used one (tests/compare/device_use.py). Each vkQueueSubmit rewrites the file that ETB_DEVICE_USE names:
 //
 //   {"dispatches": 24, "submits": 3, "devices": ["llvmpipe (LLVM 15.0.6, 256 bits)"]}
 //

@@ -27,7 +27,7 @@ import torch
 from torch import nn
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "runtime"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "runtime")]
 
 import compare_vulkan  # noqa: E402
 import device_use  # noqa: E402
