@@ -117,6 +117,7 @@ constexpr Row kExamples[] = {
     {"graph", "etbackend graph model.pt2 --after decompose --html model.html"},
     {"list", "etbackend list --places                        # and every folder searched"},
     {"list", "etbackend list --devices"},
+    {"list", "etbackend list --ops xnnpack                    # what its plugin can compile"},
     {"explain",
      "etbackend explain XnnpackBackend              # which plugin serves this delegate id, and why"},
     {"explain", "etbackend explain my_npu --json"},

@@ -25,6 +25,7 @@ using testing::Not;
 
 constexpr uint8_t kUuids[2][16] = {{0xab, 1}, {0xab, 2}};
 std::multiset<const void*> open_devices;              // opened and not closed
+std::vector<int64_t> clocks;                          // option of each opening
 std::vector<const void*> used_devices;                // by each created delegate
 std::vector<std::vector<int64_t>> reserved;           // sizes of the first input
 std::vector<std::vector<int64_t>> sizes_before_runs;  // reserved sizes when a run began
@@ -48,9 +49,19 @@ etb_status ETB_CALL enumerate_two(etb_plugin*, const etb_device_sink* sink, etb_
 // A plugin with two devices, whose contexts reserve.
 const etb_plugin_table* ETB_CALL query_two_devices(const etb_host*, uint32_t, uint32_t) {
   static ToyPlugin toy;
+  toy.plugin.option_schema = [](etb_plugin*, const etb_option_schema_sink* sink, etb_error*) -> etb_status {
+    etb_option_schema schema{};
+    schema.struct_size = sizeof schema;
+    schema.key = "clock";
+    schema.doc = "";
+    schema.type = ETB_OPTION_I64;
+    schema.scopes = ETB_OBJECT_DEVICE;
+    return sink->put(sink->ctx, &schema);
+  };
   toy.device.enumerate = enumerate_two;
-  toy.device.open = [](etb_plugin*, const uint8_t* uuid, const etb_option*, uint64_t, etb_device** out,
-                       etb_error*) -> etb_status {
+  toy.device.open = [](etb_plugin*, const uint8_t* uuid, const etb_option* options, uint64_t option_count,
+                       etb_device** out, etb_error*) -> etb_status {
+    clocks.push_back(option_count == 0 ? 0 : options->i64);
     const int index = std::memcmp(uuid, kUuids[0], sizeof kUuids[0]) == 0 ? 0 : 1;
     *out = reinterpret_cast<etb_device*>(const_cast<uint8_t*>(kUuids[index]));
     open_devices.insert(*out);
@@ -162,6 +173,26 @@ TEST_F(DeviceChoice, AnIdsOwnDeviceComesFirstAndWithoutOneThePluginChooses) {
   second.options.delegates = &others;
   ASSERT_EQ(second.load(), ETB_OK) << second.error.text;
   EXPECT_THAT(used_devices, ElementsAre(nullptr, nullptr));
+}
+
+TEST_F(DeviceChoice, DelegatesWithOtherOptionsOfADeviceHaveAHandleOfTheirOwn) {
+  const auto shared = std::make_shared<SharedDelegates>();
+  clocks.clear();
+  std::vector<std::unique_ptr<PluginDelegates>> delegates;
+  std::vector<std::unique_ptr<MethodFixture>> methods;
+  for (const char* clock : {"1", "2", "1", ""}) {
+    delegates.push_back(std::make_unique<PluginDelegates>(registry_));
+    delegates.back()->share_delegates(shared);
+    delegates.back()->set_device("", "left");
+    if (clock[0] != 0) delegates.back()->set_option(kToyBackend, "clock", clock);
+    methods.push_back(std::make_unique<MethodFixture>(program(4)));
+    methods.back()->options.delegates = delegates.back().get();
+    ASSERT_EQ(methods.back()->load(), ETB_OK) << methods.back()->error.text;
+  }
+  EXPECT_THAT(clocks, ElementsAre(1, 2, 0)) << "equal options share a handle";
+  EXPECT_EQ(open_devices.size(), 3U);
+  methods.clear();
+  EXPECT_TRUE(open_devices.empty());
 }
 
 TEST_F(DeviceChoice, TheProgramNamesADeviceAndTheApplicationDecidesBeforeIt) {

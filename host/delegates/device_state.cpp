@@ -10,6 +10,11 @@ bool DeviceStateBuffer::update() noexcept {
   return false;
 }
 
+void DeviceStateBuffer::reset() noexcept {
+  state_ = result_ = kHost;
+  if (is_leaving_) buffers_ = {};
+}
+
 void DeviceStateBuffer::let_go() noexcept {
   is_leaving_ = true;
   for (int i = 0; i < kCount; ++i)

@@ -224,6 +224,127 @@ TEST_F(KeptStateTest, AModuleKeepsOnlyStateOfItsOwnArenas) {
   }
 }
 
+// A module whose two methods, "forward" and "other", each add one to a buffer that they share.
+class TwoMethods {
+ public:
+  explicit TwoMethods(PluginDelegates& delegates, bool is_async = false) : delegates_(delegates) {
+    format::ProgramSpec program = counter().program;
+    program.methods.push_back(early_counter().method());
+    program.methods[1].name = "other";
+    file_ = format::build_program(program);
+    ModuleOptions options;
+    options.delegates = &delegates;
+    options.shares_arenas = true;
+    options.async = is_async;
+    auto opened = Module::from_bytes(file_, options);
+    EXPECT_TRUE(opened) << opened.error().message;
+    module_.emplace(*std::move(opened));
+  }
+  Module& module() { return *module_; }
+  uint32_t kept(const char* method) { return (*module_->loaded(method))->kept_count(); }
+  void load() {
+    for (const char* method : {"forward", "other"}) EXPECT_TRUE(module_->load_method(method)) << method;
+  }
+  // The first element of the output, which is one larger after each run; -1: the run failed.
+  float run(const char* method) {
+    FloatVector x({1, 2, 3, 4});
+    const EValue inputs[] = {x.value()};
+    host_before_ = delegates_.transfers().host_arguments;
+    const auto outputs = module_->execute(method, inputs);
+    by_host_ = delegates_.transfers().host_arguments - host_before_;
+    return outputs ? floats((*outputs)[0])[0] : -1;
+  }
+  uint64_t by_host() const { return by_host_; }
+
+ private:
+  PluginDelegates& delegates_;
+  std::vector<std::byte> file_;
+  std::optional<Module> module_;
+  uint64_t host_before_ = 0, by_host_ = 0;
+};
+
+TEST_F(KeptStateTest, MethodsOnSharedArenasExchangeOnePairOfBuffers) {
+  for (const bool is_async : {false, true}) {
+    TwoMethods made(delegates_, is_async);
+    made.load();
+    EXPECT_EQ(made.kept("forward"), 1u);
+    EXPECT_EQ(made.kept("other"), 1u);
+    EXPECT_EQ(alive, 2) << "one pair";
+    float expected = 13;
+    for (const char* method : {"forward", "other", "other", "forward", "other", "forward", "forward"}) {
+      EXPECT_EQ(made.run(method), expected) << method;
+      EXPECT_EQ(made.by_host(), expected == 13 ? 2u : 1u) << "w, and the initial value";
+      ++expected;
+    }
+  }
+}
+
+// The program counts from the initial value again when a method is loaded: the load writes that value.
+TEST_F(KeptStateTest, StateOfSeveralMethodsIsOnTheHostUntilAllAreLoaded) {
+  TwoMethods made(delegates_);
+  EXPECT_EQ(made.run("forward"), 13);
+  EXPECT_EQ(made.run("forward"), 14);
+  EXPECT_EQ(made.kept("forward"), 0u);
+  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(made.run("other"), 13);
+  EXPECT_EQ(alive, 2);
+  EXPECT_EQ(made.run("forward"), 14);
+  EXPECT_EQ(made.by_host(), 1u);
+  made.module().unload_method("other");
+  EXPECT_EQ(made.run("forward"), 15) << "the other method keeps the state";
+  EXPECT_EQ(made.run("other"), 13);
+  EXPECT_EQ(made.run("forward"), 14);
+  made.module().unload_method("other");
+  made.module().unload_method("forward");
+  EXPECT_EQ(alive, 0);
+}
+
+// Random loads, ends and runs, some of which fail: the results are those of memory of the host.
+TEST_F(KeptStateTest, StateOfSeveralMethodsIsThatOfMemoryOfTheHost) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  TwoMethods kept(delegates_);
+  io_kinds = 0;  // delegates of the second module accept memory of the host only
+  TwoMethods copied(delegates_);
+  int kept_runs = 0;
+  for (int n = 0; n < 400; ++n) {
+    const char* const method = random() % 2 == 0 ? "forward" : "other";
+    const bool is_end = random() % 16 == 0;
+    const int failing = random() % 8 == 0 ? 1 : 0;
+    float results[2] = {0, 0};
+    for (TwoMethods* const each : {&kept, &copied}) {
+      io_kinds = each == &kept ? 1 : 0;
+      if (is_end) {
+        each->module().unload_method(method);
+        continue;
+      }
+      ASSERT_TRUE(each->module().load_method(method));
+      failing_run = failing;
+      results[each == &kept ? 0 : 1] = each->run(method);
+      failing_run = 0;
+    }
+    ASSERT_EQ(results[0], results[1]) << "step " << n;
+    kept_runs += kept.module().is_method_loaded(method) && kept.kept(method) != 0 ? 1 : 0;
+  }
+  EXPECT_GT(kept_runs, 20);
+  EXPECT_EQ(copied.kept("forward"), 0u);
+}
+
+TEST_F(KeptStateTest, AMethodWithoutTheDeviceTakesTheStateOfAllToTheHost) {
+  TwoMethods made(delegates_);
+  made.load();
+  EXPECT_EQ(made.run("forward"), 13);
+  made.module().unload_method("other");
+  io_kinds = 0;
+  EXPECT_EQ(made.run("other"), 13);
+  io_kinds = 1;
+  EXPECT_EQ(made.run("forward"), 14);
+  EXPECT_EQ(made.run("other"), 15);
+  EXPECT_EQ(made.run("forward"), 16);
+  EXPECT_EQ(alive, 0);
+}
+
 #if ETB_COUNTS_HEAP
 TEST_F(KeptStateTest, ARunDoesNotUseTheHeap) {
   const auto loaded = load(counter());

@@ -130,12 +130,24 @@ Result<DeviceValues::StateUse> DeviceValues::use_state(const DeviceStateBuffer::
   return out;
 }
 
+Result<std::shared_ptr<DeviceStateBuffer>> DeviceValues::find_state(DeviceState* shared, uint32_t argument,
+                                                                    uint64_t nbytes) const {
+  if (shared == nullptr) {
+    ETB_ASSIGN(DeviceStateBuffer::Buffers buffers, allocate_state(argument, nbytes));
+    return std::make_shared<DeviceStateBuffer>(std::move(buffers), device_.get());
+  }
+  auto& known = static_cast<DeviceStateBuffer&>(*shared);  // this folder has the only class of the interface
+  if (known.device() != device_.get()) return make_error(Code::NOT_SUPPORTED, "state of another device");
+  return known.shared_from_this();
+}
+
 etb_status DeviceValues::keep_state(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
-                                    std::span<const Reader> result_readers, DeviceState** out,
+                                    std::span<const Reader> result_readers, DeviceState** state,
                                     etb_error* error) noexcept {
   return guard(error, [&]() -> Status {
     nbytes += padding_of(result_readers, padding_of(readers, arguments_[argument].padding_bytes));
-    ETB_ASSIGN(DeviceStateBuffer::Buffers buffers, allocate_state(argument, nbytes));
+    ETB_ASSIGN(const std::shared_ptr<DeviceStateBuffer> found, find_state(*state, argument, nbytes));
+    const DeviceStateBuffer::Buffers& buffers = found->buffers();
     std::vector<StateUse> uses;
     const auto use = [&](DeviceValues& values, uint32_t index, Argument::Role role) -> Status {
       if (values.device_ != device_) return make_error(Code::NOT_SUPPORTED, "state of two devices");
@@ -148,14 +160,13 @@ etb_status DeviceValues::keep_state(uint32_t argument, uint64_t nbytes, std::spa
       ETB_TRY(use(values_of(reader), reader.argument, Argument::Role::kRead));
     for (const Reader& reader : result_readers)
       ETB_TRY(use(values_of(reader), reader.argument, Argument::Role::kReadResult));
-    const auto state = std::make_shared<DeviceStateBuffer>(std::move(buffers));
     for (const StateUse& each : uses) {
       Argument& kept = each.values->arguments_[each.argument];
       kept.role = each.role;
-      kept.state = state;
+      kept.state = found;
       kept.state_descs = each.descs;
     }
-    *out = state.get();
+    *state = found.get();
     return {};
   });
 }

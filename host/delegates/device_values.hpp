@@ -34,7 +34,7 @@ class DeviceValues final : public DeviceArguments {
   etb_status keep(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
                   etb_error* error) noexcept override;
   etb_status keep_state(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
-                        std::span<const Reader> result_readers, DeviceState** out,
+                        std::span<const Reader> result_readers, DeviceState** state,
                         etb_error* error) noexcept override;
   void let_go() noexcept override;
 
@@ -75,6 +75,9 @@ class DeviceValues final : public DeviceArguments {
   Result<std::vector<Found>> find_shared_memory(uint32_t argument, uint64_t nbytes,
                                                 std::span<const Reader> readers);
   Result<DeviceStateBuffer::Buffers> allocate_state(uint32_t argument, uint64_t nbytes) const;
+  // Returns `shared`, or makes a state.
+  Result<std::shared_ptr<DeviceStateBuffer>> find_state(DeviceState* shared, uint32_t argument,
+                                                        uint64_t nbytes) const;
   // Adds an argument that uses the buffers of a state.
   struct StateUse {
     DeviceValues* values;

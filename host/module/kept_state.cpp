@@ -21,15 +21,6 @@ struct Access {
 // Arguments of aten::copy_: buffer, result, non_blocking, and the returned buffer.
 constexpr uint32_t kBuffer = 0, kResult = 1, kFewest = 3;
 
-// A buffer that may stay on a device, and the delegates that use it.
-struct Candidate {
-  uint32_t copy = 0;  // instruction
-  DeviceArguments* writer = nullptr;
-  uint32_t argument = 0;  // output of the writer
-  uint64_t nbytes = 0;
-  std::vector<DeviceArguments::Reader> readers, result_readers;
-};
-
 bool overlap(const Tensor& a, const Tensor& b) {
   const auto begin = reinterpret_cast<uintptr_t>(a.data()),
              other_begin = reinterpret_cast<uintptr_t>(b.data());
@@ -71,7 +62,7 @@ class Accesses {
   }
 
   // Fills `out` if an instruction copies a result into a buffer that only delegates use otherwise.
-  bool is_update(uint32_t index, Candidate& out) const {
+  bool is_update(uint32_t index, StateCandidate& out) const {
     const Instruction& copy = state_.instructions[index];
     if (copy.kind != InstructionKind::kKernel || std::string_view(copy.kernel->name) != "aten::copy_" ||
         copy.argument_count < kFewest)
@@ -80,6 +71,7 @@ class Accesses {
     const EValue* const result = copy.arguments[kResult];
     if (!may_exchange(buffer, result) || !is_alone(buffer, index)) return false;
     out.copy = index;
+    out.data = static_cast<const std::byte*>(buffer->tensor().data());
     out.nbytes = buffer->tensor().capacity_bytes();
     return add_readers(buffer, index, out) && add_writer(result, index, out);
   }
@@ -145,7 +137,7 @@ class Accesses {
     return access.argument >= state_.delegates[call.delegate]->operands().input_count;
   }
 
-  bool add_readers(const EValue* buffer, uint32_t copy, Candidate& out) const {
+  bool add_readers(const EValue* buffer, uint32_t copy, StateCandidate& out) const {
     if (elsewhere_.count(buffer) != 0) return false;
     for (const Access& access : accesses_.at(buffer)) {
       if (access.instruction == copy) {
@@ -161,7 +153,7 @@ class Accesses {
     return !out.readers.empty();
   }
 
-  bool add_writer(const EValue* result, uint32_t copy, Candidate& out) const {
+  bool add_writer(const EValue* result, uint32_t copy, StateCandidate& out) const {
     if (elsewhere_.count(result) != 0) return false;
     for (const Access& access : accesses_.at(result)) {
       if (access == Access{copy, kResult}) continue;
@@ -229,25 +221,37 @@ etb_status KeptState::run_update(KernelContext& context, EValue** arguments) {
   return update->state->update() ? ETB_OK : update->copy(context, arguments);
 }
 
-KeptState KeptState::keep(Method& method) {
-  KeptState out;
-  MethodState& state = *method.state_;
+std::vector<StateCandidate> KeptState::find(Method& method) {
+  std::vector<StateCandidate> out;
+  const MethodState& state = *method.state_;
   if (std::none_of(state.delegates.begin(), state.delegates.end(),
                    [](MethodDelegate* delegate) { return delegate->device_arguments() != nullptr; }))
     return out;
   Accesses accesses(state);
   if (!accesses.find()) return out;
-  for (uint32_t i = 0; i < state.instructions.size(); ++i) {
-    Candidate found;
-    DeviceState* kept = nullptr;
-    if (!accesses.is_update(i, found) ||
-        found.writer->keep_state(found.argument, found.nbytes, found.readers, found.result_readers, &kept,
-                                 nullptr) != ETB_OK)
-      continue;
-    Instruction& copy = state.instructions[i];
-    out.updates_.emplace_back(new Update(copy, kept));
-    copy.kernel = &out.updates_.back()->kernel;
-    copy.arguments = out.updates_.back()->arguments.data() + 1;
+  for (uint32_t i = 0; i < state.instructions.size(); ++i)
+    if (StateCandidate found; accesses.is_update(i, found)) out.push_back(std::move(found));
+  return out;
+}
+
+bool KeptState::add(Method& method, const StateCandidate& found, DeviceState** state) {
+  DeviceState* kept = *state;
+  if (found.writer->keep_state(found.argument, found.nbytes, found.readers, found.result_readers, &kept,
+                               nullptr) != ETB_OK)
+    return false;
+  Instruction& copy = method.state_->instructions[found.copy];
+  updates_.emplace_back(new Update(copy, kept));
+  copy.kernel = &updates_.back()->kernel;
+  copy.arguments = updates_.back()->arguments.data() + 1;
+  *state = kept;
+  return true;
+}
+
+KeptState KeptState::keep(Method& method) {
+  KeptState out;
+  for (const StateCandidate& found : find(method)) {
+    DeviceState* state = nullptr;
+    (void)out.add(method, found, &state);
   }
   return out;
 }

@@ -58,6 +58,23 @@ void LoadedMethod::keep_on_devices(bool keeps_state) {
   kept_count_ += kept_state_.count();
 }
 
+std::vector<StateCandidate> LoadedMethod::find_state() {
+  if (tracer_ != nullptr && tracer_->wants().values) return {};
+  return KeptState::find(method_);
+}
+
+bool LoadedMethod::keep_state(const StateCandidate& candidate, DeviceState** state) {
+  if (!kept_state_.add(method_, candidate, state)) return false;
+  ++kept_count_;
+  return true;
+}
+
+// Both depend on the arguments that stay on devices.
+void LoadedMethod::end_keeping() {
+  reservations_ = InputReservations::make(method_);
+  if (overlapped_) overlap();
+}
+
 Status LoadedMethod::allocate_outputs() {
   for (uint32_t i = 0; i < output_count(); ++i) {
     const auto output = meta().output(i);

@@ -33,6 +33,12 @@ class LoadedMethod {
   // Lets values that only delegates use stay in the memory of their devices, and mutable buffers if `keeps_state`: then nothing
   // else reads or writes them. Call it once, after load.
   void keep_on_devices(bool keeps_state);
+  // Buffers that may stay on a device although other methods use them, too; see SharedStates.
+  std::vector<StateCandidate> find_state();
+  // Lets one of them stay there, at any time between runs. Returns false if it does not. `state` as in KeptState::add. Call
+  // end_keeping after the last one.
+  bool keep_state(const StateCandidate& candidate, DeviceState** state);
+  void end_keeping();
   // Lets delegates plan when inputs with other sizes are set. Call it once, after keep_on_devices and before the first input.
   void plan_for_inputs_of_new_sizes() { reservations_ = InputReservations::make(method_); }
   // Number of these values and buffers.

@@ -13,6 +13,7 @@
 #include "host/module/loaded_method.hpp"
 #include "host/module/open_files.hpp"
 #include "host/module/shared_program.hpp"
+#include "host/module/shared_states.hpp"
 #include "host/services/thread_pool.hpp"
 
 namespace etb::host {
@@ -71,6 +72,7 @@ struct Module::State {
   std::unique_ptr<KernelThreads> threads;
   MemoryBudget budget{0};
   Arenas shared_arenas;
+  SharedStates states;
   std::map<std::string, std::unique_ptr<LoadedMethod>, std::less<>> methods;
   // The one of `methods` that was used last, which is most often wanted again.
   mutable LoadedMethod* latest = nullptr;
@@ -152,13 +154,14 @@ struct Module::State {
     return latest;
   }
 
-  // Other methods may use mutable buffers of shared arenas, and the application may read arenas that it allocates.
+  // The application may read arenas that it allocates.
   bool may_keep_state() const {
     const auto& given = options.arena_allocators;
-    return (!options.shares_arenas || program().method_count() <= 1) &&
-           std::all_of(given.begin(), given.end(),
+    return std::all_of(given.begin(), given.end(),
                        [](const auto* allocator) { return allocator == nullptr; });
   }
+  // Other methods may use mutable buffers of shared arenas.
+  bool shares_state() const { return options.shares_arenas && program().method_count() > 1; }
 
   Result<LoadedMethod*> loaded(std::string_view name) {
     if (LoadedMethod* const found = find_loaded(name)) return found;
@@ -170,10 +173,11 @@ struct Module::State {
       ETB_TRY(in_method(name, arenas.make(budget, arena_sizes(meta), options.arena_allocators)));
     ETB_TRY(made->load(program(), meta, arenas.spans, method_options()));
     if (options.brings_outputs) ETB_TRY(made->allocate_outputs());
-    made->keep_on_devices(may_keep_state());
+    made->keep_on_devices(may_keep_state() && !shares_state());
     if (options.async) made->overlap();
     made->plan_for_inputs_of_new_sizes();
     files->rest();
+    if (may_keep_state() && shares_state()) states.add(program().view(), arenas.spans, *made);
     return methods.emplace(std::string(name), std::move(made)).first->second.get();
   }
 
@@ -261,8 +265,10 @@ bool Module::is_method_loaded(std::string_view method) const noexcept {
 
 void Module::unload_method(std::string_view method) noexcept {
   state_->latest = nullptr;
-  if (const auto found = state_->methods.find(method); found != state_->methods.end())
+  if (const auto found = state_->methods.find(method); found != state_->methods.end()) {
+    state_->states.remove(*found->second);
     state_->methods.erase(found);
+  }
 }
 
 Status Module::set_input(std::string_view method, uint32_t index, const EValue& value) {

@@ -105,6 +105,10 @@ class DeviceState {
   // Makes the latest result the contents of the buffer, without a copy. Returns false if the result is in memory of the host:
   // then the caller copies it into the buffer's memory of the host, which is current from then on.
   virtual bool update() noexcept = 0;
+  // Makes the memory of the host current, which has new contents. Called between runs.
+  virtual void reset() noexcept = 0;
+  // Lets the next result go to memory of the host, and all that follow. Called between runs.
+  virtual void let_go() noexcept = 0;
 
  protected:
   DeviceState() noexcept = default;
@@ -127,9 +131,10 @@ class DeviceArguments {
                           etb_error* error) noexcept = 0;
   // Gives a mutable buffer of a method memory of a device. `readers` are inputs that read the buffer. Output `argument` is the
   // result that the program copies into the buffer after the run, and `result_readers` read it before or after that. The first
-  // run reads the memory of the host. `out` lives as long as the delegate. An error changes nothing.
+  // run reads the memory of the host. `*state`: the same buffer of another method; NULL: the delegate makes it. It lives as long
+  // as a delegate that keeps it. An error changes nothing.
   virtual etb_status keep_state(uint32_t argument, uint64_t nbytes, std::span<const Reader> readers,
-                                std::span<const Reader> result_readers, DeviceState** out,
+                                std::span<const Reader> result_readers, DeviceState** state,
                                 etb_error* error) noexcept = 0;
   // Uses memory of the host for all arguments again. The next run still reads state that is in device memory, and writes
   // the new state to memory of the host.

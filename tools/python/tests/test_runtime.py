@@ -113,6 +113,23 @@ def test_an_unknown_option_of_a_delegate_is_an_error() -> None:
 
 
 @needs_xnnpack
+def test_an_option_changes_while_its_method_is_not_loaded() -> None:
+    runtime = Runtime.load(program("xnnpack"))
+    method = runtime.method()
+    method.load()
+    with pytest.raises(Error, match="weight_cache_enabled' is fixed when a delegate is made"):
+        runtime.set_option("XnnpackBackend", "weight_cache_enabled", False)
+    method.unload()
+    runtime.set_option("XnnpackBackend", "weight_cache_enabled", False)
+    with pytest.raises(Error, match="expected a value of type bool"):
+        runtime.set_option("XnnpackBackend", "weight_cache_enabled", "perhaps")
+    with pytest.raises(Error, match="the program has 'XnnpackBackend'"):
+        runtime.set_option("NoSuchBackend", "weight_cache_enabled", False)
+    stem = FIXTURES / "programs" / "xnnpack.forward.0"
+    assert_near(method.run(arrays(stem, "in")), arrays(stem, "out"))
+
+
+@needs_xnnpack
 def test_an_unknown_device_is_an_error() -> None:
     with pytest.raises(Error, match="no such device"):
         Runtime.load(program("xnnpack"), devices="no such device").method().load()
