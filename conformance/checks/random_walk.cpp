@@ -74,10 +74,11 @@ class Walk {
   void step() {
     constexpr size_t kMostDelegates = 8, kMostContexts = 3, kMostDevices = 3;
     const int64_t choice = random_.between(0, 19);
-    if (delegates_.empty() || (choice == 0 && delegates_.size() < kMostDelegates)) return create();
+    const bool makes = choice == 0 || choice == 16;
+    if (delegates_.empty() || (makes && delegates_.size() < kMostDelegates)) return create();
     Living& living = delegates_[pick(delegates_.size())];
     if (choice == 1) return end_delegate(pick(delegates_.size()));
-    if (choice == 2 && living.contexts.size() < kMostContexts) return create_context(living);
+    if ((choice == 2 || choice == 17) && living.contexts.size() < kMostContexts) return create_context(living);
     if (choice == 3 && !living.contexts.empty()) return end_context(living);
     if (order_.is_watched && (choice == 4 || choice == 5 || choice == 6 || choice == 12)) return run(living);
     if (choice == 4)
