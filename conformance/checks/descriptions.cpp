@@ -5,6 +5,7 @@
 
 #include "conformance/cases/mutable_graph.hpp"
 #include "conformance/checks/all_runs.hpp"
+#include "conformance/checks/default_arguments.hpp"
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
@@ -101,7 +102,38 @@ void other_descriptions(CheckContext& context) {
   }
 }
 
+// Arguments that equal their defaults may be missing, in the middle, too: they are found by name.
+void default_arguments(CheckContext& context) {
+  constexpr struct {
+    const char* text;
+    bool (*change)(MutableGraph& graph);
+  } kChanges[] = {{"arguments left out that equal their defaults", leave_out_defaults},
+                  {"the defaults of missing arguments spelled out", spell_out_defaults}};
+  const auto subject = context.open(bare());
+  if (!subject || subject->table().aot == nullptr) return;
+  std::vector<ClaimedCase> items = context.claimed(*subject, 1);
+  for (const char* pattern : {"op.*.pair", "op.*", "call.*", "quant.*"})
+    for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, context.cases(150, 3)))
+      items.push_back(std::move(item));
+  for (const ClaimedCase& item : items) {
+    const Result<MutableGraph> graph = read_mutable_graph(item.built.image);
+    // A form that loses what the plugin needs, such as the order of names, is not tried.
+    if (!graph || !try_graph(context, *subject, item, *graph).empty()) continue;
+    for (const auto& [text, change] : kChanges) {
+      MutableGraph changed = *graph;
+      if (!change(changed)) continue;
+      context.progress().restart();
+      context.progress().at(fmt::format("{} with {}", item.item->name, text).c_str());
+      if (const std::string found = try_graph(context, *subject, item, changed); !found.empty())
+        return context.fail(fmt::format("{} ({}): with {}, {}", item.item->name, item.item->op, text, found));
+    }
+  }
+}
+
 constexpr Check kChecks[] = {
+    {"aot.default-arguments",
+     "A graph is claimed and computed alike whether arguments that equal their defaults are missing or not.",
+     "", default_arguments},
     {"aot.other-descriptions",
      "A graph is claimed and computed alike with other names, debug handles and places of constants.",
      "ABI-AOT-02", other_descriptions},

@@ -133,8 +133,12 @@ void wrong_arguments(CheckContext& context) {
     const auto expect_refusal = [&](const char* what, etb_exec_args args) {
       etb_error error = ETB_ERROR_INIT;
       context.progress().at(what);
-      if (ready.subject.table().delegate->execute(ready.session.context(), &args, &error) == ETB_OK)
-        context.fail(fmt::format("{}: {} ran without an error", ready.name(), what));
+      const etb_status status =
+          ready.subject.table().delegate->execute(ready.session.context(), &args, &error);
+      if (status == ETB_OK) context.fail(fmt::format("{}: {} ran without an error", ready.name(), what));
+      if (status != ETB_OK && status != ETB_INVALID_ARGUMENT)
+        context.fail(fmt::format("{}: execute refuses {} with {}, expected ETB_INVALID_ARGUMENT",
+                                 ready.name(), what, status));
       if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
         context.fail(fmt::format("{}: after {} the context does not run any more", ready.name(), what));
     };

@@ -58,6 +58,14 @@ Step to_step(const etb::Node& node) {
   step.result = node.first_output();
   if (step.op == Op::kClamp)
     step.numbers = {number_of(node, "min", -HUGE_VAL), number_of(node, "max", HUGE_VAL)};
+  if (has_fault(602) && step.op == Op::kClamp) {  // by their places instead of their names
+    std::vector<double> limits;
+    for (const auto& argument : node.args())
+      if (!argument.value())
+        limits.push_back(
+            number_of(node, std::string(argument.name()).c_str(), limits.empty() ? -HUGE_VAL : HUGE_VAL));
+    step.numbers = {limits.size() > 1 ? limits[0] : -HUGE_VAL, limits.empty() ? HUGE_VAL : limits.back()};
+  }
   if (step.op == Op::kQuantize)
     step.numbers = {number_of(node, "scale", 1), number_of(node, "zero_point", 0),
                     number_of(node, "quant_min", 0), number_of(node, "quant_max", 0)};

@@ -151,7 +151,7 @@ void break_refusals(Tables& tables);
 void break_later_refusals(Tables& tables);
 // promise_faults.cpp: faults 571 to 575 and 582.
 void break_promised_facts(Tables& tables);
-// stated_faults.cpp: faults 593 to 600.
+// stated_faults.cpp: faults 593 to 601.
 void break_stated_facts(Tables& tables);
 // stop_faults.cpp: faults 576 to 579.
 void forget_stops(Tables& tables);

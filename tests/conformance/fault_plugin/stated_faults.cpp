@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 593 to 600 of the tables: facts and statuses that differ from what the schema, the header or another function states.
+// Faults 593 to 601 of the tables: facts and statuses that differ from what the schema, the header or another function states.
 // Fault 592 is in optional_functions.cpp, 594 in delegate.cpp, 597 in claims.cpp.
 #include <cstring>
 #include <mutex>
@@ -61,7 +61,7 @@ void break_options(etb_plugin_table& table) {
   if (has_fault(600)) table.get_option = get_any_option;
 }
 
-// Compares the payload with the first device, whatever the target is.
+// Compares the payload with the first device, also for the second one as the target.
 void break_verdicts(etb_delegate_table& table) {
   if (!has_fault(596)) return;
   table.check_payload = [](etb_plugin* plugin, const etb_payload_check* check, etb_verdict* verdict,
@@ -74,6 +74,23 @@ void break_verdicts(etb_delegate_table& table) {
     }
     return status;
   };
+}
+
+// Other statuses than the header names.
+void break_statuses(etb_delegate_table& table) {
+  if (has_fault(599))
+    table.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+      const etb_status status = honest.delegate.execute(context, args, error);
+      return status == ETB_INVALID_ARGUMENT && args->input_count != 1
+                 ? etb::fail(error, ETB_INVALID_STATE, "another number of tensors")
+                 : status;
+    };
+  if (has_fault(601))
+    table.context_reserve = [](etb_context* context, const etb_tensor* inputs, uint32_t count,
+                               etb_error* error) {
+      const etb_status status = honest.delegate.context_reserve(context, inputs, count, error);
+      return status == ETB_INVALID_ARGUMENT ? etb::fail(error, ETB_NOT_SUPPORTED, "other sizes") : status;
+    };
 }
 
 void break_dry_check(etb_aot_table& table) {
@@ -92,6 +109,7 @@ void break_stated_facts(Tables& tables) {
   break_defaults(tables.delegate);
   break_options(tables.plugin);
   break_verdicts(tables.delegate);
+  break_statuses(tables.delegate);
   break_dry_check(tables.aot);
 }
 
