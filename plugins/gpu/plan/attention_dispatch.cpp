@@ -32,16 +32,21 @@ void add_mask(const NodeDispatch& context, const Attention& attention, Dispatch&
 
 void add_arguments(const NodeDispatch& context, const Attention& attention, const AttentionSizes& sizes,
                    Dispatch& dispatch) {
-  for (const uint32_t operand : attention.operands()) dispatch.bind(operand);
+  std::array<uint32_t, 4> operands = attention.operands();
+  if (attention.turns_k) operands[1] = attention.key_columns;
+  for (const uint32_t operand : operands) dispatch.bind(operand);
   dispatch.bind(context.node.output);
   for (const uint32_t word : {sizes.rows, sizes.keys, sizes.depth, sizes.columns}) dispatch.add(word);
   add_mask(context, attention, dispatch);
-  dispatch.add(attention.mask != kNoValue ? 1 : 0);
+  dispatch.add(static_cast<uint32_t>(attention.mask_kind));
   dispatch.add(attention.zeroes_masked ? 1 : 0);
   for (const uint32_t operand : {attention.k, attention.v, attention.operands()[3]})
     dispatch.add(static_cast<uint32_t>(context.shapes[operand].numel()));
   dispatch.add_float(attention.q_scale);
   dispatch.add_float(attention.scale);
+  dispatch.add_float(attention.fill);
+  dispatch.add(sizes.k_group);
+  dispatch.add(sizes.v_group);
 }
 
 void dispatch_tile_attention(const NodeDispatch& context, const Attention& attention,
@@ -59,6 +64,10 @@ void dispatch_tile_attention(const NodeDispatch& context, const Attention& atten
 
 void dispatch_vector_attention(const NodeDispatch& context, const Attention& attention,
                                const AttentionSizes& sizes) {
+  if (attention.turns_k) {
+    const Shape matrices{3, {sizes.batch / sizes.k_group, sizes.keys, sizes.depth}};
+    dispatch_transpositions(context, attention.k, matrices, attention.key_columns);
+  }
   const bool is_row = sizes.rows < kFewRows;
   Dispatch& dispatch = context.add_empty(is_row ? Kernel::kVectorAttentionRow : Kernel::kVectorAttention);
   add_arguments(context, attention, sizes, dispatch);
