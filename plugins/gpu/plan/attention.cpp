@@ -312,17 +312,13 @@ class Matcher {
   uint32_t guarded_ = kNoValue;  // value that the guard compares with -infinity
 };
 
-bool has_kernel(KernelFamily family) {
-  return family == KernelFamily::kTiles || family == KernelFamily::kVectors;
-}
-
 }  // namespace
 
 Attentions find_attentions(const GpuGraph& graph, std::span<const Shape> bounds, KernelFamily family) {
   Attentions found;
   found.of_node.assign(graph.nodes.size(), kNoAttention);
-  if (!has_kernel(family)) return found;
-  Matcher matcher(graph, bounds, family == KernelFamily::kTiles);
+  if (family == KernelFamily::kRegisters) return found;
+  Matcher matcher(graph, bounds, family != KernelFamily::kVectors);
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     auto attention = matcher.match(i);
     const auto is_taken = [&](uint32_t node) { return found.of_node[node] != kNoAttention; };

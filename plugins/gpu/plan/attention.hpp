@@ -55,6 +55,11 @@ struct Attentions {
   }
 };
 
+// Families with kernels that are used without being asked for.
+constexpr bool attends_by_default(KernelFamily family) {
+  return family == KernelFamily::kTiles || family == KernelFamily::kVectors;
+}
+
 // Finds attention that a kernel of the family computes. `bounds`: upper bounds of the sizes of all values.
 Attentions find_attentions(const GpuGraph& graph, std::span<const Shape> bounds, KernelFamily family);
 
@@ -63,7 +68,7 @@ struct AttentionSizes {
   uint32_t batch = 0, rows = 0, keys = 0, depth = 0, columns = 0;
   uint32_t k_group = 1, v_group = 1;  // matrices of q in a row that share one of k, or of v
 };
-// Turns of all loops of an invocation of tile_attention.comp.
+// Turns of all loops of an invocation, of the kernel that has most.
 uint64_t attention_turns(const AttentionSizes& sizes);
 AttentionSizes sizes_of(const GpuGraph& graph, const Attention& attention, std::span<const Shape> shapes);
 

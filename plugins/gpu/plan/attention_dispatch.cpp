@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatches of attention by the kernels for CPU drivers: tile_attention.comp and vector_attention.cl.
+// Dispatches of attention: tile_attention.comp and vector_attention.cl for CPU drivers, group_attention.comp for GPUs.
+#include <algorithm>
+
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/gpu/plan/product.hpp"
 #include "plugins/gpu/plan/strided_dims.hpp"
@@ -10,6 +12,7 @@ namespace {
 
 constexpr uint32_t kTileRows = 8, kTileColumns = 64, kTileKeys = 32;
 constexpr uint32_t kVectorRows = 4, kFewRows = 3;
+constexpr uint32_t kGroupRows = 16, kGroupKeys = 32, kGroupDepth = 16;
 
 // Steps through a mask: from one matrix, head, row and key to the next.
 void add_mask(const NodeDispatch& context, const Attention& attention, Dispatch& dispatch) {
@@ -74,15 +77,29 @@ void dispatch_vector_attention(const NodeDispatch& context, const Attention& att
   dispatch.items = {divide_up(sizes.rows, is_row ? 1 : kVectorRows), sizes.batch, 1};
 }
 
+void dispatch_group_attention(const NodeDispatch& context, const Attention& attention,
+                              const AttentionSizes& sizes) {
+  const bool is_whole = (sizes.depth | sizes.columns) % 4 == 0;
+  Dispatch& dispatch = context.add_empty(is_whole ? Kernel::kGroupAttention : Kernel::kGroupAttentionEdge);
+  add_arguments(context, attention, sizes, dispatch);
+  dispatch.turns = attention_turns(sizes);
+  dispatch.items = {divide_up(sizes.rows, kGroupRows) * fixed_group_of(dispatch.kernel), 1, sizes.batch};
+}
+
 }  // namespace
 
 uint64_t attention_turns(const AttentionSizes& sizes) {
-  return uint64_t{divide_up(sizes.keys, kTileKeys)} * (divide_up(sizes.depth, 4) + kLeastLocalSize + 1);
+  const uint64_t of_tiles =
+      uint64_t{divide_up(sizes.keys, kTileKeys)} * (divide_up(sizes.depth, 4) + kLeastLocalSize + 1);
+  const uint64_t of_groups =
+      uint64_t{divide_up(sizes.keys, kGroupKeys)} * (divide_up(sizes.depth, kGroupDepth) + kGroupKeys + 1);
+  return std::max(of_tiles, of_groups);
 }
 
 void dispatch_attention(const NodeDispatch& context, const Attention& attention) {
   const AttentionSizes sizes = sizes_of(context.graph, attention, context.shapes);
   if (context.family == KernelFamily::kTiles) return dispatch_tile_attention(context, attention, sizes);
+  if (context.family == KernelFamily::kGroups) return dispatch_group_attention(context, attention, sizes);
   dispatch_vector_attention(context, attention, sizes);
 }
 
@@ -92,6 +109,9 @@ void add_kernels(const Attention& attention, KernelFamily family, std::span<bool
     const bool has_mask = attention.mask != kNoValue;
     add(has_mask ? Kernel::kTileAttentionMasked : Kernel::kTileAttention);
     add(has_mask ? Kernel::kTileAttentionEdgeMasked : Kernel::kTileAttentionEdge);
+  } else if (family == KernelFamily::kGroups) {
+    add(Kernel::kGroupAttention);
+    add(Kernel::kGroupAttentionEdge);
   } else {
     add(Kernel::kVectorAttention);
     add(Kernel::kVectorAttentionRow);

@@ -39,6 +39,18 @@ TEST(GpuAttention, IsOneDispatch) {
     EXPECT_THAT(kernels_of(graph, family), Contains(Kernel::kSoftmax));
 }
 
+// No GPU has measured the kernel.
+TEST(GpuAttention, IsOneDispatchOfGroupsOnRequest) {
+  for (const bool is_whole : {true, false}) {
+    const GpuGraph graph = attention_graph({.rows = 33, .depth = is_whole ? 8u : 7u, .mask = {33, 7}});
+    const ExecutionPlan plan = plan_of(graph, KernelFamily::kGroups, Fusion::kAll);
+    ASSERT_EQ(plan.dispatches.size(), 2u);
+    EXPECT_EQ(plan.dispatches[0].kernel, is_whole ? Kernel::kGroupAttention : Kernel::kGroupAttentionEdge);
+    EXPECT_THAT(plan.dispatches[0].items, ElementsAre(3u * 64, 1u, 2u));
+    EXPECT_THAT(kernels_of(graph, KernelFamily::kGroups), Contains(Kernel::kSoftmax));
+  }
+}
+
 TEST(GpuAttention, ReadsItsOperandsBeforeViewsAndScales) {
   const GpuGraph graph = attention_graph({.mask = {5, 7}});
   const ExecutionPlan plan = plan_of(graph, KernelFamily::kTiles);

@@ -103,7 +103,8 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
   for (GpuNode& node : plan.graph.nodes) node.is_exact = is_exact_product(plan.graph, node, bounds);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
-  if (fusion == Fusion::kOn) plan.fusions = find_fusions(plan.graph, plan.bounds, family);
+  const bool attends = fusion == Fusion::kAll || attends_by_default(family);
+  if (fusion != Fusion::kOff) plan.fusions = find_fusions(plan.graph, plan.bounds, family, attends);
   ETB_TRY(schedule(plan));
   return plan;
 }

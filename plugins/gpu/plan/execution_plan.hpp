@@ -30,8 +30,8 @@ struct ExecutionPlan {
 };
 
 // On: chains of functions of single elements, and products with residuals, become one dispatch each, with the same bits as
-// results; so does attention, whose sums have another order.
-enum class Fusion : bool { kOff, kOn };
+// results; so does attention, whose sums have another order. On: not attention by the kernels of kGroups, which no GPU has measured.
+enum class Fusion : uint8_t { kOff, kOn, kAll };
 
 // Checks the limits that every device has.
 [[nodiscard]] Status check_limits(const Dispatch& dispatch);

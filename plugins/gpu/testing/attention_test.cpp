@@ -138,6 +138,14 @@ Shape output_of(const AttentionCase& with) {
   return shape_of({with.batch, with.heads, with.rows, with.columns});
 }
 
+// Options of a delegate.
+struct Way {
+  const char *kernels, *fusion;
+};
+class AttentionOfGpus : public testing::TestWithParam<Way> {};
+INSTANTIATE_TEST_SUITE_P(Ways, AttentionOfGpus, testing::Values(Way{"auto", "on"}, Way{"groups", "all"}),
+                         [](const auto& way) { return std::string(way.param.kernels); });
+
 const AttentionCase kCases[] = {
     {},
     {.batch = 2, .rows = 16, .keys = 32, .depth = 16, .columns = 32, .mask = {16, 32}},
@@ -185,11 +193,11 @@ const AttentionCase kCases[] = {
     {.heads = 8, .rows = 8, .mask = {8, 7}, .scaled = ScaledWhere::kScores, .group = 2},
 };
 
-TEST(AttentionOfGpus, IsThatOfTheHost) {
+TEST_P(AttentionOfGpus, IsThatOfTheHost) {
   std::mt19937 random(kSeed);
   for (const AttentionCase& bounds : kCases) {
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", case " + std::to_string(&bounds - kCases));
-    FloatRun run(attention_graph(bounds), output_of(bounds), "auto");
+    FloatRun run(attention_graph(bounds), output_of(bounds), GetParam().kernels, GetParam().fusion);
     if (!run.is_ready()) GTEST_SKIP() << run.error();
     for (uint32_t round = 0; round < 4; ++round) {
       SCOPED_TRACE("round " + std::to_string(round));
@@ -208,13 +216,13 @@ TEST(AttentionOfGpus, IsThatOfTheHost) {
 }
 
 // A whole row, the keys of the first blocks, and those of the last ones.
-TEST(AttentionOfGpus, MaskedRowsAreZeroOrNan) {
+TEST_P(AttentionOfGpus, MaskedRowsAreZeroOrNan) {
   std::mt19937 random(kSeed);
   for (const bool has_guard : {true, false}) {
     SCOPED_TRACE(has_guard);
     const AttentionCase with = {
         .rows = 10, .keys = 110, .depth = 16, .columns = 16, .mask = {10, 110}, .has_guard = has_guard};
-    FloatRun run(attention_graph(with), output_of(with), "auto");
+    FloatRun run(attention_graph(with), output_of(with), GetParam().kernels, GetParam().fusion);
     if (!run.is_ready()) GTEST_SKIP() << run.error();
     Inputs in(with, with, random);
     const auto hide = [&](uint32_t row, uint32_t from, uint32_t to) {
@@ -232,7 +240,7 @@ TEST(AttentionOfGpus, MaskedRowsAreZeroOrNan) {
   }
 }
 
-TEST(AttentionOfGpus, RowsThatAConditionHidesAreZeroOrNanOrMeans) {
+TEST_P(AttentionOfGpus, RowsThatAConditionHidesAreZeroOrNanOrMeans) {
   std::mt19937 random(kSeed);
   for (const bool has_guard : {true, false}) {
     for (const float fill : {-INFINITY, -1e9f}) {
@@ -247,7 +255,7 @@ TEST(AttentionOfGpus, RowsThatAConditionHidesAreZeroOrNanOrMeans) {
                                   .masked_by = MaskedBy::kUnsetNumber,
                                   .fill = fill,
                                   .group = 2};
-      FloatRun run(attention_graph(with), output_of(with), "auto");
+      FloatRun run(attention_graph(with), output_of(with), GetParam().kernels, GetParam().fusion);
       if (!run.is_ready()) GTEST_SKIP() << run.error();
       Inputs in(with, with, random);
       for (const uint32_t row : {0u, 4u, 9u})
@@ -260,7 +268,7 @@ TEST(AttentionOfGpus, RowsThatAConditionHidesAreZeroOrNanOrMeans) {
 }
 
 // NaN and infinities in one of the operands, few enough that other rows have numbers.
-TEST(AttentionOfGpus, NumbersThatAreNotFiniteGoWhereTheirNodesTakeThem) {
+TEST_P(AttentionOfGpus, NumbersThatAreNotFiniteGoWhereTheirNodesTakeThem) {
   std::mt19937 random(kSeed);
   size_t finite = 0, others = 0;
   struct Row {
@@ -280,7 +288,8 @@ TEST(AttentionOfGpus, NumbersThatAreNotFiniteGoWhereTheirNodesTakeThem) {
                                 .masked_by = row.masked_by,
                                 .group = row.group};
     const GpuGraph graph = attention_graph(with);
-    FloatRun fused(graph, output_of(with), "auto"), nodes(graph, output_of(with), "auto", "off");
+    FloatRun fused(graph, output_of(with), GetParam().kernels, GetParam().fusion),
+        nodes(graph, output_of(with), "auto", "off");
     if (!fused.is_ready()) GTEST_SKIP() << fused.error();
     for (uint32_t round = 0; round < 12; ++round) {
       SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));

@@ -168,6 +168,7 @@ Result<ExecutionPlan> check_plans(const GpuGraph& graph) {
     if (auto plan = check_plan(graph, family, 16, Fusion::kOn)) check_candidates(*std::move(plan));
     (void)check_plan(graph, family, 64, Fusion::kOff);
   }
+  (void)check_plan(graph, KernelFamily::kGroups, 16, Fusion::kAll);
   (void)check_plan(graph, KernelFamily::kRegisters, 64, Fusion::kOff);
   return check_plan(graph, KernelFamily::kRegisters, kMostOffsetAlignment, Fusion::kOn);
 }
