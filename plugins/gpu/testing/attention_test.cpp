@@ -271,22 +271,22 @@ TEST_P(AttentionOfGpus, RowsThatAConditionHidesAreZeroOrNanOrMeans) {
 TEST_P(AttentionOfGpus, NumbersThatAreNotFiniteGoWhereTheirNodesTakeThem) {
   std::mt19937 random(kSeed);
   size_t finite = 0, others = 0;
-  struct Row {
+  struct Kind {
     bool has_guard;
     MaskedBy masked_by;
     uint32_t group;
   };
-  for (const Row& row : {Row{true, MaskedBy::kSum, 1}, Row{false, MaskedBy::kSum, 1},
-                         Row{false, MaskedBy::kSetNumber, 1}, Row{true, MaskedBy::kUnsetNumber, 3}}) {
+  for (const Kind& kind : {Kind{true, MaskedBy::kSum, 1}, Kind{false, MaskedBy::kSum, 1},
+                           Kind{false, MaskedBy::kSetNumber, 1}, Kind{true, MaskedBy::kUnsetNumber, 3}}) {
     const AttentionCase with = {.heads = 6,
                                 .rows = 9,
                                 .keys = 45,
                                 .depth = 8,
                                 .columns = 12,
                                 .mask = {6, 9, 45},
-                                .has_guard = row.has_guard,
-                                .masked_by = row.masked_by,
-                                .group = row.group};
+                                .has_guard = kind.has_guard,
+                                .masked_by = kind.masked_by,
+                                .group = kind.group};
     const GpuGraph graph = attention_graph(with);
     FloatRun fused(graph, output_of(with), GetParam().kernels, GetParam().fusion),
         nodes(graph, output_of(with), "auto", "off");
@@ -296,7 +296,7 @@ TEST_P(AttentionOfGpus, NumbersThatAreNotFiniteGoWhereTheirNodesTakeThem) {
       Inputs in(with, with, random);
       std::vector<float>* const operands[] = {&in.q, &in.k, &in.v, &in.mask};
       // A condition has no such numbers.
-      std::vector<float>& changed = *operands[round % (row.masked_by == MaskedBy::kSum ? 4 : 3)];
+      std::vector<float>& changed = *operands[round % (kind.masked_by == MaskedBy::kSum ? 4 : 3)];
       static constexpr float kNumbers[] = {NAN, INFINITY, -INFINITY};
       for (uint32_t i = 0; i < 3; ++i) changed[random() % changed.size()] = kNumbers[random() % 3];
       in.pass_to(fused);
