@@ -144,6 +144,54 @@ TEST(GpuAttention, ItsEventHasTheHandlesOfAllNodes) {
   EXPECT_THAT(handles[event_name(graph->nodes[2])], testing::ElementsAre(3, 5, 7));
 }
 
+// where(mask, number, scores) as masked_fill is written, and heads that share keys as repeat_interleave is.
+TEST(GpuAttention, PartsOfExportedModelsAreFound) {
+  Model model;
+  const auto call = [&](const char* name, std::vector<graph::ArgumentDesc> args,
+                        const std::vector<int64_t>& sizes) {
+    return model.node(name, std::move(args), sizes);
+  };
+  const auto product = [&](uint32_t a, uint32_t b, const std::vector<int64_t>& sizes) {
+    return call("aten.bmm.default", {value_arg(a, "self"), value_arg(b, "mat2")}, sizes);
+  };
+  const auto view = [&](uint32_t x, const std::vector<int64_t>& sizes) {
+    return call("aten.view_copy.default", {value_arg(x, "self"), graph::ints_arg(sizes, "size")}, sizes);
+  };
+  const auto shared = [&](uint32_t x, int64_t columns) {
+    const uint32_t column = view(x, {1, 2, 1, 5, columns});
+    const std::vector<int64_t> sizes = {1, 2, 3, 5, columns};
+    const uint32_t repeated =
+        call("aten.expand_copy.default", {value_arg(column, "self"), graph::ints_arg(sizes, "size")}, sizes);
+    return view(view(repeated, {1, 6, 5, columns}), {6, 5, columns});
+  };
+  const uint32_t q = model.input(ETB_DTYPE_FLOAT32, {6, 3, 4}),
+                 k = model.input(ETB_DTYPE_FLOAT32, {1, 2, 5, 4}),
+                 v = model.input(ETB_DTYPE_FLOAT32, {1, 2, 5, 8}), mask = model.input(ETB_DTYPE_BOOL, {3, 5});
+  const uint32_t number = model.constant<float>(ETB_DTYPE_FLOAT32, {}, {-INFINITY});
+  const uint32_t turned = call(
+      "aten.permute_copy.default",
+      {value_arg(shared(k, 4), "self"), graph::ints_arg(std::vector<int64_t>{0, 2, 1}, "dims")}, {6, 4, 5});
+  const uint32_t scores = call("aten.where.self",
+                               {value_arg(mask, "condition"), value_arg(number, "self"),
+                                value_arg(product(q, turned, {6, 3, 5}), "other")},
+                               {6, 3, 5});
+  const uint32_t weights =
+      call("aten._softmax.default",
+           {value_arg(scores, "self"), graph::int_arg(-1, "dim"), graph::bool_arg(false, "half_to_float")},
+           {6, 3, 5});
+  const GpuGraph graph = compiled(model.finish(product(weights, shared(v, 8), {6, 3, 8})));
+  for (const KernelFamily family : {KernelFamily::kTiles, KernelFamily::kVectors}) {
+    const auto plan = make_execution_plan(graph, family);
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_EQ(plan->fusions.attentions.all.size(), 1u);
+    const Attention& found = plan->fusions.attentions.all[0];
+    EXPECT_EQ(found.nodes.size(), graph.nodes.size());
+    EXPECT_THAT(found.operands(), testing::ElementsAreArray(graph.inputs));
+    EXPECT_EQ(found.mask_kind, MaskKind::kHidesSet);
+    EXPECT_EQ(found.fill, -INFINITY);
+  }
+}
+
 const std::vector<int8_t> kCodes = {1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, 100};  // [3, 4]
 std::vector<graph::ArgumentDesc> channel_args(uint32_t codes, uint32_t scales, uint32_t zeros, int64_t axis) {
   return {value_arg(codes, "input"),    value_arg(scales, "scales"),       value_arg(zeros, "zero_points"),

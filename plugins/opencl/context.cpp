@@ -83,17 +83,19 @@ Status OpenclContext::find_host_memory(const std::vector<uint32_t>& ids, std::ve
 
 Status OpenclContext::enqueue_host_writes() {
   for (const HostMemory& input : host_inputs_)
-    ETB_TRY(from_cl(cl_.EnqueueWriteBuffer(queue().get(), static_cast<cl_mem>(input.buffer->handle), CL_FALSE,
-                                           0, input.buffer->nbytes, input.address, 0, nullptr, nullptr),
-                    "clEnqueueWriteBuffer"));
+    ETB_TRY(state_.device->note(
+        cl_.EnqueueWriteBuffer(queue().get(), static_cast<cl_mem>(input.buffer->handle), CL_FALSE, 0,
+                               input.buffer->nbytes, input.address, 0, nullptr, nullptr),
+        "clEnqueueWriteBuffer"));
   return {};
 }
 
 Status OpenclContext::enqueue_host_reads() {
   for (const HostMemory& output : host_outputs_)
-    ETB_TRY(from_cl(cl_.EnqueueReadBuffer(queue().get(), static_cast<cl_mem>(output.buffer->handle), CL_FALSE,
-                                          0, output.buffer->nbytes, output.address, 0, nullptr, nullptr),
-                    "clEnqueueReadBuffer"));
+    ETB_TRY(state_.device->note(
+        cl_.EnqueueReadBuffer(queue().get(), static_cast<cl_mem>(output.buffer->handle), CL_FALSE, 0,
+                              output.buffer->nbytes, output.address, 0, nullptr, nullptr),
+        "clEnqueueReadBuffer"));
   return {};
 }
 
@@ -129,15 +131,15 @@ Status OpenclContext::set_arguments(size_t index) {
 }
 
 Status OpenclContext::write(uint64_t offset, std::span<const std::byte> bytes) {
-  return from_cl(cl_.EnqueueWriteBuffer(queue().get(), transfer_.get(), CL_TRUE, offset, bytes.size(),
-                                        bytes.data(), 0, nullptr, nullptr),
-                 "clEnqueueWriteBuffer");
+  return state_.device->note(cl_.EnqueueWriteBuffer(queue().get(), transfer_.get(), CL_TRUE, offset,
+                                                    bytes.size(), bytes.data(), 0, nullptr, nullptr),
+                             "clEnqueueWriteBuffer");
 }
 
 Status OpenclContext::read(uint64_t offset, std::span<std::byte> bytes) {
-  return from_cl(cl_.EnqueueReadBuffer(queue().get(), transfer_.get(), CL_TRUE, offset, bytes.size(),
-                                       bytes.data(), 0, nullptr, nullptr),
-                 "clEnqueueReadBuffer");
+  return state_.device->note(cl_.EnqueueReadBuffer(queue().get(), transfer_.get(), CL_TRUE, offset,
+                                                   bytes.size(), bytes.data(), 0, nullptr, nullptr),
+                             "clEnqueueReadBuffer");
 }
 
 Status OpenclContext::enqueue(size_t index) {
@@ -192,9 +194,9 @@ Result<std::byte*> OpenclContext::run_one(size_t index, bool is_wanted) {
   const uint32_t value = dispatches()[index].written();
   if (!is_wanted) return copy_.data();
   copy_.resize(location(value).nbytes);
-  ETB_TRY(from_cl(cl_.EnqueueReadBuffer(queue().get(), memory_of(value), CL_TRUE, 0, copy_.size(),
-                                        copy_.data(), 0, nullptr, nullptr),
-                  "clEnqueueReadBuffer"));
+  ETB_TRY(state_.device->note(cl_.EnqueueReadBuffer(queue().get(), memory_of(value), CL_TRUE, 0, copy_.size(),
+                                                    copy_.data(), 0, nullptr, nullptr),
+                              "clEnqueueReadBuffer"));
   return copy_.data();
 }
 

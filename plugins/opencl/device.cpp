@@ -47,34 +47,42 @@ Result<std::shared_ptr<Device>> Device::make(std::shared_ptr<Instance> instance,
   return made;
 }
 
-Status Device::finish(const OwnedQueue& queue) const {
-  Status ended = from_cl(functions().Finish(queue.get()), "clFinish");
-  if (!ended) is_lost_ = true;
+Status Device::note(cl_int result, const char* what) const {
+  Status noted = from_cl(result, what);
+  if (!noted && noted.error().code == Code::UNAVAILABLE) is_lost_ = true;
+  return noted;
+}
+
+// NVIDIA's driver returns CL_OUT_OF_RESOURCES or CL_INVALID_COMMAND_QUEUE after a kernel that faulted.
+Status Device::note_end(cl_int result, const char* what) const {
+  Status ended = from_cl(result, what);
+  if (ended) return ended;
+  is_lost_ = true;
+  if (ended.error().code != Code::OUT_OF_MEMORY) ended.error().code = Code::UNAVAILABLE;
   return ended;
+}
+
+Status Device::finish(const OwnedQueue& queue) const {
+  return note_end(functions().Finish(queue.get()), "clFinish");
 }
 
 Result<OwnedEvent> Device::flush(const OwnedQueue& queue) const {
   cl_event event = nullptr;
-  ETB_TRY(from_cl(functions().EnqueueMarkerWithWaitList(queue.get(), 0, nullptr, &event),
-                  "clEnqueueMarkerWithWaitList"));
+  ETB_TRY(note(functions().EnqueueMarkerWithWaitList(queue.get(), 0, nullptr, &event),
+               "clEnqueueMarkerWithWaitList"));
   OwnedEvent made(functions(), event);
-  ETB_TRY(from_cl(functions().Flush(queue.get()), "clFlush"));
+  ETB_TRY(note(functions().Flush(queue.get()), "clFlush"));
   return made;
 }
 
 Result<bool> Device::wait(const OwnedEvent& event, bool may_block) const {
   const cl_event handle = event.get();
   cl_int state = CL_COMPLETE;
-  Status known = may_block ? from_cl(functions().WaitForEvents(1, &handle), "clWaitForEvents") : Status();
-  if (known)
-    known = from_cl(
-        functions().GetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr),
-        "clGetEventInfo");
-  if (known && state < 0) known = from_cl(state, "commands of an asynchronous run");
-  if (!known) {
-    is_lost_ = true;
-    return tl::make_unexpected(std::move(known).error());
-  }
+  if (may_block) ETB_TRY(note_end(functions().WaitForEvents(1, &handle), "clWaitForEvents"));
+  ETB_TRY(note_end(
+      functions().GetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr),
+      "clGetEventInfo"));
+  if (state < 0) ETB_TRY(note_end(state, "commands of an asynchronous run"));
   return state == CL_COMPLETE;
 }
 
@@ -88,7 +96,7 @@ Result<OwnedMemory> Device::make_buffer(uint64_t nbytes) const {
   }
   OwnedMemory made(functions(),
                    functions().CreateBuffer(context_.get(), CL_MEM_READ_WRITE, nbytes, nullptr, &result));
-  if (Status created = from_cl(result, "clCreateBuffer"); !created)
+  if (Status created = note(result, "clCreateBuffer"); !created)
     return tl::make_unexpected(
         with_context(std::move(created).error(), std::to_string(nbytes) + " bytes of device memory"));
   return made;
@@ -99,7 +107,7 @@ Result<OwnedMemory> Device::make_part(const OwnedMemory& buffer, const gpu::Loca
   const cl_buffer_region region{location.offset, location.nbytes};
   OwnedMemory made(functions(), functions().CreateSubBuffer(buffer.get(), CL_MEM_READ_WRITE,
                                                             CL_BUFFER_CREATE_TYPE_REGION, &region, &result));
-  ETB_TRY(from_cl(result, "clCreateSubBuffer"));
+  ETB_TRY(note(result, "clCreateSubBuffer"));
   return made;
 }
 
@@ -108,7 +116,7 @@ Result<OwnedQueue> Device::make_queue(bool is_timed) const {
   OwnedQueue made(functions(),
                   functions().CreateCommandQueue(context_.get(), facts_.handle,
                                                  is_timed ? CL_QUEUE_PROFILING_ENABLE : 0, &result));
-  ETB_TRY(from_cl(result, "clCreateCommandQueue"));
+  ETB_TRY(note(result, "clCreateCommandQueue"));
   return made;
 }
 
@@ -117,13 +125,13 @@ Result<std::byte*> Device::map(const OwnedQueue& queue, const OwnedMemory& buffe
   void* const mapped =
       functions().EnqueueMapBuffer(queue.get(), buffer.get(), CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
                                    nbytes, 0, nullptr, nullptr, &result);
-  ETB_TRY(from_cl(result, "clEnqueueMapBuffer"));
+  ETB_TRY(note(result, "clEnqueueMapBuffer"));
   return static_cast<std::byte*>(mapped);
 }
 
 Status Device::unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::byte* mapped) const {
-  ETB_TRY(from_cl(functions().EnqueueUnmapMemObject(queue.get(), buffer.get(), mapped, 0, nullptr, nullptr),
-                  "clEnqueueUnmapMemObject"));
+  ETB_TRY(note(functions().EnqueueUnmapMemObject(queue.get(), buffer.get(), mapped, 0, nullptr, nullptr),
+               "clEnqueueUnmapMemObject"));
   return finish(queue);
 }
 
@@ -322,9 +330,9 @@ Status Device::enqueue(const OwnedQueue& queue, const BuiltKernel& kernel, const
     groups = width;
   }
   const size_t global[3] = {groups * group, y, dispatch.items[2]}, local[3] = {group, 1, 1};
-  Status enqueued = from_cl(functions().EnqueueNDRangeKernel(queue.get(), kernel.handle.get(), 3, nullptr,
-                                                             global, local, 0, nullptr, out_event),
-                            "clEnqueueNDRangeKernel");
+  Status enqueued = note(functions().EnqueueNDRangeKernel(queue.get(), kernel.handle.get(), 3, nullptr,
+                                                          global, local, 0, nullptr, out_event),
+                         "clEnqueueNDRangeKernel");
   if (!enqueued) return tl::make_unexpected(with_kernel(std::move(enqueued).error(), dispatch.kernel));
   return enqueued;
 }

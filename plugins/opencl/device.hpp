@@ -49,7 +49,9 @@ class Device {
   // True after commands failed. Such a device is opened again for the next delegate.
   bool is_lost() const { return is_lost_; }
   [[nodiscard]] Status check_process() const { return process_.check(); }
-  // Blocks until the commands of a queue end. An error makes the device lost: OpenCL has no other sign.
+  // Passes on the result of a call, and remembers a lost device.
+  [[nodiscard]] Status note(cl_int result, const char* what) const;
+  // Blocks until the commands of a queue end. An error makes the device lost: drivers have no error for it that all return.
   [[nodiscard]] Status finish(const OwnedQueue& queue) const;
   // Starts the commands of a queue, and returns the event of their end.
   [[nodiscard]] Result<OwnedEvent> flush(const OwnedQueue& queue) const;
@@ -106,6 +108,8 @@ class Device {
  private:
   Device(std::shared_ptr<Instance> instance, const DeviceFacts& facts)
       : instance_(std::move(instance)), facts_(facts) {}
+  // Likewise for the result of commands that were started: any error of them is a lost device.
+  Status note_end(cl_int result, const char* what) const;
   Result<std::byte*> map(const OwnedQueue& queue, const OwnedMemory& buffer, uint64_t nbytes) const;
   Status unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::byte* mapped) const;
   std::string build_options(const std::string& macros) const;

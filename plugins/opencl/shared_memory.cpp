@@ -45,7 +45,7 @@ Result<SharedMemory> Device::import_host(std::byte* data, uint64_t nbytes) const
   made.buffer = OwnedMemory(
       functions(), functions().CreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, nbytes,
                                             data, &result));
-  ETB_TRY(from_cl(result, "clCreateBuffer"));
+  ETB_TRY(note(result, "clCreateBuffer"));
   ETB_ASSIGN(made.queue, make_queue(false));
   made.host = data;
   made.nbytes = nbytes;
@@ -67,11 +67,11 @@ Result<void*> Device::find_host_address(cl_mem buffer) const {
 Status Device::sync_shared(const SharedMemory& memory, bool is_write) const {
   if (memory.host == nullptr) return {};
   const Functions& cl = functions();
-  return from_cl(is_write ? cl.EnqueueWriteBuffer(memory.queue.get(), memory.buffer.get(), CL_TRUE, 0,
-                                                  memory.nbytes, memory.host, 0, nullptr, nullptr)
-                          : cl.EnqueueReadBuffer(memory.queue.get(), memory.buffer.get(), CL_TRUE, 0,
-                                                 memory.nbytes, memory.host, 0, nullptr, nullptr),
-                 "sync of a buffer");
+  return note(is_write ? cl.EnqueueWriteBuffer(memory.queue.get(), memory.buffer.get(), CL_TRUE, 0,
+                                               memory.nbytes, memory.host, 0, nullptr, nullptr)
+                       : cl.EnqueueReadBuffer(memory.queue.get(), memory.buffer.get(), CL_TRUE, 0,
+                                              memory.nbytes, memory.host, 0, nullptr, nullptr),
+              "sync of a buffer");
 }
 
 }  // namespace etb::opencl

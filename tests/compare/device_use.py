@@ -5,7 +5,7 @@
     python3 tests/compare/device_use.py LAYER COMMAND...
 
 LAYER is the folder of a layer that counts the dispatches which a process submits: build/dev/plugins/vulkan/device_use (target vulkan_device_use) or build/dev/plugins/opencl/device_use (opencl_device_use).
-COMMAND has the word COUNT where the number of runs belongs; it is started with 2 and with 4, and must submit more dispatches for 4: those of the load do not depend on the number, and `etbackend run` adds a run
+COMMAND has the word COUNT where the number of runs belongs; it is started with 3 and with 5, and must submit more dispatches for 5: those of the load do not depend on the number, and `etbackend run` adds a run
 that it does not measure if there are several. Prints the dispatches of a run and the devices.
 """
 import json
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-FEW, MORE = 2, 4  # runs
+FEW, MORE = 3, 5  # runs
 
 
 class NotUsed(Exception):

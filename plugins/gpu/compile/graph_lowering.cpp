@@ -149,7 +149,7 @@ void GraphLowering::add_node_events(const ExecutionPlan& plan, Artifact& artifac
   };
   std::vector<Fusions> fusions;
   for (const KernelFamily family : {KernelFamily::kRegisters, KernelFamily::kTiles, KernelFamily::kVectors})
-    fusions.push_back(find_fusions(plan.graph, plan.bounds, family));
+    fusions.push_back(find_fusions(plan.graph, plan.bounds, family, true));
   for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i) {
     const GpuNode& node = plan.graph.nodes[i];
     std::set<uint32_t> handles = handles_of(node);

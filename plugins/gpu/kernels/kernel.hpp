@@ -81,6 +81,8 @@ constexpr uint32_t fixed_group_of(Kernel kernel) {
     case Kernel::kGroupMatmul4:
     case Kernel::kGroupMatmul4Narrow:
     case Kernel::kGroupConvolution:
+    case Kernel::kGroupAttention:
+    case Kernel::kGroupAttentionEdge:
       return 64;
     case Kernel::kGroupMatmulSlices:
     case Kernel::kGroupMatmulSlicesEdge:
@@ -153,6 +155,8 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kTileAttentionEdgeMasked:
     case Kernel::kVectorAttention:
     case Kernel::kVectorAttentionRow:
+    case Kernel::kGroupAttention:
+    case Kernel::kGroupAttentionEdge:
       return false;
     default:
       return true;

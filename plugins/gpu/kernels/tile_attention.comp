@@ -24,9 +24,11 @@ layout(push_constant) uniform Push {
   uint rows, keys, depth, columns;  // q [rows, depth], k [keys, depth], v [keys, columns]
   uint heads;                       // matrices of a batch whose masks are mask_head apart
   uint mask_batch, mask_head, mask_row, mask_key;  // elements from one to the next
-  uint has_mask, zeroes_masked;     // zeroes_masked: a row of only -infinity has powers of 0, not NaN
+  uint mask_kind, zeroes_masked;    // MaskKind of plan/attention.hpp; zeroes_masked: a row of only -infinity has powers of 0, not NaN
   uint k_count, v_count, mask_count;  // elements
   float q_scale, scale;             // of q before the product, and of the product
+  float fill;                       // in place of scores that the mask hides
+  uint k_group, v_group;            // matrices of q in a row that share one of k, or of v
 } push;
 
 const uint kRows = 8;    // 16 are no faster, and take twice as long to compile
@@ -66,11 +68,13 @@ void main() {
   uint lane = gl_SubgroupInvocationID;
   uint column = gl_WorkGroupID.x * (32 * kBlocks) + lane * 4;
   uint row = gl_WorkGroupID.y * kRows;
-  uint batch = gl_WorkGroupID.z;
+  uint batch = gl_WorkGroupID.z, k_batch = batch / push.k_group;
   // Rows, keys and columns after the last are computed from it again, and not counted or stored.
   uint q_at = (batch * rows + min(row + lane, rows - 1)) * depth;
 #if MASKED
   uint heads = push.heads, mask_row = push.mask_row, mask_key = push.mask_key;
+  bool is_added = push.mask_kind == 1, hides_set = push.mask_kind == 2;
+  vec4 fill = vec4(push.fill);
   uint mask_at = batch / heads * push.mask_batch + batch % heads * push.mask_head;
 #endif
   float largest[kRows];
@@ -86,7 +90,7 @@ void main() {
     vec4 score[kRows];
     [[unroll]] for (uint i = 0; i < kRows; ++i) score[i] = vec4(0);
     uint k_at[4];
-    [[unroll]] for (uint m = 0; m < 4; ++m) k_at[m] = (batch * keys + min(key + m, keys - 1)) * depth;
+    [[unroll]] for (uint m = 0; m < 4; ++m) k_at[m] = (k_batch * keys + min(key + m, keys - 1)) * depth;
     for (uint d = 0; d < depth; d += 4) {
       vec4 w = FOUR(q, q_at, d, depth) * q_scale, each[4], factor[4];
       [[unroll]] for (uint m = 0; m < 4; ++m) each[m] = FOUR(k, k_at[m], d, depth);
@@ -105,8 +109,10 @@ void main() {
 #if MASKED
       uint from = mask_at + min(row + i, rows - 1) * mask_row;
       uvec4 at = from + min(key + uvec4(0, 1, 2, 3), uvec4(keys - 1)) * mask_key;
-      score[i] += vec4(texelFetch(mask, int(at.x)).x, texelFetch(mask, int(at.y)).x, texelFetch(mask, int(at.z)).x,
+      vec4 each = vec4(texelFetch(mask, int(at.x)).x, texelFetch(mask, int(at.y)).x, texelFetch(mask, int(at.z)).x,
                        texelFetch(mask, int(at.w)).x);
+      bvec4 is_hidden = hides_set ? notEqual(each, vec4(0)) : equal(each, vec4(0));
+      score[i] = is_added ? score[i] + each : mix(score[i], fill, is_hidden);
 #endif
       score[i] = mix(vec4(-INFINITY), score[i], counts);
       float a = score[i].x > score[i].y ? score[i].x : score[i].y, b = score[i].z > score[i].w ? score[i].z : score[i].w;
@@ -120,7 +126,7 @@ void main() {
       total[i] = total[i] * shrink[i] + ((score[i].x + score[i].y) + (score[i].z + score[i].w));
       [[unroll]] for (uint j = 0; j < kBlocks; ++j) sum[i][j] *= shrink[i];
     }
-    uint v_at = batch * keys * columns;
+    uint v_at = batch / push.v_group * keys * columns;
     for (uint source = 0; source < 8; ++source) {
       [[unroll]] for (uint n = 0; n < 4; ++n) {
         uint each = first + source * 4 + n;

@@ -10,9 +10,11 @@ BEGIN_PUSH
   uint rows, keys, depth, columns;  // q [rows, depth], k [depth, keys], v [keys, columns]
   uint heads;                       // matrices of a batch whose masks are mask_head apart
   uint mask_batch, mask_head, mask_row, mask_key;  // elements from one to the next; mask_key: 0 or 1
-  uint has_mask, zeroes_masked;     // zeroes_masked: a row of only -infinity has powers of 0, not NaN
+  uint mask_kind, zeroes_masked;    // MaskKind of plan/attention.hpp; zeroes_masked: a row of only -infinity has powers of 0, not NaN
   uint k_count, v_count, mask_count;  // elements
   float q_scale, scale;             // of q before the product, and of the product
+  float fill;                       // in place of scores that the mask hides
+  uint k_group, v_group;            // matrices of q in a row that share one of k, or of v
 END_PUSH
 
 // exponential() of functions.glsl for vectors. NaN stays NaN.
@@ -81,7 +83,7 @@ KERNEL5(READS, float, q, READS, float, k, READS, float, v, READS, float, mask, W
   }
   for (uint first = 0; first < push.keys; first += KEYS) {
     uint count = min((uint)KEYS, push.keys - first);
-    uint k_at = batch * push.depth * push.keys + first;
+    uint k_at = batch / push.k_group * push.depth * push.keys + first;
     float16 score[ROWS][VECTORS];
     UNROLL for (uint i = 0; i < ROWS; ++i)
       UNROLL for (uint j = 0; j < VECTORS; ++j) score[i][j] = (float16)(0);
@@ -101,9 +103,12 @@ KERNEL5(READS, float, q, READS, float, k, READS, float, v, READS, float, mask, W
       float16 high = (float16)(-INFINITY);
       UNROLL for (uint j = 0; j < VECTORS; ++j) {
         score[i][j] *= push.scale;
-        if (push.has_mask != 0)
-          score[i][j] += push.mask_key != 0 ? load16(mask, mask_at[i] + first + 16 * j, push.mask_count)
+        if (push.mask_kind != 0) {
+          float16 each = push.mask_key != 0 ? load16(mask, mask_at[i] + first + 16 * j, push.mask_count)
                                             : (float16)(mask[mask_at[i]]);
+          int16 is_hidden = push.mask_kind == 2 ? each != 0.0 : each == 0.0;
+          score[i][j] = push.mask_kind == 1 ? score[i][j] + each : select(score[i][j], (float16)(push.fill), is_hidden);
+        }
         score[i][j] = select((float16)(-INFINITY), score[i][j], lanes + (int)(16 * j) < (int16)((int)count));
         high = select(high, score[i][j], score[i][j] > high);
       }
@@ -118,7 +123,7 @@ KERNEL5(READS, float, q, READS, float, k, READS, float, v, READS, float, mask, W
         vstore16(powers, j, power[i]);
       }
     }
-    uint v_at = (batch * push.keys + first) * push.columns;
+    uint v_at = (batch / push.v_group * push.keys + first) * push.columns;
     for (uint c = 0; c < column_blocks; c += VECTORS) {
       float16 part[ROWS][VECTORS];
       UNROLL for (uint i = 0; i < ROWS; ++i)

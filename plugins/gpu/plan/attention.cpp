@@ -41,10 +41,16 @@ class Matcher {
     const GpuNode& node = graph_.nodes[last];
     if (!match_weights(node.inputs[0]) || !is_closed()) return std::nullopt;
     const GpuNode& product = graph_.nodes[found_.product];
-    found_.q = skip_operand(product.inputs[0], &found_.q_scale);
+    found_.q = skip_operand(product.inputs[0], &found_.q_scale, nullptr);
+    found_.v = skip_operand(node.inputs[1], nullptr, &found_.repeated_v);
     found_.k = product.inputs[1];
-    found_.v = skip_operand(node.inputs[1], nullptr);
-    if (has_key_rows_ && !skip_transposition()) return std::nullopt;
+    const Attention without_turn = found_;
+    const bool has_rows = skip_transposition();
+    if (has_key_rows_ && !has_rows) return std::nullopt;
+    if (!has_key_rows_ && has_rows && has(producers_[found_.key_columns]))
+      found_.turns_k = true;
+    else if (!has_key_rows_)
+      found_ = without_turn;
     std::sort(found_.nodes.begin(), found_.nodes.end());
     const AttentionSizes sizes = sizes_of(graph_, found_, bounds_);
     const bool fits = std::max(sizes.depth, sizes.columns) <= kMostDepth &&
@@ -73,6 +79,19 @@ class Matcher {
            graph_.value(node.inputs[1]).factors == kNoValue && !graph_.value(node.inputs[1]).has_halves &&
            node.ints[field::kTransposedB] == 0 && node.floats[field::kAlpha] == 1 &&
            node.floats[field::kMatmulLow] == -kInfinity && node.floats[field::kMatmulHigh] == kInfinity;
+  }
+  // True if a node repeats each matrix of its operand, the last two dimensions.
+  bool is_repetition(const GpuNode& node) const {
+    const Shape &from = bounds_[node.inputs[0]], &to = bounds_[node.output];
+    if (node.op != Operator::kExpand || graph_.value(node.inputs[0]).type != DataType::kFloat32 ||
+        to.rank < 3)
+      return false;
+    const uint32_t missing = to.rank - from.rank, repeated = to.rank - 3;
+    for (uint32_t d = 0; d < to.rank; ++d) {
+      const uint32_t own = d < missing ? 1 : from.sizes[d - missing];
+      if (own != (d == repeated ? 1 : to.sizes[d])) return false;
+    }
+    return true;
   }
   // True if a node keeps all elements in their order.
   bool is_view(const GpuNode& node) const {
@@ -155,16 +174,13 @@ class Matcher {
   // A product, a scale, and a mask, with views between them.
   bool match_scores(uint32_t value) {
     value = skip_views(value);
-    if (const GpuNode* const sum = binary(value, BinaryFunction::kAdd);
-        sum != nullptr && sum->floats[0] == 1) {
-      const uint32_t rank = bounds_[value].rank;
-      const bool is_first =
-          bounds_[sum->inputs[0]].numel() == bounds_[value].numel() && leads_to_product(sum->inputs[0]);
-      if (rank < 2 || rank > 4) return false;
+    auto scores = match_sum(value);
+    if (!scores) scores = match_choice(value);
+    if (scores) {
+      if (bounds_[value].rank < 2 || bounds_[value].rank > 4) return false;
       take(value);
       found_.masked = value;
-      found_.mask = sum->inputs[is_first ? 1 : 0];
-      value = skip_views(sum->inputs[is_first ? 0 : 1]);
+      value = skip_views(*scores);
     }
     if (const auto scaled = scaling(value)) {
       take(value);
@@ -175,6 +191,38 @@ class Matcher {
     found_.product = producers_[value];
     take(value);
     return true;
+  }
+  // scores + mask, or mask + scores. Returns the scores.
+  std::optional<uint32_t> match_sum(uint32_t value) {
+    const GpuNode* const sum = binary(value, BinaryFunction::kAdd);
+    if (sum == nullptr || sum->floats[0] != 1) return std::nullopt;
+    const bool is_first =
+        bounds_[sum->inputs[0]].numel() == bounds_[value].numel() && leads_to_product(sum->inputs[0]);
+    found_.mask_kind = MaskKind::kAdded;
+    found_.mask = sum->inputs[is_first ? 1 : 0];
+    return sum->inputs[is_first ? 0 : 1];
+  }
+  // where(mask, number, scores), or where(mask, scores, number). Returns the scores.
+  std::optional<uint32_t> match_choice(uint32_t value) {
+    const GpuNode* const choice = producer(value, Operator::kWhere);
+    if (choice == nullptr) return std::nullopt;
+    for (const uint32_t at : {1u, 2u}) {
+      const GpuNode* const numbers = producer(choice->inputs[at], Operator::kExpand);
+      const auto fill = numbers != nullptr ? number(numbers->inputs[0]) : std::nullopt;
+      if (!fill) continue;
+      take(choice->inputs[at]);
+      found_.mask_kind = at == 1 ? MaskKind::kHidesSet : MaskKind::kHidesUnset;
+      found_.fill = *fill;
+      found_.mask = choice->inputs[0];
+      // An expansion that others read has a dispatch anyway.
+      const GpuNode* const expansion = producer(found_.mask, Operator::kExpand);
+      if (expansion != nullptr && readers_[found_.mask].size() == 1 && !is_output_[found_.mask]) {
+        take(found_.mask);
+        found_.mask = expansion->inputs[0];
+      }
+      return choice->inputs[3 - at];
+    }
+    return std::nullopt;
   }
   bool leads_to_product(uint32_t value) const {
     for (const GpuNode* node = producer(value); node != nullptr; node = producer(value)) {
@@ -200,12 +248,15 @@ class Matcher {
     return std::nullopt;
   }
 
-  // Goes back to the value of an operand before views and, for `scale`, multiplications by numbers. Nodes whose results
-  // nothing else reads are parts of the attention.
-  uint32_t skip_operand(uint32_t value, float* scale) {
+  // Goes back to the value of an operand before views and, for `scale`, multiplications by numbers. For `repeated`, also before one
+  // repetition, of which it writes the result. Nodes whose results nothing else reads are parts of the attention.
+  uint32_t skip_operand(uint32_t value, float* scale, uint32_t* repeated) {
     for (const GpuNode* node = producer(value); node != nullptr; node = producer(value)) {
       const auto scaled = scale != nullptr ? scaling(value) : std::nullopt;
-      if (!scaled && !is_view(*node)) break;
+      if (!scaled && !is_view(*node)) {
+        if (repeated == nullptr || *repeated != kNoValue || !is_repetition(*node)) break;
+        *repeated = value;
+      }
       take_if_alone(value);
       if (scaled) *scale *= scaled->factor;
       value = scaled ? scaled->value : node->inputs[0];
@@ -220,7 +271,7 @@ class Matcher {
 
   // Goes back to the [batch, keys, depth] that k is a transposition of.
   bool skip_transposition() {
-    const uint32_t value = skip_operand(found_.k, &found_.q_scale);
+    const uint32_t value = skip_operand(found_.k, &found_.q_scale, &found_.repeated_k);
     const GpuNode* const node = producer(value, Operator::kPermute);
     if (node == nullptr || node->ints.size() < 2) return false;
     const auto rank = static_cast<uint32_t>(node->ints.size());
@@ -230,7 +281,7 @@ class Matcher {
     }
     take_if_alone(value);
     found_.key_columns = value;
-    found_.k = skip_operand(node->inputs[0], &found_.q_scale);
+    found_.k = skip_operand(node->inputs[0], &found_.q_scale, &found_.repeated_k);
     return true;
   }
 
@@ -261,17 +312,13 @@ class Matcher {
   uint32_t guarded_ = kNoValue;  // value that the guard compares with -infinity
 };
 
-bool has_kernel(KernelFamily family) {
-  return family == KernelFamily::kTiles || family == KernelFamily::kVectors;
-}
-
 }  // namespace
 
 Attentions find_attentions(const GpuGraph& graph, std::span<const Shape> bounds, KernelFamily family) {
   Attentions found;
   found.of_node.assign(graph.nodes.size(), kNoAttention);
-  if (!has_kernel(family)) return found;
-  Matcher matcher(graph, bounds, family == KernelFamily::kTiles);
+  if (family == KernelFamily::kRegisters) return found;
+  Matcher matcher(graph, bounds, family != KernelFamily::kVectors);
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     auto attention = matcher.match(i);
     const auto is_taken = [&](uint32_t node) { return found.of_node[node] != kNoAttention; };
@@ -286,8 +333,17 @@ Attentions find_attentions(const GpuGraph& graph, std::span<const Shape> bounds,
 AttentionSizes sizes_of(const GpuGraph& graph, const Attention& attention, std::span<const Shape> shapes) {
   const GpuNode &product = graph.nodes[attention.product], &last = graph.nodes[attention.nodes.back()];
   const Shape& scores = shapes[product.output];
-  return {scores.sizes[0], scores.sizes[1], scores.sizes[2], shapes[product.inputs[1]].sizes[1],
-          shapes[last.inputs[1]].sizes[2]};
+  // At least 1: a kernel divides by it.
+  const auto group = [&](uint32_t repeated) {
+    return repeated == kNoValue ? 1 : std::max(shapes[repeated].sizes[shapes[repeated].rank - 3], 1u);
+  };
+  return {scores.sizes[0],
+          scores.sizes[1],
+          scores.sizes[2],
+          shapes[product.inputs[1]].sizes[1],
+          shapes[last.inputs[1]].sizes[2],
+          group(attention.repeated_k),
+          group(attention.repeated_v)};
 }
 
 Status check_sizes(const GpuGraph& graph, const Attention& attention, std::span<const Shape> shapes) {
@@ -298,8 +354,13 @@ Status check_sizes(const GpuGraph& graph, const Attention& attention, std::span<
     return shape.rank > (rows ? 1u : 0u) && shape.sizes[shape.rank - 1] == columns &&
            (!rows || shape.sizes[shape.rank - 2] == *rows);
   };
-  const auto has = [&](uint32_t value, uint32_t rows, uint32_t columns) {
-    return shapes[value].numel() == uint64_t{sizes.batch} * rows * columns;
+  const auto has = [&](uint32_t value, uint32_t rows, uint32_t columns, uint32_t group = 1) {
+    return shapes[value].numel() * group == uint64_t{sizes.batch} * rows * columns;
+  };
+  const auto repeats = [&](uint32_t repeated, uint32_t rows, uint32_t columns) {
+    if (repeated == kNoValue) return true;
+    const Shape& shape = shapes[repeated];
+    return shape.product(shape.rank - 2, shape.rank) == rows * columns;
   };
   const uint32_t last_product = attention.nodes.back();
   // Where no element is added or left out, reshapes and expansions are views of all elements in their order.
@@ -310,8 +371,10 @@ Status check_sizes(const GpuGraph& graph, const Attention& attention, std::span<
       (attention.mask == kNoValue || (ends_with(attention.masked, sizes.rows, sizes.keys) &&
                                       has(attention.masked, sizes.rows, sizes.keys))) &&
       (attention.key_columns == kNoValue || ends_with(attention.key_columns, sizes.depth, sizes.keys)) &&
-      has(attention.q, sizes.rows, sizes.depth) && has(attention.k, sizes.keys, sizes.depth) &&
-      has(attention.v, sizes.keys, sizes.columns);
+      has(attention.q, sizes.rows, sizes.depth) && has(attention.k, sizes.keys, sizes.depth, sizes.k_group) &&
+      has(attention.v, sizes.keys, sizes.columns, sizes.v_group) &&
+      repeats(attention.repeated_k, sizes.keys, sizes.depth) &&
+      repeats(attention.repeated_v, sizes.keys, sizes.columns);
   if (fits) return {};
   return make_error(Code::NOT_SUPPORTED,
                     "value " + std::to_string(graph.nodes[last_product].output) +

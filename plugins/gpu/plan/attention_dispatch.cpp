@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatches of attention by the kernels for CPU drivers: tile_attention.comp and vector_attention.cl.
+// Dispatches of attention: tile_attention.comp and vector_attention.cl for CPU drivers, group_attention.comp for GPUs.
+#include <algorithm>
+
 #include "plugins/gpu/plan/execution_plan.hpp"
 #include "plugins/gpu/plan/product.hpp"
 #include "plugins/gpu/plan/strided_dims.hpp"
@@ -10,6 +12,7 @@ namespace {
 
 constexpr uint32_t kTileRows = 8, kTileColumns = 64, kTileKeys = 32;
 constexpr uint32_t kVectorRows = 4, kFewRows = 3;
+constexpr uint32_t kGroupRows = 16, kGroupKeys = 32, kGroupDepth = 16;
 
 // Steps through a mask: from one matrix, head, row and key to the next.
 void add_mask(const NodeDispatch& context, const Attention& attention, Dispatch& dispatch) {
@@ -32,16 +35,21 @@ void add_mask(const NodeDispatch& context, const Attention& attention, Dispatch&
 
 void add_arguments(const NodeDispatch& context, const Attention& attention, const AttentionSizes& sizes,
                    Dispatch& dispatch) {
-  for (const uint32_t operand : attention.operands()) dispatch.bind(operand);
+  std::array<uint32_t, 4> operands = attention.operands();
+  if (attention.turns_k) operands[1] = attention.key_columns;
+  for (const uint32_t operand : operands) dispatch.bind(operand);
   dispatch.bind(context.node.output);
   for (const uint32_t word : {sizes.rows, sizes.keys, sizes.depth, sizes.columns}) dispatch.add(word);
   add_mask(context, attention, dispatch);
-  dispatch.add(attention.mask != kNoValue ? 1 : 0);
+  dispatch.add(static_cast<uint32_t>(attention.mask_kind));
   dispatch.add(attention.zeroes_masked ? 1 : 0);
   for (const uint32_t operand : {attention.k, attention.v, attention.operands()[3]})
     dispatch.add(static_cast<uint32_t>(context.shapes[operand].numel()));
   dispatch.add_float(attention.q_scale);
   dispatch.add_float(attention.scale);
+  dispatch.add_float(attention.fill);
+  dispatch.add(sizes.k_group);
+  dispatch.add(sizes.v_group);
 }
 
 void dispatch_tile_attention(const NodeDispatch& context, const Attention& attention,
@@ -59,21 +67,39 @@ void dispatch_tile_attention(const NodeDispatch& context, const Attention& atten
 
 void dispatch_vector_attention(const NodeDispatch& context, const Attention& attention,
                                const AttentionSizes& sizes) {
+  if (attention.turns_k) {
+    const Shape matrices{3, {sizes.batch / sizes.k_group, sizes.keys, sizes.depth}};
+    dispatch_transpositions(context, attention.k, matrices, attention.key_columns);
+  }
   const bool is_row = sizes.rows < kFewRows;
   Dispatch& dispatch = context.add_empty(is_row ? Kernel::kVectorAttentionRow : Kernel::kVectorAttention);
   add_arguments(context, attention, sizes, dispatch);
   dispatch.items = {divide_up(sizes.rows, is_row ? 1 : kVectorRows), sizes.batch, 1};
 }
 
+void dispatch_group_attention(const NodeDispatch& context, const Attention& attention,
+                              const AttentionSizes& sizes) {
+  const bool is_whole = (sizes.depth | sizes.columns) % 4 == 0;
+  Dispatch& dispatch = context.add_empty(is_whole ? Kernel::kGroupAttention : Kernel::kGroupAttentionEdge);
+  add_arguments(context, attention, sizes, dispatch);
+  dispatch.turns = attention_turns(sizes);
+  dispatch.items = {divide_up(sizes.rows, kGroupRows) * fixed_group_of(dispatch.kernel), 1, sizes.batch};
+}
+
 }  // namespace
 
 uint64_t attention_turns(const AttentionSizes& sizes) {
-  return uint64_t{divide_up(sizes.keys, kTileKeys)} * (divide_up(sizes.depth, 4) + kLeastLocalSize + 1);
+  const uint64_t of_tiles =
+      uint64_t{divide_up(sizes.keys, kTileKeys)} * (divide_up(sizes.depth, 4) + kLeastLocalSize + 1);
+  const uint64_t of_groups =
+      uint64_t{divide_up(sizes.keys, kGroupKeys)} * (divide_up(sizes.depth, kGroupDepth) + kGroupKeys + 1);
+  return std::max(of_tiles, of_groups);
 }
 
 void dispatch_attention(const NodeDispatch& context, const Attention& attention) {
   const AttentionSizes sizes = sizes_of(context.graph, attention, context.shapes);
   if (context.family == KernelFamily::kTiles) return dispatch_tile_attention(context, attention, sizes);
+  if (context.family == KernelFamily::kGroups) return dispatch_group_attention(context, attention, sizes);
   dispatch_vector_attention(context, attention, sizes);
 }
 
@@ -83,6 +109,9 @@ void add_kernels(const Attention& attention, KernelFamily family, std::span<bool
     const bool has_mask = attention.mask != kNoValue;
     add(has_mask ? Kernel::kTileAttentionMasked : Kernel::kTileAttention);
     add(has_mask ? Kernel::kTileAttentionEdgeMasked : Kernel::kTileAttentionEdge);
+  } else if (family == KernelFamily::kGroups) {
+    add(Kernel::kGroupAttention);
+    add(Kernel::kGroupAttentionEdge);
   } else {
     add(Kernel::kVectorAttention);
     add(Kernel::kVectorAttentionRow);

@@ -32,11 +32,23 @@ std::vector<Kernel> kernels_of(const GpuGraph& graph, KernelFamily family) {
 TEST(GpuAttention, IsOneDispatch) {
   const GpuGraph graph = attention_graph({});
   EXPECT_THAT(kernels_of(graph, KernelFamily::kTiles), ElementsAre(Kernel::kTileAttention, Kernel::kCopy));
-  // Kernels of vectors read k as the product does: its permutation, scaled.
-  EXPECT_THAT(kernels_of(graph, KernelFamily::kVectors), Contains(Kernel::kVectorAttention));
-  EXPECT_THAT(kernels_of(graph, KernelFamily::kVectors), Not(Contains(Kernel::kSoftmax)));
+  // Kernels of vectors read the permutation of k.
+  EXPECT_THAT(kernels_of(graph, KernelFamily::kVectors),
+              ElementsAre(Kernel::kCopy, Kernel::kVectorAttention, Kernel::kCopy));
   for (const KernelFamily family : {KernelFamily::kRegisters, KernelFamily::kGroups})
     EXPECT_THAT(kernels_of(graph, family), Contains(Kernel::kSoftmax));
+}
+
+// No GPU has measured the kernel.
+TEST(GpuAttention, IsOneDispatchOfGroupsOnRequest) {
+  for (const bool is_whole : {true, false}) {
+    const GpuGraph graph = attention_graph({.rows = 33, .depth = is_whole ? 8u : 7u, .mask = {33, 7}});
+    const ExecutionPlan plan = plan_of(graph, KernelFamily::kGroups, Fusion::kAll);
+    ASSERT_EQ(plan.dispatches.size(), 2u);
+    EXPECT_EQ(plan.dispatches[0].kernel, is_whole ? Kernel::kGroupAttention : Kernel::kGroupAttentionEdge);
+    EXPECT_THAT(plan.dispatches[0].items, ElementsAre(3u * 64, 1u, 2u));
+    EXPECT_THAT(kernels_of(graph, KernelFamily::kGroups), Contains(Kernel::kSoftmax));
+  }
 }
 
 TEST(GpuAttention, ReadsItsOperandsBeforeViewsAndScales) {
@@ -81,6 +93,98 @@ TEST(GpuAttention, StepsThroughMasksThatBroadcast) {
     for (size_t i = 0; i < row.steps.size(); ++i)
       EXPECT_EQ(plan.dispatches[0].push[4 + i], row.steps[i]) << i;
   }
+}
+
+TEST(GpuAttention, TakesMasksThatChooseANumber) {
+  for (const MaskedBy masked_by : {MaskedBy::kSetNumber, MaskedBy::kUnsetNumber}) {
+    for (const bool has_guard : {true, false}) {
+      const GpuGraph graph = attention_graph(
+          {.batch = 3, .mask = {3, 1, 1, 7}, .has_guard = has_guard, .masked_by = masked_by, .fill = -9});
+      EXPECT_THAT(kernels_of(graph, KernelFamily::kTiles),
+                  ElementsAre(Kernel::kTileAttentionMasked, Kernel::kCopy));
+      const ExecutionPlan plan = plan_of(graph, KernelFamily::kTiles);
+      const Attention& found = plan.fusions.attentions.all.at(0);
+      EXPECT_EQ(found.mask_kind,
+                masked_by == MaskedBy::kSetNumber ? MaskKind::kHidesSet : MaskKind::kHidesUnset);
+      EXPECT_EQ(found.mask, graph.inputs[3]) << "before its expansion";
+      EXPECT_EQ(found.fill, -9);
+      EXPECT_EQ(found.zeroes_masked, has_guard);
+    }
+  }
+}
+
+// It has a dispatch anyway.
+TEST(GpuAttention, ReadsAnExpandedConditionThatOthersRead) {
+  GpuGraph graph = attention_graph({.mask = {5, 7}, .has_guard = false, .masked_by = MaskedBy::kSetNumber});
+  const auto choice = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                   [](const GpuNode& node) { return node.op == Operator::kWhere; });
+  const auto expansion = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                      [&](const GpuNode& node) { return node.output == choice->inputs[0]; });
+  expansion->inputs = {graph.inputs[3]};
+  expansion->ints = {1, 2, 5, 7};
+  const uint32_t condition = choice->inputs[0];
+  graph.outputs.push_back(add_unary(graph, UnaryFunction::kAbs, condition));
+  const ExecutionPlan plan = plan_of(graph, KernelFamily::kTiles);
+  ASSERT_EQ(plan.fusions.attentions.all.size(), 1u);
+  EXPECT_EQ(plan.fusions.attentions.all[0].mask, condition);
+}
+
+TEST(GpuAttention, IsNoChoiceOfTensors) {
+  GpuGraph graph = attention_graph({.has_guard = false});
+  auto& nodes = graph.nodes;
+  const auto softmax = std::find_if(nodes.begin(), nodes.end(),
+                                    [](const GpuNode& node) { return node.op == Operator::kSoftmax; });
+  const uint32_t scores = softmax->inputs[0], chosen = static_cast<uint32_t>(graph.values.size());
+  graph.values.emplace_back();
+  softmax->inputs[0] = chosen;
+  nodes.insert(softmax, {Operator::kWhere, {scores, scores, scores}, chosen});
+  EXPECT_THAT(kernels_of(graph, KernelFamily::kTiles), Contains(Kernel::kSoftmax));
+}
+
+TEST(GpuAttention, ReadsKeysAndValuesThatHeadsShareOnce) {
+  const GpuGraph graph = attention_graph({.batch = 2, .heads = 6, .group = 3});
+  EXPECT_THAT(kernels_of(graph, KernelFamily::kTiles), ElementsAre(Kernel::kTileAttention, Kernel::kCopy));
+  EXPECT_THAT(kernels_of(graph, KernelFamily::kVectors),
+              ElementsAre(Kernel::kCopy, Kernel::kVectorAttention, Kernel::kCopy));
+  const ExecutionPlan plan = plan_of(graph, KernelFamily::kTiles);
+  const Dispatch& dispatch = plan.dispatches[0];
+  EXPECT_THAT(std::vector(dispatch.bindings.begin(), dispatch.bindings.begin() + 3),
+              ElementsAre(graph.inputs[0], graph.inputs[1], graph.inputs[2]));
+  EXPECT_THAT(std::vector(dispatch.push.begin() + 17, dispatch.push.begin() + 19), ElementsAre(3u, 3u));
+}
+
+TEST(GpuAttention, LeavesRepetitionsThatOthersRead) {
+  GpuGraph graph = attention_graph({.heads = 6, .group = 3});
+  const auto repetition = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const GpuNode& node) {
+    return node.op == Operator::kExpand && node.ints.size() == 5;
+  });
+  graph.outputs.push_back(add_unary(graph, UnaryFunction::kAbs, repetition->output));
+  EXPECT_THAT(kernels_of(graph, KernelFamily::kTiles),
+              ElementsAre(Kernel::kCopy, Kernel::kTileAttention, Kernel::kCopy, Kernel::kUnaryAbs));
+}
+
+// [heads / 3, 3, ...] of which whole groups repeat: matrices that share one are not in a row.
+TEST(GpuAttention, IsNotGroupsInAnotherOrder) {
+  GpuGraph graph = attention_graph({.heads = 6, .group = 3});
+  for (GpuNode& node : graph.nodes) {
+    if (node.op == Operator::kReshape && node.ints.size() == 5) std::swap(node.ints[1], node.ints[2]);
+    if (node.op == Operator::kExpand && node.ints.size() == 5) std::swap(node.ints[1], node.ints[2]);
+  }
+  EXPECT_THAT(kernels_of(graph, KernelFamily::kTiles),
+              ElementsAre(Kernel::kCopy, Kernel::kCopy, Kernel::kTileAttention, Kernel::kCopy));
+}
+
+// Kernels of vectors read the operand of the product.
+TEST(GpuAttention, LeavesTranspositionsThatOthersRead) {
+  GpuGraph graph = attention_graph({});
+  const auto permutation = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                        [](const GpuNode& node) { return node.op == Operator::kPermute; });
+  graph.outputs.push_back(add_unary(graph, UnaryFunction::kAbs, permutation->output));
+  const ExecutionPlan plan = plan_of(graph, KernelFamily::kVectors);
+  ASSERT_EQ(plan.fusions.attentions.all.size(), 1u);
+  const Attention& found = plan.fusions.attentions.all[0];
+  EXPECT_FALSE(found.turns_k);
+  EXPECT_EQ(found.k, graph.nodes[found.product].inputs[1]);
 }
 
 // Scores of 1024 rows and keys take 32 MiB without fusion.
@@ -167,6 +271,32 @@ TEST(GpuAttention, RejectsSizesWhoseViewsHaveOtherRows) {
   EXPECT_TRUE(solver.solve());
   ASSERT_TRUE(solver.set_input(1, narrow));
   ASSERT_TRUE(solver.set_input(2, few));
+  const Status solved = solver.solve();
+  ASSERT_FALSE(solved);
+  EXPECT_THAT(solved.error().message, HasSubstr("attention"));
+}
+
+// Repeated matrices have the rows and columns of k for the bounds, and half of the rows for smaller sizes.
+TEST(GpuAttention, RejectsSizesWhoseRepetitionsHaveOtherRows) {
+  GpuGraph graph;
+  const uint32_t q = add_input(graph, shape_of({4, 2, 4})), k = add_input(graph, shape_of({4, 4, 4})),
+                 v = add_input(graph, shape_of({2, 4, 4}));
+  const uint32_t few = add_node(graph, Operator::kReshape, {v, v}, {-1, 1, kCopiedSize - 7, kCopiedSize - 8});
+  const uint32_t repeated = add_node(graph, Operator::kExpand, {few}, {-1, 2, -1, -1});
+  const uint32_t whole =
+      add_node(graph, Operator::kReshape, {repeated, k}, {kCopiedSize - 6, kCopiedSize - 8, kInferredSize});
+  const uint32_t scores = add_batch_product(graph, q, k);
+  graph.outputs.push_back(
+      add_batch_product(graph, add_node(graph, Operator::kSoftmax, {scores}, {2, 0}), whole));
+  const ExecutionPlan plan = plan_of(graph, KernelFamily::kVectors);
+  ASSERT_EQ(plan.fusions.attentions.all.size(), 1u);
+  EXPECT_EQ(plan.fusions.attentions.all[0].v, v);
+  ShapeSolver solver(plan);
+  EXPECT_TRUE(solver.solve());
+  const std::array<int64_t, 3> q_sizes = {2, 2, 4}, k_sizes = {2, 4, 4}, v_sizes = {2, 2, 4};
+  ASSERT_TRUE(solver.set_input(0, q_sizes));
+  ASSERT_TRUE(solver.set_input(1, k_sizes));
+  ASSERT_TRUE(solver.set_input(2, v_sizes));
   const Status solved = solver.solve();
   ASSERT_FALSE(solved);
   EXPECT_THAT(solved.error().message, HasSubstr("attention"));

@@ -35,7 +35,6 @@ void add_variants(ExecutionPlan& plan) {
   }
   std::sort(kernels.begin(), kernels.end());
   kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
-  for (const KernelVariant& each : kernels) plan.uses_kernel[index_of(each.kernel)] = true;
 }
 
 // Plans memory, dispatches and barriers of a plan with fusions.
@@ -50,8 +49,10 @@ Status schedule(ExecutionPlan& plan) {
   plan.needs_barrier = plan_barriers(std::span<const Dispatch>(plan.dispatches), [&](uint32_t a, uint32_t b) {
     return locations[a].overlaps(locations[b]);
   });
-  for (const Dispatch& dispatch : plan.dispatches) plan.uses_kernel[index_of(dispatch.kernel)] = true;
-  for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i) add_kernels_of(plan, i, plan.uses_kernel);
+  for (const Dispatch& dispatch : plan.dispatches)
+    if (dispatch.chain == ChainCode()) plan.uses_kernel[index_of(dispatch.kernel)] = true;
+  for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i)
+    if (plan.fusions.residuals.find(i) == nullptr) add_kernels_of(plan, i, plan.uses_kernel);
   add_variants(plan);
   return {};
 }
@@ -102,7 +103,8 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
   for (GpuNode& node : plan.graph.nodes) node.is_exact = is_exact_product(plan.graph, node, bounds);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
-  if (fusion == Fusion::kOn) plan.fusions = find_fusions(plan.graph, plan.bounds, family);
+  const bool attends = fusion == Fusion::kAll || attends_by_default(family);
+  if (fusion != Fusion::kOff) plan.fusions = find_fusions(plan.graph, plan.bounds, family, attends);
   ETB_TRY(schedule(plan));
   return plan;
 }

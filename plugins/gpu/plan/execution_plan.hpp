@@ -24,13 +24,14 @@ struct ExecutionPlan {
   MemoryPlan memory;
   std::vector<Dispatch> dispatches;  // for the bounds
   std::vector<bool> needs_barrier;   // by dispatch
+  // Kernels that the plan may need for any sizes: those without a chain or residual, and variants with one.
   std::array<bool, kKernelCount> uses_kernel = {};
-  std::vector<KernelVariant> chain_kernels;  // that the plan may need for any sizes
+  std::vector<KernelVariant> chain_kernels;
 };
 
 // On: chains of functions of single elements, and products with residuals, become one dispatch each, with the same bits as
-// results; so does attention, whose sums have another order.
-enum class Fusion : bool { kOff, kOn };
+// results; so does attention, whose sums have another order. On: not attention by the kernels of kGroups, which no GPU has measured.
+enum class Fusion : uint8_t { kOff, kOn, kAll };
 
 // Checks the limits that every device has.
 [[nodiscard]] Status check_limits(const Dispatch& dispatch);

@@ -33,10 +33,11 @@ struct Fusions {
   }
 };
 
-// `bounds`: upper bounds of the sizes of all values.
-inline Fusions find_fusions(const GpuGraph& graph, std::span<const Shape> bounds, KernelFamily family) {
+// `bounds`: upper bounds of the sizes of all values. `attends`: attention is one dispatch where the family has a kernel.
+inline Fusions find_fusions(const GpuGraph& graph, std::span<const Shape> bounds, KernelFamily family,
+                            bool attends) {
   Fusions found;
-  found.attentions = find_attentions(graph, bounds, family);
+  if (attends) found.attentions = find_attentions(graph, bounds, family);
   found.chains = find_chains(graph, bounds, found.attentions.of_node);
   found.residuals = find_residuals(graph, bounds, found.attentions, found.chains);
   return found;

@@ -122,8 +122,10 @@ Trial make_trial(const ExecutionPlan& plan, std::span<const KernelCandidate> can
   made.aliases.resize(made.graph.values.size());
   std::iota(made.aliases.begin(), made.aliases.end(), 0u);
   for (const Dispatch& dispatch : made.dispatches) {
-    made.uses_kernel[index_of(dispatch.kernel)] = true;
-    if (dispatch.chain != ChainCode()) made.chain_kernels.push_back(dispatch.variant());
+    if (dispatch.chain == ChainCode())
+      made.uses_kernel[index_of(dispatch.kernel)] = true;
+    else
+      made.chain_kernels.push_back(dispatch.variant());
   }
   return trial;
 }

@@ -34,6 +34,9 @@ std::vector<Block> find_blocks(const GpuGraph& graph, const Fusions& fusions, st
     if (const Attention* const attention = fusions.attentions.find(i); attention != nullptr)
       for (const uint32_t operand : attention->operands()) keep(operand);
     if (computed_at != i) continue;
+    if (const Attention* const attention = fusions.attentions.find(i);
+        attention != nullptr && attention->turns_k)
+      blocks.push_back({attention->key_columns, i, i, padded(shapes[attention->k].numel() * sizeof(float))});
     const uint32_t output = node.output;
     if (aliases[output] != output || plan.locations[output].memory != Memory::kNone) continue;
     block_of[output] = blocks.size();

@@ -55,6 +55,8 @@ void dispatch_cat(const NodeDispatch& context);
 void dispatch_pad(const NodeDispatch& context);
 void dispatch_reduce(const NodeDispatch& context);
 void dispatch_dense_copy(const NodeDispatch& context);
+// Copies the transpositions of matrices from one value to another. `shape`: number of matrices, rows and columns in `from`.
+void dispatch_transpositions(const NodeDispatch& context, uint32_t from, const Shape& shape, uint32_t to);
 
 // chains.cpp: all nodes of a chain; the context has the last one.
 void dispatch_chain(const NodeDispatch& context, const Chain& chain);

@@ -62,7 +62,19 @@ TEST(GpuResiduals, SumAndReluAreInTheKernelOfTheProduct) {
     EXPECT_FALSE(plan.uses_kernel[index_of(Kernel::kBinaryAdd)]);
     EXPECT_EQ(dispatch.variant(), (KernelVariant{dispatch.kernel, {{1}}}));
     EXPECT_THAT(plan.chain_kernels, Contains(dispatch.variant()));
+    EXPECT_THAT(plan.uses_kernel, Each(false)) << "kernels without a residual that no node needs";
   }
+}
+
+TEST(GpuResiduals, AKernelWithAndWithoutAResidualIsPreparedTwice) {
+  Layer layer;
+  const uint32_t sum = add_sum(layer.graph, layer.other, layer.product);
+  layer.graph.outputs.push_back(add_linear(layer.graph, sum, layer.weight));
+  const ExecutionPlan plan = plan_of(layer.graph);
+  ASSERT_THAT(plan.dispatches, SizeIs(2));
+  EXPECT_EQ(plan.dispatches[0].kernel, plan.dispatches[1].kernel);
+  EXPECT_THAT(plan.chain_kernels, Contains(plan.dispatches[0].variant()));
+  EXPECT_TRUE(plan.uses_kernel[index_of(plan.dispatches[1].kernel)]);
 }
 
 // Linear layers of programs have views around a product of matrices.

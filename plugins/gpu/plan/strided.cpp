@@ -139,6 +139,12 @@ void dispatch_dense_copy(const NodeDispatch& context) {
   add_copy(context, context.result(), {context.node.inputs[0], dense}, {context.node.output, dense});
 }
 
+void dispatch_transpositions(const NodeDispatch& context, uint32_t from, const Shape& shape, uint32_t to) {
+  const Strides dense = dense_strides(shape);
+  const Shape turned{3, {shape.sizes[0], shape.sizes[2], shape.sizes[1]}};
+  add_copy(context, turned, {from, {dense[0], dense[2], dense[1]}}, {to, dense_strides(turned)});
+}
+
 void dispatch_pad(const NodeDispatch& context) {
   const Shape &in = context.input(0), &out = context.result();
   Dispatch& dispatch = context.add(Kernel::kPad);

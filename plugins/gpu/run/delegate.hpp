@@ -49,7 +49,8 @@ class GpuDelegate {
     ETB_ASSIGN(state.device, plugin.device_for(args.device));
     state.completions = plugin.completions(*state.device);
     ETB_ASSIGN(const KernelFamily family, family_of_option(args.options.get_text("kernels"), *state.device));
-    const Fusion fusion = args.options.get_text("fusion") == "off" ? Fusion::kOff : Fusion::kOn;
+    const std::string_view fuses = args.options.get_text("fusion");
+    const Fusion fusion = fuses == "off" ? Fusion::kOff : fuses == "all" ? Fusion::kAll : Fusion::kOn;
     ETB_ASSIGN(state.plan,
                make_execution_plan(std::move(graph), family, state.device->offset_alignment(), fusion));
     delegate.input_specs_ = input_specs_of(state.plan.graph);

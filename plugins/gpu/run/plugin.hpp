@@ -57,7 +57,7 @@ class GpuPlugin {
   static constexpr Preserved kPreserveOps = {};
 
   static constexpr const char* kKernelChoices[] = {"auto", "registers", "groups"};
-  static constexpr const char* kFusionChoices[] = {"on", "off"};
+  static constexpr const char* kFusionChoices[] = {"on", "off", "all"};
   static constexpr const char* kTuneChoices[] = {"stored", "measured", "off"};
   static constexpr OptionRow kOptions[] = {
       text_option("kernels", "auto", ETB_OBJECT_DELEGATE,
@@ -67,7 +67,8 @@ class GpuPlugin {
       text_option(
           "fusion", "on", ETB_OBJECT_DELEGATE,
           "on: chains of functions of single elements are one dispatch each, and on processors attention "
-          "is; off: each node has its own. Only attention sums in another order.",
+          "is; off: each node has its own; all: attention is on GPUs, too. Only attention sums in another "
+          "order.",
           kFusionChoices),
       text_option(
           "tune", "stored", ETB_OBJECT_DELEGATE,

@@ -21,12 +21,17 @@ void require(bool is_right, const char* what) {
   __builtin_trap();
 }
 
+bool has_prepared(const ExecutionPlan& plan, const KernelVariant& kernel) {
+  if (kernel.chain == ChainCode()) return plan.uses_kernel[index_of(kernel.kernel)];
+  return std::find(plan.chain_kernels.begin(), plan.chain_kernels.end(), kernel) != plan.chain_kernels.end();
+}
+
 void check_bindings(std::span<const Dispatch> dispatches, const ExecutionPlan& plan) {
   require(dispatches.size() == plan.dispatches.size(), "another number of dispatches");
   for (size_t i = 0; i < dispatches.size(); ++i) {
     const Dispatch& dispatch = dispatches[i];
     require(dispatch.bindings == plan.dispatches[i].bindings, "other bindings");
-    require(plan.uses_kernel[index_of(dispatch.kernel)], "a kernel that was not prepared");
+    require(has_prepared(plan, dispatch.variant()), "a kernel that was not prepared");
     require(dispatch.binding_count == kKernelBindings[index_of(dispatch.kernel)],
             "bindings of another kernel");
     require(dispatch.push_count <= kMaxPushWords, "too many push constants");
@@ -49,6 +54,14 @@ uint64_t total_bytes(const MemoryPlan& memory, Memory kind) {
   return 0;
 }
 
+// Elements of a value for the largest sizes. Transposed keys are those before heads share them.
+uint64_t element_count(const ExecutionPlan& plan, uint32_t value) {
+  for (const Attention& attention : plan.fusions.attentions.all)
+    if (attention.turns_k && attention.key_columns == plan.aliases[value])
+      return plan.bounds[attention.k].numel();
+  return plan.bounds[value].numel();
+}
+
 void check_locations(const ExecutionPlan& plan) {
   for (uint32_t i = 0; i < plan.graph.values.size(); ++i) {
     const Location& at = plan.memory.locations[i];
@@ -57,7 +70,7 @@ void check_locations(const ExecutionPlan& plan) {
     require(at.offset % plan.alignment == 0, "an offset that is not aligned");
     require(at.offset + at.nbytes <= total_bytes(plan.memory, at.memory), "a value outside of its memory");
     const bool has_elements = at.memory != Memory::kConstants && value.host != HostNumbers::kSize;
-    require(!has_elements || at.nbytes >= plan.bounds[i].numel() * nbytes_of(value.type),
+    require(!has_elements || at.nbytes >= element_count(plan, i) * nbytes_of(value.type),
             "a value with less memory than elements");
   }
 }
@@ -155,6 +168,7 @@ Result<ExecutionPlan> check_plans(const GpuGraph& graph) {
     if (auto plan = check_plan(graph, family, 16, Fusion::kOn)) check_candidates(*std::move(plan));
     (void)check_plan(graph, family, 64, Fusion::kOff);
   }
+  (void)check_plan(graph, KernelFamily::kGroups, 16, Fusion::kAll);
   (void)check_plan(graph, KernelFamily::kRegisters, 64, Fusion::kOff);
   return check_plan(graph, KernelFamily::kRegisters, kMostOffsetAlignment, Fusion::kOn);
 }

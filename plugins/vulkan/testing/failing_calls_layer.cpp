@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer of the Vulkan loader, for tests: one call of a function returns an error, without the driver. So the plugin sees a lost
-// device and used-up memory as real drivers report them. The layer also counts the memory that is allocated.
+// device and used-up memory as real drivers report them. The layer also counts devices and the memory that is allocated.
 #include "plugins/vulkan/testing/failing_calls_layer.hpp"
-
-#include <vulkan/vk_layer.h>
 
 #include <cstring>
 #include <map>
 #include <mutex>
 
+#include "plugins/vulkan/testing/layer_link.hpp"
+
 namespace {
+
+using etb::vulkan::find_link;
 
 // Functions below this layer. A device's queues have the same key as the device.
 struct Next {
@@ -27,6 +29,7 @@ PFN_vkGetInstanceProcAddr next_instance_function = nullptr;
 const char* failing_function = "";
 VkResult failing_result = VK_SUCCESS;
 uint64_t allocated_bytes = 0;
+uint32_t device_count = 0;
 
 template <class Handle>
 Next next_of(Handle handle) {
@@ -75,15 +78,6 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache
              : next_of(device).create_pipelines(device, cache, count, infos, callbacks, out);
 }
 
-// Returns the link to what is below, from the structures that a create function received.
-template <class Link>
-Link* find_link(const void* chain, VkStructureType type) {
-  auto* link = static_cast<Link*>(const_cast<void*>(chain));
-  while (link != nullptr && (link->sType != type || link->function != VK_LAYER_LINK_INFO))
-    link = static_cast<Link*>(const_cast<void*>(link->pNext));
-  return link;
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
                                                const VkAllocationCallbacks* callbacks, VkInstance* out) {
   auto* const link =
@@ -120,6 +114,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
       reinterpret_cast<PFN_vkCreateComputePipelines>(next.get(*out, "vkCreateComputePipelines"));
   const std::lock_guard lock(mutex);
   devices[*reinterpret_cast<void**>(*out)] = next;
+  ++device_count;
   return result;
 }
 
@@ -182,6 +177,11 @@ VK_LAYER_EXPORT void etb_fail_next_vulkan_call(const char* function, VkResult re
 VK_LAYER_EXPORT uint64_t etb_vulkan_allocated_bytes(void) {
   const std::lock_guard lock(mutex);
   return allocated_bytes;
+}
+
+VK_LAYER_EXPORT uint32_t etb_vulkan_device_count(void) {
+  const std::lock_guard lock(mutex);
+  return device_count;
 }
 
 VK_LAYER_EXPORT bool etb_is_vulkan_failure_pending(void) {

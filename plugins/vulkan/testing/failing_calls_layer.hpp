@@ -8,8 +8,8 @@
 
 extern "C" {
 
-// The next call of "vkQueueSubmit", "vkWaitForFences", "vkAllocateMemory" or "vkCreateComputePipelines" returns this error instead of the driver's result.
-// `function` is kept until then; "": no call.
+// The next call of "vkQueueSubmit", "vkWaitForFences", "vkAllocateMemory", "vkCreateComputePipelines" or "vkCreateDevice" returns this
+// error instead of the driver's result. `function` is kept until then; "": no call.
 void etb_fail_next_vulkan_call(const char* function, VkResult result);
 
 // True until that call.
@@ -17,4 +17,7 @@ bool etb_is_vulkan_failure_pending(void);
 
 // Bytes of all calls of vkAllocateMemory that succeeded. Freed memory stays counted.
 uint64_t etb_vulkan_allocated_bytes(void);
+
+// Calls of vkCreateDevice that succeeded.
+uint32_t etb_vulkan_device_count(void);
 }

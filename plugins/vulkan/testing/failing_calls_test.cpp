@@ -43,7 +43,10 @@ class FailingCalls : public testing::Test {
         reinterpret_cast<decltype(&etb_fail_next_vulkan_call)>(dlsym(library, "etb_fail_next_vulkan_call"));
     is_pending_ = reinterpret_cast<decltype(&etb_is_vulkan_failure_pending)>(
         dlsym(library, "etb_is_vulkan_failure_pending"));
+    device_count_ =
+        reinterpret_cast<decltype(&etb_vulkan_device_count)>(dlsym(library, "etb_vulkan_device_count"));
     dlclose(library);
+    ASSERT_NE(device_count_, nullptr);
     ASSERT_NE(fail_next_, nullptr);
     ASSERT_NE(is_pending_, nullptr);
   }
@@ -51,19 +54,22 @@ class FailingCalls : public testing::Test {
     if (fail_next_ != nullptr) fail_next_("", VK_SUCCESS);
   }
 
-  // A new delegate of the same plugin computes the right numbers.
-  void expect_recovery() {
+  // A new delegate of the same plugin computes the right numbers, after a loss on a device that is opened again.
+  void expect_recovery(bool is_lost) {
     EXPECT_FALSE(is_pending_()) << "no call failed";
+    const uint32_t count = device_count_();
     ASSERT_TRUE(run_->reopen()) << run_->error();
     run_->clear_output();
     ASSERT_TRUE(run_->run()) << run_->error();
     EXPECT_EQ(run_->output(), expected_);
+    EXPECT_EQ(device_count_(), count + (is_lost ? 1 : 0));
   }
 
   std::unique_ptr<FloatRun> run_;
   std::vector<float> expected_;
   decltype(&etb_fail_next_vulkan_call) fail_next_ = nullptr;
   decltype(&etb_is_vulkan_failure_pending) is_pending_ = nullptr;
+  decltype(&etb_vulkan_device_count) device_count_ = nullptr;
 };
 
 TEST_F(FailingCalls, ADeviceLostBySubmitEndsTheRunAndIsOpenedAgain) {
@@ -71,7 +77,7 @@ TEST_F(FailingCalls, ADeviceLostBySubmitEndsTheRunAndIsOpenedAgain) {
   EXPECT_FALSE(run_->run());
   EXPECT_EQ(run_->status(), ETB_UNAVAILABLE);
   EXPECT_THAT(run_->error(), HasSubstr("vkQueueSubmit: VK_ERROR_DEVICE_LOST"));
-  expect_recovery();
+  expect_recovery(true);
 }
 
 TEST_F(FailingCalls, ADeviceLostWhileItComputesEndsTheRunAndIsOpenedAgain) {
@@ -79,7 +85,7 @@ TEST_F(FailingCalls, ADeviceLostWhileItComputesEndsTheRunAndIsOpenedAgain) {
   EXPECT_FALSE(run_->run());
   EXPECT_EQ(run_->status(), ETB_UNAVAILABLE);
   EXPECT_THAT(run_->error(), HasSubstr("vkWaitForFences: VK_ERROR_DEVICE_LOST"));
-  expect_recovery();
+  expect_recovery(true);
 }
 
 TEST_F(FailingCalls, ALostDeviceSignalsTheFenceOfAnAsynchronousRun) {
@@ -91,7 +97,7 @@ TEST_F(FailingCalls, ALostDeviceSignalsTheFenceOfAnAsynchronousRun) {
     // A run that is not started signals nothing.
     EXPECT_EQ(status != ETB_OK ? status : signal.wait(), ETB_UNAVAILABLE) << function;
     EXPECT_EQ(signal.count(), status == ETB_OK ? 1 : 0) << function;
-    expect_recovery();
+    expect_recovery(true);
   }
 }
 
@@ -133,7 +139,7 @@ TEST_F(FailingCalls, MemoryThatIsUsedUpIsAnErrorOfCreate) {
   EXPECT_FALSE(run_->reopen());
   EXPECT_EQ(run_->status(), ETB_OUT_OF_MEMORY);
   EXPECT_THAT(run_->error(), HasSubstr("vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY"));
-  expect_recovery();
+  expect_recovery(false);
 }
 
 TEST_F(FailingCalls, AKernelThatIsNotCompiledIsNamedWithItsNodeAndDevice) {
@@ -146,7 +152,7 @@ TEST_F(FailingCalls, AKernelThatIsNotCompiledIsNamedWithItsNodeAndDevice) {
   EXPECT_EQ(softmax.status(), ETB_OUT_OF_MEMORY);
   EXPECT_THAT(softmax.error(), MatchesRegex("Softmax #1: kernel Softmax on '.+': vkCreateComputePipelines: "
                                             "VK_ERROR_OUT_OF_DEVICE_MEMORY.*"));
-  expect_recovery();
+  expect_recovery(false);
   ASSERT_TRUE(softmax.reopen()) << softmax.error();
   EXPECT_TRUE(softmax.run()) << softmax.error();
 }

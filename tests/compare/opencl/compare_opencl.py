@@ -51,7 +51,7 @@ def make_programs(args, folder, files):
     path = ["--plugin-path", args.plugin_path] if args.plugin_path else []
     subprocess.run([args.etbackend, "compile", *path, "-b", "opencl", folder / "network.pt2", "-o", folder / "own.pte"], check=True, capture_output=True)
     flags = [flag for file in files for flag in ("--input", str(file))]
-    yield compare_times.Program("opencl, here", lambda count, out: [args.etbackend, "run", folder / "own.pte", *path, *flags, "--repeat", str(count), "--output-dir", out])
+    yield compare_times.Program("opencl, here", lambda count, out: [args.etbackend, "run", folder / "own.pte", *path, *flags, "--repeat", str(compare_times.repeat_of(count)), "--output-dir", out])
     for side in ("opencv", "tinygrad"):
         yield compare_times.Program(side, lambda count, out, side=side: [sys.executable, HERE / f"{side}_side.py", folder / "network.onnx", str(count), out, *files])
 

@@ -125,6 +125,12 @@ Result<Part> choice(LoweringContext& context, const char* name) {
     ETB_ASSIGN(const uint32_t id, context.bool_operand(name));
     return Part{id, value};
   }
+  // masked_fill has its number as a tensor of rank 0. As a number it can be part of attention.
+  if (value && context.is_constant(*value) && context.spec(*value).rank == 0 &&
+      context.spec(*value).dtype == ETB_DTYPE_FLOAT32) {
+    ETB_ASSIGN(std::vector<float> number, context.read_floats(*value));
+    return Part{context.add_floats(std::move(number), true), std::nullopt};
+  }
   ETB_ASSIGN(const uint32_t id, context.operand_or_number(name));
   const GpuValue& made = context.graph().value(id);
   if (made.role == ValueRole::kInline && made.shape.rank == 0) value.reset();  // a number
