@@ -16,7 +16,8 @@ namespace etb::conformance {
 namespace {
 
 constexpr size_t kStep = 5;            // of the cases
-constexpr int kMostOfReason = 4;       // rejections of an op for one reason
+constexpr int kMostOfText = 3;         // rejections of an op with one text
+constexpr int kMostOfReason = 40;      // rejections of an op for one reason
 constexpr int kMostQuestions = 12000;  // about changed nodes
 constexpr size_t kMostFindings = 3;
 
@@ -102,7 +103,9 @@ class Blame {
     const std::string reason = text.substr(0, text.find(':'));
     const bool is_asked = reason == "dtype" || reason == "layout" || reason == "dynamic" ||
                           (reason == "attribute" && !has_attributes(*graph));
-    if (!is_asked || ++asked_[item.op + reason] > kMostOfReason) return;
+    const auto first = static_cast<etb_dtype>(graph->spec_of(0).dtype);
+    if (!is_asked || (reason == "dtype" && !listed->second.contains(first))) return;
+    if (++asked_[item.op + text] > kMostOfText || ++asked_[item.op + reason] > kMostOfReason) return;
     const std::vector<Alternative> alternatives = alternatives_of(*built, *graph, listed->second);
     const Alternative* const decides = find_claimed(alternatives, reason, false);
     if (decides == nullptr || find_claimed(alternatives, reason, true) != nullptr) return;
@@ -158,7 +161,7 @@ class Blame {
   CheckContext& context_;
   Subject& subject_;
   std::map<std::string, std::set<etb_dtype>> dtypes_;  // of rows, by op
-  std::map<std::string, int> asked_;                   // by op and reason
+  std::map<std::string, int> asked_;                   // by op, and reason or text
   std::set<std::string> failed_;                       // ops
   int question_count_ = 0;
 };

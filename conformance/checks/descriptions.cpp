@@ -3,6 +3,9 @@
 // constants without a reader.
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+
 #include "conformance/cases/mutable_graph.hpp"
 #include "conformance/checks/all_runs.hpp"
 #include "conformance/checks/default_arguments.hpp"
@@ -102,24 +105,63 @@ void other_descriptions(CheckContext& context) {
   }
 }
 
+// ---- arguments that equal their defaults
+
+constexpr struct {
+  const char* text;
+  bool (*change)(MutableGraph& graph);
+} kDefaultChanges[] = {{"arguments left out that equal their defaults", leave_out_defaults},
+                       {"the defaults of missing arguments spelled out", spell_out_defaults}};
+
+std::string argument_names(const MutableGraph& graph) {
+  std::string out;
+  for (const MutableGraph::Node& node : graph.nodes)
+    for (const graph::ArgumentDesc& arg : node.args) out += arg.name + " ";
+  return out;
+}
+
+// Cases of ops that the plugin lists, one for each list of arguments that a change takes away or adds.
+std::vector<ClaimedCase> with_default_arguments(CheckContext& context, Subject& subject) {
+  constexpr size_t kOfOp = 40;
+  std::map<std::string, std::vector<const Case*>> by_op;
+  for (const Case& item : all_cases())
+    if (!item.name.starts_with("dyn.") && item.name.find(".large") == std::string::npos &&
+        subject.lists(item))
+      by_op[item.op].push_back(&item);
+  std::vector<ClaimedCase> out;
+  for (const auto& [op, cases] : by_op) {
+    std::set<std::string> seen;
+    context.progress().restart();
+    for (size_t i = 0; i < cases.size(); i += cases.size() / kOfOp + 1) {
+      Result<BuiltCase> built = cases[i]->build(cases[i]->name);
+      const Result<MutableGraph> graph =
+          built ? read_mutable_graph(built->image) : Result<MutableGraph>(tl::make_unexpected(built.error()));
+      if (!graph) continue;
+      std::string names = argument_names(*graph);
+      bool is_changed = false;
+      for (const auto& [text, change] : kDefaultChanges) {
+        MutableGraph changed = *graph;
+        is_changed = change(changed) || is_changed;
+        names += "> " + argument_names(changed);
+      }
+      if (is_changed && !seen.contains(names) && partition(subject, built->image).is_whole_claim()) {
+        seen.insert(names);
+        out.push_back({cases[i], std::move(*built), {}});
+      }
+    }
+  }
+  return out;
+}
+
 // Arguments that equal their defaults may be missing, in the middle, too: they are found by name.
 void default_arguments(CheckContext& context) {
-  constexpr struct {
-    const char* text;
-    bool (*change)(MutableGraph& graph);
-  } kChanges[] = {{"arguments left out that equal their defaults", leave_out_defaults},
-                  {"the defaults of missing arguments spelled out", spell_out_defaults}};
   const auto subject = context.open(bare());
   if (!subject || subject->table().aot == nullptr) return;
-  std::vector<ClaimedCase> items = context.claimed(*subject, 1);
-  for (const char* pattern : {"op.*.pair", "op.*", "call.*", "quant.*"})
-    for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, context.cases(150, 3)))
-      items.push_back(std::move(item));
-  for (const ClaimedCase& item : items) {
+  for (const ClaimedCase& item : with_default_arguments(context, *subject)) {
     const Result<MutableGraph> graph = read_mutable_graph(item.built.image);
     // A form that loses what the plugin needs, such as the order of names, is not tried.
     if (!graph || !try_graph(context, *subject, item, *graph).empty()) continue;
-    for (const auto& [text, change] : kChanges) {
+    for (const auto& [text, change] : kDefaultChanges) {
       MutableGraph changed = *graph;
       if (!change(changed)) continue;
       context.progress().restart();
