@@ -33,6 +33,8 @@ attention_197:12 heads of 64, 197 tokens, guard (a vision transformer)
 attention_windows:64 windows, 4 heads of 32, 49 tokens, mask
 attention_128_columns:8 heads of 128, 256 tokens, mask
 attention_small:4 windows, 2 heads of 4, 16 tokens, mask
+attention_shared_row:32 heads of 64 that share 8, one token and 512 keys, where
+attention_shared:32 heads of 64 that share 8, 128 tokens and 512 keys, where
 END
 } >"$folder/table.md"
 awk -v table="$folder/table.md" '

@@ -99,6 +99,20 @@ void attention_small(benchmark::State& state) {
                  .mask = {2, 16, 16},
                  .has_guard = false});
 }
+// Heads that share keys and values, with a mask by `where`: a token of LLaMA, and its prompt.
+void attend_shared(benchmark::State& state, uint32_t rows) {
+  attend(state, {.heads = 32,
+                 .rows = rows,
+                 .keys = 512,
+                 .depth = 64,
+                 .columns = 64,
+                 .mask = {rows, 512},
+                 .has_guard = false,
+                 .masked_by = MaskedBy::kUnsetNumber,
+                 .group = 4});
+}
+void attention_shared_row(benchmark::State& state) { attend_shared(state, 1); }
+void attention_shared(benchmark::State& state) { attend_shared(state, 128); }
 
 #define ETB_MEASURE(name) \
   BENCHMARK(name)->Arg(0)->Arg(1)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond)
@@ -115,6 +129,8 @@ ETB_MEASURE(attention_197);
 ETB_MEASURE(attention_windows);
 ETB_MEASURE(attention_128_columns);
 ETB_MEASURE(attention_small);
+ETB_MEASURE(attention_shared_row);
+ETB_MEASURE(attention_shared);
 
 }  // namespace
 }  // namespace etb::gpu
