@@ -61,7 +61,7 @@ TEST(GpuResiduals, SumAndReluAreInTheKernelOfTheProduct) {
       EXPECT_EQ(plan.memory.locations[inner].memory, Memory::kNone);
     EXPECT_FALSE(plan.uses_kernel[index_of(Kernel::kBinaryAdd)]);
     EXPECT_EQ(dispatch.variant(), (KernelVariant{dispatch.kernel, {{1}}}));
-    EXPECT_THAT(plan.chain_kernels, Contains(dispatch.variant()));
+    EXPECT_THAT(plan.variants, Contains(dispatch.variant()));
   }
 }
 
