@@ -13,8 +13,7 @@ function(etb_vulkan_kernels out)
   # Compiles file.comp with the macros into the array kSpirv<name>, or kHalvesSpirv<name>.
   macro(add_code name file macros)
     set(header ${CMAKE_CURRENT_BINARY_DIR}/spirv/${name}.h)
-    set(flags ${macros})
-    separate_arguments(flags)
+    separate_arguments(flags NATIVE_COMMAND "${macros}")
     list(TRANSFORM flags PREPEND -D)
     if("${file}" STREQUAL "chain")   # nothing calls its functions before they are linked, by their names
       list(APPEND flags --keep-uncalled)

@@ -39,7 +39,7 @@ uint half_bits(float x) {
 }
 uvec4 half_bits4(vec4 x) { return UVEC4(half_bits(x.x), half_bits(x.y), half_bits(x.z), half_bits(x.w)); }
 
-// Elements of buffers, whatever a buffer has for each (kernel.glsl); LOAD4 and STORE4: four of them, LOAD_BITS: of a buffer of
+// Elements of buffers, of 32 or 16 bits (kernel.glsl); LOAD4 and STORE4: four of them, LOAD_BITS: of a buffer of
 // integers. AS_STORED: a result as it would be in memory.
 #ifdef HALF_STORAGE
 #define LOAD(name, i) (IS_HALF(name) ? READ_HALF(name, i) : name[i])

@@ -67,7 +67,7 @@ TEST(HalfStorage, StepsHaveTheBitsOfWhatTheyMove) {
   EXPECT_THAT(halves_of(graph), ElementsAre(x, moved, cube, step, view));
 }
 
-// Kernels read indices as words of 32 bits, whatever a payload states.
+// Kernels read indices as words of 32 bits, also those that a payload calls float16.
 TEST(HalfStorage, IsNotForIndices) {
   GpuGraph graph;
   const uint32_t table = add_constant(graph, shape_of({5, 3}), "w"),
