@@ -84,7 +84,7 @@ class GpuDelegate {
                                                   " bytes of shared memory");
   }
 
-  // Processors convert each number that they read, which takes longer than the memory that it saves.
+  // Not for processors by default: their own kernels read float32 only.
   static Result<HalfStorage> halves_of_option(std::string_view float16, const Device& device) {
     if (float16 == "wide") return HalfStorage::kOff;
     const DeviceFacts& facts = device.facts();
