@@ -186,7 +186,7 @@ void Device::save_program(const gpu::KernelCache& cache, const format::Sha256& k
 
 Result<OwnedProgram> Device::make_program(const gpu::KernelVariant& kernel, const gpu::KernelCache& cache,
                                           std::optional<format::Sha256>& out_unsaved) const {
-  const KernelSource source = kernel_source(kernel.kernel, kernel.chain);
+  const KernelSource source = kernel_source(kernel);
   const std::string options = build_options(source.macros);
   std::vector<const char*> texts;
   std::vector<size_t> sizes;
@@ -257,7 +257,7 @@ Result<const Device::Program*> Device::build_program(const gpu::KernelVariant& v
                                                      const gpu::KernelCache& cache) {
   // Products with and without a residual are one program.
   const gpu::KernelVariant kernel =
-      gpu::is_chain(variant.kernel) ? variant : gpu::KernelVariant{variant.kernel};
+      gpu::is_chain(variant.kernel) ? variant : gpu::KernelVariant{variant.kernel, {}, variant.halves};
   const std::lock_guard lock(programs_mutex_);
   if (const auto found = programs_.find(kernel); found != programs_.end()) return &found->second;
   const DriverScope scope;

@@ -31,7 +31,8 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-KernelSource kernel_source(gpu::Kernel kernel, const gpu::ChainCode& chain) {
+KernelSource kernel_source(const gpu::KernelVariant& variant) {
+  const auto& [kernel, chain, halves] = variant;
   const Row& row = kRows[gpu::index_of(kernel)];
   KernelSource made;
   made.texts = {kText_kernel, kText_numbers};
@@ -43,6 +44,7 @@ KernelSource kernel_source(gpu::Kernel kernel, const gpu::ChainCode& chain) {
   made.texts.push_back(row.file->text);
   made.macros = std::string("KERNEL_NAME=") + gpu::kKernelNames[gpu::index_of(kernel)] + " " + row.macros;
   if (made.macros.back() == ' ') made.macros.pop_back();
+  if (halves != 0) made.macros += " HALVES=" + std::to_string(halves);
   for (uint32_t i = 0; gpu::is_chain(kernel) && i < gpu::kMaxChainSteps; ++i)
     made.macros += " STEP_" + std::to_string(i) + "=" + std::to_string(chain.steps[i]) + "u function_" +
                    std::to_string(i) + "=" + chain.function(i);

@@ -15,7 +15,6 @@ struct KernelSource {
   std::string macros;                   // options that define macros
 };
 
-// `chain`: the steps of a kernel for chains.
-KernelSource kernel_source(gpu::Kernel kernel, const gpu::ChainCode& chain = {});
+KernelSource kernel_source(const gpu::KernelVariant& variant);
 
 }  // namespace etb::opencl

@@ -55,16 +55,22 @@ TEST(KernelSources, AreOpenClC12WithoutExtensions) {
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     const auto kernel = static_cast<gpu::Kernel>(i);
     if (family_of(kernel) == gpu::KernelFamily::kTiles) continue;
-    const KernelSource source = kernel_source(kernel);
-    const std::string command = clang +
-                                " -x cl -cl-std=CL1.2 -cl-single-precision-constant -Xclang "
-                                "-finclude-default-header -Xclang -fdeclare-opencl-builtins -target nvptx64 "
-                                "-fsyntax-only -Wpedantic -Wno-keyword-macro -Werror" +
-                                source.macros + " -";
-    FILE* const compiler = ::popen(command.c_str(), "w");
-    ASSERT_NE(compiler, nullptr);
-    for (const std::string_view text : source.texts) (void)std::fwrite(text.data(), 1, text.size(), compiler);
-    if (::pclose(compiler) != 0) failed += std::string(" ") + gpu::kKernelNames[i];
+    for (const uint32_t halves : {0u, 0x3fu}) {
+      if (halves != 0 && family_of(kernel) == gpu::KernelFamily::kVectors) continue;
+      const KernelSource source = kernel_source({kernel, {}, halves});
+      const std::string command =
+          clang +
+          " -x cl -cl-std=CL1.2 -cl-single-precision-constant -Xclang "
+          "-finclude-default-header -Xclang -fdeclare-opencl-builtins -target nvptx64 "
+          "-fsyntax-only -Wpedantic -Wno-keyword-macro -Werror" +
+          source.macros + " -";
+      FILE* const compiler = ::popen(command.c_str(), "w");
+      ASSERT_NE(compiler, nullptr);
+      for (const std::string_view text : source.texts)
+        (void)std::fwrite(text.data(), 1, text.size(), compiler);
+      if (::pclose(compiler) != 0)
+        failed += std::string(" ") + gpu::kKernelNames[i] + "/" + std::to_string(halves);
+    }
   }
   EXPECT_EQ(failed, "");
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # etb_vulkan_kernels(out): compiles each row of plugins/gpu/kernels/*.def to SPIR-V, as an array in a header, and writes
-# vulkan_kernels.inc, which includes all of them. Sets out to the headers.
+# vulkan_kernels.inc, which includes all of them. Kernels of registers and groups are compiled a second time, with buffers that may
+# have float16. Sets out to the headers.
 function(etb_vulkan_kernels out)
   set(sources ${PROJECT_SOURCE_DIR}/plugins/gpu/kernels)
   set(lists ${sources}/functions.def ${sources}/kernels.def)
@@ -9,20 +10,28 @@ function(etb_vulkan_kernels out)
   file(STRINGS ${sources}/kernels.def kernels REGEX "^ETB_GPU_KERNEL")
   set(headers "")
   set(lines "")
-  # Compiles file.comp with the macros into the array kSpirv<name>.
-  macro(add_kernel name file macros)
+  # Compiles file.comp with the macros into the array kSpirv<name>, or kHalvesSpirv<name>.
+  macro(add_code name file macros)
     set(header ${CMAKE_CURRENT_BINARY_DIR}/spirv/${name}.h)
-    set(flags ${macros})
-    separate_arguments(flags)
+    separate_arguments(flags NATIVE_COMMAND "${macros}")
     list(TRANSFORM flags PREPEND -D)
-    if("${file}" STREQUAL "chain")   # nothing calls its functions before they are linked
+    if("${file}" STREQUAL "chain")   # nothing calls its functions before they are linked, by their names
       list(APPEND flags --keep-uncalled)
+    elseif("${name}" MATCHES "^Halves")
+      list(APPEND flags -g0)
     endif()
     add_custom_command(OUTPUT ${header} VERBATIM COMMENT "Compiling kernel ${name}"
-      COMMAND ${ETB_GLSLANG} -V --quiet --target-env vulkan1.1 ${flags} --vn kSpirv${name} -o ${header} ${sources}/${file}.comp
+      COMMAND ${ETB_GLSLANG} -V --quiet --target-env vulkan1.1 ${flags} --vn k${name} -o ${header} ${sources}/${file}.comp
       DEPENDS ${sources}/${file}.comp ${sources}/kernel.glsl ${sources}/tile.glsl ${sources}/numbers.glsl ${sources}/functions.glsl ${sources}/functions.def)
     list(APPEND headers ${header})
     string(APPEND lines "#include \"spirv/${name}.h\"\n")
+  endmacro()
+  macro(add_no_code name)
+    string(APPEND lines "constexpr std::span<const uint32_t> k${name};\n")
+  endmacro()
+  macro(add_kernel name file macros)
+    add_code(Spirv${name} ${file} "${macros}")
+    add_code(HalvesSpirv${name} ${file} "${macros} HALF_STORAGE=1")
   endmacro()
   foreach(row IN LISTS functions)
     if(row MATCHES "^ETB_GPU_UNARY\\(([A-Za-z]+), [0-9]+, ([a-z_]+)")
@@ -40,11 +49,19 @@ function(etb_vulkan_kernels out)
     if(NOT row MATCHES "^ETB_GPU_KERNEL\\(([A-Za-z0-9]+), ([a-z_]+), [0-9]+, \"([A-Z=0-9 ]*)\", k([A-Za-z]+)\\)")
       message(FATAL_ERROR "kernels.def: row not understood: ${row}")
     endif()
-    if(CMAKE_MATCH_4 STREQUAL "Vectors")   # OpenCL C
-      string(APPEND lines "constexpr std::span<const uint32_t> kSpirv${CMAKE_MATCH_1};\n")
-      continue()
+    set(name ${CMAKE_MATCH_1})
+    set(file ${CMAKE_MATCH_2})
+    set(macros "${CMAKE_MATCH_3}")
+    set(family ${CMAKE_MATCH_4})
+    if(family STREQUAL "Vectors")   # OpenCL C
+      add_no_code(Spirv${name})
+      add_no_code(HalvesSpirv${name})
+    elseif(family STREQUAL "Tiles" OR file MATCHES "^(peak|group_attention)$")
+      add_code(Spirv${name} ${file} "${macros}")
+      add_no_code(HalvesSpirv${name})
+    else()
+      add_kernel(${name} ${file} "${macros}")
     endif()
-    add_kernel(${CMAKE_MATCH_1} ${CMAKE_MATCH_2} "${CMAKE_MATCH_3}")
   endforeach()
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/spirv)
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/vulkan_kernels.inc CONTENT "${lines}" @ONLY)

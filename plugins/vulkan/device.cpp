@@ -46,7 +46,11 @@ Status Device::create() {
   std::vector<const char*> extensions;
   if (facts_.needs_float_controls) extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
   if (facts_.host_import_alignment != 0) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  auto storage = vk_struct<VkPhysicalDevice16BitStorageFeatures>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  storage.storageBuffer16BitAccess = VK_TRUE;
   auto info = vk_struct<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
+  if (facts_.has_16bit_storage) info.pNext = &storage;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   info.pEnabledFeatures = &features;
@@ -98,7 +102,7 @@ Status Device::create_layouts() {
 Device::~Device() {
   if (handle_ == VK_NULL_HANDLE) return;
   for (const VkPipeline pipeline : pipelines_) functions_.DestroyPipeline(handle_, pipeline, nullptr);
-  for (const auto& [kernel, pipeline] : chain_pipelines_)
+  for (const auto& [variant, pipeline] : variant_pipelines_)
     functions_.DestroyPipeline(handle_, pipeline, nullptr);
   functions_.DestroyPipelineCache(handle_, pipeline_cache_, nullptr);
   for (const auto& by_count : layouts_) {
@@ -193,14 +197,16 @@ Result<OwnedBufferView> Device::make_view(VkBuffer buffer, uint64_t offset, uint
 }
 
 VkPipeline Device::pipeline(const gpu::Dispatch& dispatch) const {
-  if (dispatch.chain == gpu::ChainCode()) return pipelines_[gpu::index_of(dispatch.kernel)];
-  const std::lock_guard lock(chain_pipelines_mutex_);
-  const auto found = chain_pipelines_.find(dispatch.variant());
-  return found == chain_pipelines_.end() ? VK_NULL_HANDLE : found->second;
+  const gpu::KernelVariant variant = dispatch.variant();
+  if (is_plain(variant)) return pipelines_[gpu::index_of(dispatch.kernel)];
+  const std::lock_guard lock(variant_pipelines_mutex_);
+  const auto found = variant_pipelines_.find(variant);
+  return found == variant_pipelines_.end() ? VK_NULL_HANDLE : found->second;
 }
 
-Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel, const gpu::ChainCode& chain) const {
-  std::span<const uint32_t> code = kernel_code(kernel);
+Result<VkPipeline> Device::make_pipeline(const gpu::KernelVariant& variant) const {
+  const auto& [kernel, chain, halves] = variant;
+  std::span<const uint32_t> code = kernel_code(kernel, halves != 0);
   std::vector<uint32_t> linked;
   if (gpu::is_chain(kernel)) {
     ETB_ASSIGN(linked, link_chain(code, chain));
@@ -212,10 +218,12 @@ Result<VkPipeline> Device::make_pipeline(gpu::Kernel kernel, const gpu::ChainCod
   VkShaderModule handle = VK_NULL_HANDLE;
   ETB_TRY(note(functions_.CreateShaderModule(handle_, &shader, nullptr, &handle), "vkCreateShaderModule"));
   const OwnedShader owned(shared_from_this(), handle);
-  // Constant 0 of each kernel is the workgroup size; those after it are the steps of a chain, and if a product has a residual.
-  std::array<uint32_t, 2 + gpu::kMaxChainSteps> numbers = {local_size(kernel)};
+  // Constant 0 of each kernel is the workgroup size; those after it are the steps of a chain, if a product has a residual, and the
+  // buffers of float16.
+  std::array<uint32_t, 3 + gpu::kMaxChainSteps> numbers = {local_size(kernel)};
   std::copy(chain.steps.begin(), chain.steps.end(), numbers.begin() + 1);
-  numbers.back() = chain.steps[0];
+  numbers[1 + gpu::kMaxChainSteps] = chain.steps[0];
+  numbers.back() = halves;
   std::array<VkSpecializationMapEntry, numbers.size()> entries{};
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   const VkSpecializationInfo constants{static_cast<uint32_t>(entries.size()), entries.data(), sizeof(numbers),
@@ -271,26 +279,26 @@ void Device::save_pipelines(const gpu::KernelCache& cache) {
 }
 
 Status Device::create_pipelines(const gpu::ExecutionPlan& plan, bool& out_has_new) {
-  const auto create = [&](gpu::Kernel kernel, const gpu::ChainCode& chain) -> Result<VkPipeline> {
-    auto made = make_pipeline(kernel, chain);
+  const auto create = [&](const gpu::KernelVariant& variant) -> Result<VkPipeline> {
+    auto made = make_pipeline(variant);
     if (!made)
       return tl::make_unexpected(
-          with_context(std::move(made).error(), name_of_node(plan, find_user(plan, {kernel, chain})) +
-                                                    ": kernel " + gpu::kKernelNames[gpu::index_of(kernel)] +
+          with_context(std::move(made).error(), name_of_node(plan, find_user(plan, variant)) + ": kernel " +
+                                                    gpu::kKernelNames[gpu::index_of(variant.kernel)] +
                                                     " on '" + facts_.name + "'"));
     out_has_new = true;
     return *made;
   };
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     const auto kernel = static_cast<gpu::Kernel>(i);
-    if (!plan.uses_kernel[i] || pipelines_[i] != VK_NULL_HANDLE || gpu::is_chain(kernel)) continue;
-    ETB_ASSIGN(pipelines_[i], create(kernel, {}));
+    if (!plan.uses_plain[i] || pipelines_[i] != VK_NULL_HANDLE) continue;
+    ETB_ASSIGN(pipelines_[i], create({kernel}));
   }
-  for (const gpu::KernelVariant& each : plan.chain_kernels) {
-    if (chain_pipelines_.count(each) != 0) continue;
-    ETB_ASSIGN(const VkPipeline made, create(each.kernel, each.chain));
-    const std::lock_guard lock(chain_pipelines_mutex_);
-    chain_pipelines_.emplace(each, made);
+  for (const gpu::KernelVariant& each : plan.variants) {
+    if (variant_pipelines_.count(each) != 0) continue;
+    ETB_ASSIGN(const VkPipeline made, create(each));
+    const std::lock_guard lock(variant_pipelines_mutex_);
+    variant_pipelines_.emplace(each, made);
   }
   return {};
 }

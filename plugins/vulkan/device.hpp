@@ -190,8 +190,7 @@ class Device : public std::enable_shared_from_this<Device> {
   }
   Status create_layouts();
   Status create_layout(uint32_t count, uint32_t texels);
-  // `chain`: the steps of a kernel for chains.
-  Result<VkPipeline> make_pipeline(gpu::Kernel kernel, const gpu::ChainCode& chain) const;
+  Result<VkPipeline> make_pipeline(const gpu::KernelVariant& variant) const;
   // Creates pipelines that a plan uses. Sets `out_has_new` if there were any.
   Status create_pipelines(const gpu::ExecutionPlan& plan, bool& out_has_new);
   // Creates pipeline_cache_ with the data of earlier processes. Without one, pipelines are compiled.
@@ -209,8 +208,8 @@ class Device : public std::enable_shared_from_this<Device> {
   VkPhysicalDeviceMemoryProperties memory_ = {};
   std::array<std::array<Layouts, gpu::kMaxTexelBindings + 1>, gpu::kMaxBindings + 1> layouts_ = {};
   std::array<VkPipeline, gpu::kKernelCount> pipelines_ = {};
-  std::map<gpu::KernelVariant, VkPipeline> chain_pipelines_;
-  mutable std::mutex chain_pipelines_mutex_;  // locked while they are read or one is added
+  std::map<gpu::KernelVariant, VkPipeline> variant_pipelines_;
+  mutable std::mutex variant_pipelines_mutex_;  // locked while they are read or one is added
   VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
   size_t saved_nbytes_ = 0;     // of its data in the host's cache
   std::mutex pipelines_mutex_;  // locked while pipelines are created

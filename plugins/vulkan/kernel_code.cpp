@@ -18,8 +18,21 @@ constexpr std::span<const uint32_t> kCode[] = {
 #undef ETB_GPU_KERNEL
 };
 
+constexpr std::span<const uint32_t> kHalvesCode[] = {
+#define ETB_GPU_UNARY(name, ...) kHalvesSpirvUnary##name,
+#define ETB_GPU_BINARY(name, ...) kHalvesSpirvBinary##name, kHalvesSpirvBroadcast##name,
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+#define ETB_GPU_KERNEL(name, ...) kHalvesSpirv##name,
+#include "plugins/gpu/kernels/kernels.def"
+#undef ETB_GPU_KERNEL
+};
+
 }  // namespace
 
-std::span<const uint32_t> kernel_code(gpu::Kernel kernel) { return kCode[gpu::index_of(kernel)]; }
+std::span<const uint32_t> kernel_code(gpu::Kernel kernel, bool has_halves) {
+  return (has_halves ? kHalvesCode : kCode)[gpu::index_of(kernel)];
+}
 
 }  // namespace etb::vulkan

@@ -9,6 +9,7 @@
 
 namespace etb::vulkan {
 
-std::span<const uint32_t> kernel_code(gpu::Kernel kernel);
+// `has_halves`: reads or writes float16. Kernels of kTiles and the one that measures the device have no such code.
+std::span<const uint32_t> kernel_code(gpu::Kernel kernel, bool has_halves);
 
 }  // namespace etb::vulkan

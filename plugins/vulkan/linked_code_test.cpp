@@ -18,8 +18,9 @@ TEST(LinkedCode, DiffersInTheFunctionsThatStepsCall) {
   gpu::ChainCode silu, absolute;
   silu.steps = {12 | 5 << 8, (gpu::kBinaryCodes + 3) | 5 << 12};
   absolute.steps = {1, gpu::kBinaryCodes + 3};
-  for (const gpu::Kernel kernel : {gpu::Kernel::kChain, gpu::Kernel::kChainBroadcast}) {
-    const std::span<const uint32_t> code = kernel_code(kernel);
+  for (const uint32_t variant : {0u, 1u, 2u, 3u}) {
+    const gpu::Kernel kernel = variant % 2 == 0 ? gpu::Kernel::kChain : gpu::Kernel::kChainBroadcast;
+    const std::span<const uint32_t> code = kernel_code(kernel, variant >= 2);
     const auto first = link_chain(code, silu), second = link_chain(code, absolute);
     ASSERT_TRUE(first) << first.error().message;
     ASSERT_TRUE(second) << second.error().message;

@@ -85,9 +85,13 @@ struct GpuValue {
   Codes codes = {};      // kConstant
   // Only in plans:
   uint32_t factors = kNoValue;  // value with the scales and zero points of codes that the device has
-  bool has_halves = false;      // the device has float16
+  bool has_halves = false;      // the device has float16, two in a word of 32 bits
+  bool is_half = false;         // the device has float16, an element of 16 bits each (plan/half_storage.hpp)
   bool has_filters = false;     // the device has Packing::kFilters
 };
+
+// Bytes of an element in the memory of a device.
+inline uint32_t element_nbytes(const GpuValue& value) { return value.is_half ? 2 : nbytes_of(value.type); }
 
 enum class Operator : uint16_t {
 #define ETB_GPU_OPERATOR(name, code, ...) k##name = code,

@@ -22,8 +22,9 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   float total = 0.0;
   for (uint i = top; i < bottom; ++i) {
     precise float part = 0.0;
-    for (uint j = left; j < right; ++j) part += x[(plane * push.height + i) * push.width + j];
+    for (uint j = left; j < right; ++j) part += LOAD(x, (plane * push.height + i) * push.width + j);
     total += part;
   }
-  y[index] = divided(total, float((bottom - top) * (right - left)));
+  float mean = divided(total, float((bottom - top) * (right - left)));
+  STORE(y, index, mean)
 }

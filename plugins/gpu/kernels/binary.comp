@@ -30,7 +30,8 @@ KERNEL3(READS, float, a, READS, float, b, WRITES, float, y) {
   }
   uint end = min(4u, push.sizes[0] - first);
   for (uint n = 0; n < end; ++n) {
-    y[at + n] = FUNCTION(a[i], b[j], push.p0);
+    float result = FUNCTION(LOAD(a, i), LOAD(b, j), push.p0);
+    STORE(y, at + n, result)
     i += push.a_strides[0];
     j += push.b_strides[0];
   }
@@ -44,8 +45,9 @@ END_PUSH
 KERNEL3(READS, vec4, a, READS, vec4, b, WRITES, vec4, y) {
   uint i = linear_index();
   if (i >= push.count) return;
-  vec4 v = a[i], w = b[i];
-  y[i] = VEC4(FUNCTION(v.x, w.x, push.p0), FUNCTION(v.y, w.y, push.p0), FUNCTION(v.z, w.z, push.p0),
-              FUNCTION(v.w, w.w, push.p0));
+  vec4 v = LOAD4(a, i), w = LOAD4(b, i);
+  vec4 result = VEC4(FUNCTION(v.x, w.x, push.p0), FUNCTION(v.y, w.y, push.p0), FUNCTION(v.z, w.z, push.p0),
+                     FUNCTION(v.w, w.w, push.p0));
+  STORE4(y, i, result)
 }
 #endif

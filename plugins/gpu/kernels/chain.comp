@@ -7,7 +7,8 @@
 #include "kernel.glsl"
 #include "functions.glsl"
 
-// A step of code 0 does not exist. Bits 8 to 11 and 12 to 15: indices of its operands in `slots`.
+// A step of code 0 does not exist. Bits 8 to 11 and 12 to 15: indices of its operands in `slots`. Bit 16: its result is rounded to
+// float16, as it would be in memory.
 SPECIALIZED(1, STEP_0)
 SPECIALIZED(2, STEP_1)
 SPECIALIZED(3, STEP_2)
@@ -37,6 +38,7 @@ LINKED(function_7)
   if (step != 0u) {                                                                                         \
     slots[15] = push.numbers[2 * n + 1];                                                                    \
     last = function(slots[step >> 8 & 15u], slots[step >> 12 & 15u], push.numbers[2 * n], slots[15]);       \
+    if ((step >> 16 & 1u) != 0u) last = nearest_half(last);                                                 \
     slots[5 + n] = last;                                                                                    \
   }
 #define STEPS                                                          \
@@ -74,7 +76,7 @@ END_PUSH
     stride##k *= push.sizes[dim];                               \
   }
 #define READ_ELEMENT(k, name)    \
-  slots[k] = name[index##k];    \
+  slots[k] = LOAD(name, index##k); \
   index##k += step##k;
 
 CHAIN_KERNEL {
@@ -97,7 +99,7 @@ CHAIN_KERNEL {
     float last = 0.0;
     EACH_OPERAND(READ_ELEMENT)
     STEPS
-    y[at + n] = last;
+    STORE(y, at + n, last)
   }
 }
 #else
@@ -106,7 +108,7 @@ BEGIN_PUSH
   float numbers[16];  // two for each step
 END_PUSH
 
-#define READ_GROUP(k, name) vec4 group##k = name[i];
+#define READ_GROUP(k, name) vec4 group##k = LOAD4(name, i);
 #define READ_ELEMENT(k, name) slots[k] = ELEMENT(group##k, n);
 
 CHAIN_KERNEL {
@@ -121,6 +123,6 @@ CHAIN_KERNEL {
     STEPS
     ELEMENT(result, n) = last;
   }
-  y[i] = result;
+  STORE4(y, i, result)
 }
 #endif

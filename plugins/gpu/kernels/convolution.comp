@@ -53,12 +53,12 @@ KERNEL5(READS, float, x, READS, vec4, filters, READS, float, bias, READS, float,
         vec4 first = (codes8(filters[filter_at]) - first_zero) * first_step;
         vec4 second = (codes8(filters[filter_at + 1]) - second_zero) * second_step;
 #else
-        vec4 first = filters[filter_at], second = filters[filter_at + 1];
+        vec4 first = LOAD4(filters, filter_at), second = LOAD4(filters, filter_at + 1);
 #endif
         filter_at += 2;
         ivec4 column = left + int(kx * push.dilation_width) + columns;
         uvec4 at = line + clamped(column, push.width);
-        vec4 pixels = zero_outside(VEC4(x[at.x], x[at.y], x[at.z], x[at.w]), column, push.width, has_row);
+        vec4 pixels = zero_outside(GATHER4(x, at), column, push.width, has_row);
         UNROLL for (uint i = 0; i < 4; ++i) {
           part[i] += ELEMENT(first, i) * pixels;
           part[i + 4] += ELEMENT(second, i) * pixels;
@@ -71,13 +71,13 @@ KERNEL5(READS, float, x, READS, vec4, filters, READS, float, bias, READS, float,
     uint channel = block * 8 + i;
     if (channel >= push.channels) break;
     channel += group * push.channels;
-    float start = push.has_bias != 0 ? bias[channel] : 0.0;
+    float start = push.has_bias != 0 ? LOAD(bias, channel) : 0.0;
     uint to = ((batch * push.groups * push.channels + channel) * push.out_height + out_y) * push.out_width + out_x;
     UNROLL for (uint n = 0; n < 4; ++n) {
       if (out_x + n >= push.out_width) continue;
       float result = limited(ELEMENT(sum[i], n) + start, push.low, push.high);
-      ADD_RESIDUAL(result, residual[to + n])
-      y[to + n] = result;
+      ADD_RESIDUAL(result, LOAD(residual, to + n))
+      STORE(y, to + n, result)
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves elements between two strided views, bit by bit; up to four of the last dimension by each invocation.
+// Moves elements between two strided views, bit by bit if both have as many bits; up to four of the last dimension by each invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
@@ -27,7 +27,7 @@ KERNEL2(READS, uint, x, WRITES, uint, y) {
   }
   uint end = min(4u, push.sizes[0] - first);
   for (uint n = 0; n < end; ++n) {
-    y[j] = x[i];
+    STORE_BITS(y, j, LOAD_BITS(x, i))
     i += push.from_strides[0];
     j += push.to_strides[0];
   }

@@ -41,19 +41,20 @@ KERNEL5(READS, float, x, READS, float, filters, READS, float, bias, READS, float
       float factor = (code - factors[(push.channels + 3) / 4 * 4 + channel]) * factors[channel];
       ++filter_at;
 #else
-      float factor = filters[filter_at++];
+      float factor = LOAD(filters, filter_at);
+      ++filter_at;
 #endif
       ivec4 column = left + int(kx * push.dilation_width) + IVEC4(0, 1, 2, 3) * int(push.stride_width);
       uvec4 at = line + clamped(column, push.width);
-      sum += factor * zero_outside(VEC4(x[at.x], x[at.y], x[at.z], x[at.w]), column, push.width, has_row);
+      sum += factor * zero_outside(GATHER4(x, at), column, push.width, has_row);
     }
   }
-  float start = push.has_bias != 0 ? bias[channel] : 0.0;
+  float start = push.has_bias != 0 ? LOAD(bias, channel) : 0.0;
   uint to = ((GROUP_Z * push.channels + channel) * push.out_height + out_y) * push.out_width + out_x;
   UNROLL for (uint n = 0; n < 4; ++n) {
     if (out_x + n >= push.out_width) continue;
     float result = limited(ELEMENT(sum, n) + start, push.low, push.high);
-    ADD_RESIDUAL(result, residual[to + n])
-    y[to + n] = result;
+    ADD_RESIDUAL(result, LOAD(residual, to + n))
+    STORE(y, to + n, result)
   }
 }

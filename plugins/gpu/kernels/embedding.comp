@@ -24,5 +24,6 @@ KERNEL3(READS, float, table, READS, uint, indices, WRITES, float, y) {
   }
   row -= push.first;  // wraps: a row before the first is too large
   is_known = is_known && row < push.rows;
-  y[i] = is_known ? table[row * push.row_size + (i - which * push.row_size)] : NOT_A_NUMBER;
+  float element = is_known ? LOAD(table, row * push.row_size + (i - which * push.row_size)) : NOT_A_NUMBER;
+  STORE(y, i, element)
 }

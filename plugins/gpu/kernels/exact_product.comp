@@ -25,8 +25,8 @@ KERNEL5(READS, float, a, READS, float, b, READS, float, bias, READS, float, resi
   for (uint k = 0; k <= push.depth; ++k) {
     bool is_bias = k == push.depth;
     if (is_bias && push.has_bias == 0) break;
-    precise float x = is_bias ? bias[row * push.bias_row + column * push.bias_column] : a[row * push.depth + k];
-    precise float factor = is_bias ? 1.0 : b[k * push.b_row + column];
+    precise float x = is_bias ? LOAD(bias, row * push.bias_row + column * push.bias_column) : LOAD(a, row * push.depth + k);
+    precise float factor = is_bias ? 1.0 : LOAD(b, k * push.b_row + column);
     precise float product = x * factor;
     // Halves of 12 digits, whose products are exact.
     precise float large_x = x * 4097.0;
@@ -46,6 +46,6 @@ KERNEL5(READS, float, a, READS, float, b, READS, float, bias, READS, float, resi
   // Where a number is too large to be split, or infinite, only the plain sum is known.
   precise float difference = lost - lost;
   float result = limited(difference == 0.0 ? sum + lost : sum, push.low, push.high);
-  ADD_RESIDUAL(result, residual[i])
-  y[i] = result;
+  ADD_RESIDUAL(result, LOAD(residual, i))
+  STORE(y, i, result)
 }

@@ -32,8 +32,8 @@ KERNEL3(READS, float, columns, READS, float, bias, WRITES, float, y) {
       uint before = column >= right ? (column - right) / push.stride_width : push.in_width;
       bool is_met = has_row && before < push.in_width && before * push.stride_width + right == column;
       uint at = from + (v * push.kernel_width + h) * pixels + above * push.in_width + before;
-      total += is_met ? columns[is_met ? at : 0] : 0.0;
+      total += is_met ? LOAD(columns, is_met ? at : 0) : 0.0;
     }
   }
-  y[i] = total + bias[plane % push.channels];
+  STORE(y, i, total + LOAD(bias, plane % push.channels))
 }

@@ -150,17 +150,7 @@ float unary_leaky_relu(float x, float p0, float p1) {
   return x > 0.0 ? x : scaled;
 }
 
-// The nearest number of float16; of two, the even one.
-float unary_round_half(float x, float p0, float p1) {
-  uint magnitude = floatBitsToUint(x) & 0x7fffffffu, sign = floatBitsToUint(x) & 0x80000000u;
-  if (magnitude > 0x7f800000u) return x;
-  if (magnitude < 0x38800000u) {  // below the normal numbers, which end at 2^-14
-    precise float steps = roundEven(uintBitsToFloat(magnitude) * 16777216.0);
-    return uintBitsToFloat(floatBitsToUint(steps * 5.9604644775390625e-8) | sign);
-  }
-  uint rounded = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) & 0xffffe000u;
-  return uintBitsToFloat((rounded > 0x477fe000u ? 0x7f800000u : rounded) | sign);
-}
+float unary_round_half(float x, float p0, float p1) { return nearest_half(x); }
 
 float binary_add(float x, float y, float p0) {
   precise float result = x + p0 * y;

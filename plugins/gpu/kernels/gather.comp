@@ -23,13 +23,15 @@ KERNEL3(READS, float, x, READS, uint, indices, WRITES, float, y) {
   bool is_known = push.words < 2 || indices[which * push.words + 1] == (from >> 31 != 0 ? 0xffffffffu : 0u);
   if (push.words == 0) {
     float given = uintBitsToFloat(from);
-    float at = given < 0.0 ? given + float(push.size) : given;
-    is_known = at >= 0.0 && at < float(push.size);
-    from = is_known ? uint(at) : 0;
+    float counted = given < 0.0 ? given + float(push.size) : given;
+    is_known = counted >= 0.0 && counted < float(push.size);
+    from = is_known ? uint(counted) : 0;
   } else if (from >> 31 != 0) {
     from += push.size;  // wraps: below -size it is still too large
   }
   is_known = is_known && from < push.size;
   from = is_known ? from : 0;
-  y[i] = is_known ? x[(outer * push.size + from) * push.inner + (i - row * push.inner)] : NOT_A_NUMBER;
+  uint at = (outer * push.size + from) * push.inner + (i - row * push.inner);
+  float number = is_known ? LOAD(x, at) : NOT_A_NUMBER;
+  STORE(y, i, number)
 }

@@ -102,9 +102,9 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
         if (tile_row + row < rows && from + n < depth) {
 #if CONVOLUTION
           uint channel = tile_row + row;
-          ELEMENT(numbers, n) = filters[filters_at + (channel / 8 * depth + from + n) * 8 + channel % 8];
+          ELEMENT(numbers, n) = LOAD(filters, filters_at + (channel / 8 * depth + from + n) * 8 + channel % 8);
 #else
-          ELEMENT(numbers, n) = a[batch * push.a_batch + (tile_row + row) * depth + from + n];
+          ELEMENT(numbers, n) = LOAD(a, batch * push.a_batch + (tile_row + row) * depth + from + n);
 #endif
         }
       }
@@ -123,7 +123,7 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
         UNROLL for (uint n = 0; n < 4; ++n) {
           int line = top[n] + down, column = left[n] + across;
           if (line >= 0 && line < int(push.height) && column >= 0 && column < int(push.width))
-            ELEMENT(numbers, n) = x[plane + uint(line) * push.width + uint(column)];
+            ELEMENT(numbers, n) = LOAD(x, plane + uint(line) * push.width + uint(column));
         }
 #elif BITS
         uint stride = push.b_row / 4, at = load_column / 4;
@@ -133,11 +133,11 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
         numbers = (numbers - factors[row_of_factors + stride]) * factors[row_of_factors];
 #endif
 #elif WHOLE
-        numbers = b[(batch * push.b_batch + k * push.b_row + load_column) / 4];
+        numbers = LOAD4(b, (batch * push.b_batch + k * push.b_row + load_column) / 4);
 #else
         uint at = batch * push.b_batch + k * push.b_row;
         uvec4 column = min(load_column + UVEC4(0, 1, 2, 3), UVEC4(columns - 1));
-        numbers = VEC4(b[at + column.x], b[at + column.y], b[at + column.z], b[at + column.w]);
+        numbers = GATHER4(b, at + column);
 #endif
       }
       part[b_part + step * 8 + lane % 8] = numbers;
@@ -170,7 +170,7 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
   vec4 start = VEC4(0);
   if (push.has_bias != 0 && push.bias_row == 0) {
     uvec4 at = min(column + UVEC4(0, 1, 2, 3), UVEC4(columns - 1)) * push.bias_column;
-    start = push.beta * VEC4(bias[at.x], bias[at.y], bias[at.z], bias[at.w]);
+    start = push.beta * GATHER4(bias, at);
   }
 #endif
   UNROLL for (uint i = 0; i < ROWS; ++i) {
@@ -178,23 +178,23 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
     if (row >= rows) break;
 #if CONVOLUTION
     uint channel = group * push.channels + row;
-    vec4 result = sum[i] + (push.has_bias != 0 ? bias[channel] : 0.0);
+    vec4 result = sum[i] + (push.has_bias != 0 ? LOAD(bias, channel) : 0.0);
     uint to = (batch * push.groups * push.channels + channel) * columns + column;
 #else
-    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * bias[row * push.bias_row] : 0.0;
+    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * LOAD(bias, row * push.bias_row) : 0.0;
     vec4 result = push.alpha * sum[i] + (start + row_start);
     uint to = batch * push.y_batch + row * columns + column;
 #endif
     result = limited4(result, push.low, push.high);
 #if WHOLE
-    ADD_RESIDUAL4(result, residual[to / 4])
-    y[to / 4] = result;
+    ADD_RESIDUAL4(result, LOAD4(residual, to / 4))
+    STORE4(y, to / 4, result)
 #else
     UNROLL for (uint n = 0; n < 4; ++n) {
       if (column + n >= columns) continue;
       float number = ELEMENT(result, n);
-      ADD_RESIDUAL(number, residual[to + n])
-      y[to + n] = number;
+      ADD_RESIDUAL(number, LOAD(residual, to + n))
+      STORE(y, to + n, number)
     }
 #endif
   }

@@ -35,5 +35,6 @@ KERNEL4(READS, float, x, READS, float, values, READS, uint, indices, WRITES, flo
   }
   bool is_replaced = found < push.taken;
   uint from = is_replaced ? (outer * push.taken + found) * push.inner + (i - row * push.inner) : 0;
-  y[i] = is_replaced ? values[from] : x[i];
+  float number = is_replaced ? LOAD(values, from) : LOAD(x, i);
+  STORE(y, i, number)
 }

@@ -43,19 +43,38 @@ typedef float4 vec4;
 #define READS __global const
 #define WRITES __global
 #define UPDATES __global
+// As in kernel.glsl: bit k is set if buffer k has numbers of float16. Its type is a pointer to 32 bits nevertheless.
+#ifdef HALVES
+#define HALF_STORAGE
+#define BUFFER(index, name) enum { name##_is_half = HALVES >> index & 1 };
+#define IS_HALF(name) name##_is_half
+#define READ_HALF(name, i) half_number(((__global const ushort*)name)[i])
+#define READ_HALVES(name, i) half_numbers(convert_uint4(((__global const ushort4*)name)[i]))
+#define WRITE_HALF(name, i, number) ((__global ushort*)name)[i] = (ushort)half_bits(number);
+#define WRITE_HALVES(name, i, numbers) ((__global ushort4*)name)[i] = convert_ushort4(half_bits4(numbers));
+#else
+#define BUFFER(index, name)
+#endif
+#define FLOAT_BITS as_uint4
+#define BITS_FLOAT as_float4
 #define BUFFERS2(a0, t0, n0, a1, t1, n1) a0 t0 *restrict n0, a1 t1 *restrict n1
 #define BUFFERS3(a0, t0, n0, a1, t1, n1, a2, t2, n2) BUFFERS2(a0, t0, n0, a1, t1, n1), a2 t2 *restrict n2
 #define BUFFERS4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3) \
   BUFFERS2(a0, t0, n0, a1, t1, n1), BUFFERS2(a2, t2, n2, a3, t3, n3)
 #define KERNEL2(a0, t0, n0, a1, t1, n1) \
+  BUFFER(0, n0) BUFFER(1, n1)           \
   __kernel void KERNEL_NAME(BUFFERS2(a0, t0, n0, a1, t1, n1), const Push push)
 #define KERNEL3(a0, t0, n0, a1, t1, n1, a2, t2, n2) \
+  BUFFER(0, n0) BUFFER(1, n1) BUFFER(2, n2)         \
   __kernel void KERNEL_NAME(BUFFERS3(a0, t0, n0, a1, t1, n1, a2, t2, n2), const Push push)
 #define KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3) \
+  BUFFER(0, n0) BUFFER(1, n1) BUFFER(2, n2) BUFFER(3, n3)       \
   __kernel void KERNEL_NAME(BUFFERS4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3), const Push push)
 #define KERNEL5(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3, a4, t4, n4)                                      \
+  BUFFER(0, n0) BUFFER(1, n1) BUFFER(2, n2) BUFFER(3, n3) BUFFER(4, n4)                                          \
   __kernel void KERNEL_NAME(BUFFERS2(a0, t0, n0, a1, t1, n1), BUFFERS3(a2, t2, n2, a3, t3, n3, a4, t4, n4), const Push push)
 #define KERNEL6(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3, a4, t4, n4, a5, t5, n5)                          \
+  BUFFER(0, n0) BUFFER(1, n1) BUFFER(2, n2) BUFFER(3, n3) BUFFER(4, n4) BUFFER(5, n5)                            \
   __kernel void KERNEL_NAME(BUFFERS4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3),                            \
                             BUFFERS2(a4, t4, n4, a5, t5, n5), const Push push)
 

@@ -4,6 +4,9 @@
 // NaN, infinities and signs of zeros are kept.
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_spirv_intrinsics : require
+#ifdef HALF_STORAGE
+#extension GL_EXT_shader_16bit_storage : require
+#endif
 
 spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4466], 4461, 32);  // SignedZeroInfNanPreserve
 
@@ -46,7 +49,29 @@ layout(constant_id = 9) const uint HAS_RESIDUAL = 0u;
 #define READS readonly
 #define WRITES writeonly
 #define UPDATES
+#ifdef HALF_STORAGE
+// Bit k: buffer k has numbers of float16, 16 bits each, which kernels widen when they read and round when they write. A buffer is
+// declared with both types, of which a pipeline keeps one. Numbers are integers here, because drivers may read subnormal ones as
+// 0, and round as they like.
+SPECIALIZED(10, HALVES)
+#define HALF_float uint16_t
+#define HALF_vec4 u16vec4
+#define HALF_uint uint16_t
+#define HALF_uvec4 u16vec4
+#define BUFFER(index, access, type, name)                                                            \
+  layout(set = 0, binding = index) access buffer Buffer##index { type name[]; };                     \
+  layout(set = 0, binding = index) access buffer Halves##index { HALF_##type name##_halves[]; };     \
+  const bool name##_is_half = (HALVES >> index & 1u) != 0u;
+#define IS_HALF(name) name##_is_half
+#define READ_HALF(name, i) half_number(uint(name##_halves[i]))
+#define READ_HALVES(name, i) half_numbers(uvec4(name##_halves[i]))
+#define WRITE_HALF(name, i, number) name##_halves[i] = uint16_t(half_bits(number));
+#define WRITE_HALVES(name, i, numbers) name##_halves[i] = u16vec4(half_bits4(numbers));
+#else
 #define BUFFER(index, access, type, name) layout(set = 0, binding = index) access buffer Buffer##index { type name[]; };
+#endif
+#define FLOAT_BITS floatBitsToUint
+#define BITS_FLOAT uintBitsToFloat
 #define KERNEL2(a0, t0, n0, a1, t1, n1) BUFFER(0, a0, t0, n0) BUFFER(1, a1, t1, n1) void main()
 #define KERNEL3(a0, t0, n0, a1, t1, n1, a2, t2, n2) BUFFER(2, a2, t2, n2) KERNEL2(a0, t0, n0, a1, t1, n1)
 #define KERNEL4(a0, t0, n0, a1, t1, n1, a2, t2, n2, a3, t3, n3) \

@@ -16,7 +16,7 @@ KERNEL4(READS, float, x, READS, float, weight, READS, float, bias, WRITES, float
   uint from = index * push.row_size;
   float total = 0.0, part = 0.0;
   FOUR_EACH(first, push.row_size) {
-    EACH_OF_FOUR(i, first, push.row_size) part += x[from + i];
+    EACH_OF_FOUR(i, first, push.row_size) part += LOAD(x, from + i);
     if ((first & 63) == 60) {
       total += part;
       part = 0.0;
@@ -27,7 +27,7 @@ KERNEL4(READS, float, x, READS, float, weight, READS, float, bias, WRITES, float
   part = 0.0;
   FOUR_EACH(first, push.row_size) {
     EACH_OF_FOUR(i, first, push.row_size) {
-      float difference = x[from + i] - mean;
+      float difference = LOAD(x, from + i) - mean;
       part += difference * difference;
     }
     if ((first & 63) == 60) {
@@ -37,6 +37,7 @@ KERNEL4(READS, float, x, READS, float, weight, READS, float, bias, WRITES, float
   }
   float scale = 1.0 / sqrt((squares + part) / float(push.row_size) + push.eps);
   FOUR_EACH(first, push.row_size) {
-    EACH_OF_FOUR(i, first, push.row_size) y[from + i] = (x[from + i] - mean) * scale * weight[i] + bias[i];
+    EACH_OF_FOUR(i, first, push.row_size)
+      STORE(y, from + i, (LOAD(x, from + i) - mean) * scale * LOAD(weight, i) + LOAD(bias, i))
   }
 }

@@ -83,14 +83,14 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
 #elif BITS
       factor[j] = (PACKED_ROW(b, b_at[j], k, stride) - zero[j]) * steps[j];
 #elif WHOLE
-      factor[j] = b[b_at[j] + k * (push.b_row / 4)];
+      factor[j] = LOAD4(b, b_at[j] + k * (push.b_row / 4));
 #else
       uvec4 at = b_at[j] + k * push.b_row;
-      factor[j] = VEC4(b[at.x], b[at.y], b[at.z], b[at.w]);
+      factor[j] = GATHER4(b, at);
 #endif
     }
     UNROLL for (uint i = 0; i < ROWS; ++i) {
-      float scale = a[a_at[i] + k];
+      float scale = LOAD(a, a_at[i] + k);
       UNROLL for (uint j = 0; j < VECTORS; ++j) sum[i][j] += scale * factor[j];
     }
   }
@@ -100,26 +100,26 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
     start[j] = VEC4(0);
     if (push.has_bias != 0 && push.bias_row == 0) {
       uvec4 at = min(column + 4 * j + UVEC4(0, 1, 2, 3), UVEC4(push.columns - 1)) * push.bias_column;
-      start[j] = push.beta * VEC4(bias[at.x], bias[at.y], bias[at.z], bias[at.w]);
+      start[j] = push.beta * GATHER4(bias, at);
     }
   }
   UNROLL for (uint i = 0; i < ROWS; ++i) {
     if (row + i >= push.rows) break;
-    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * bias[(row + i) * push.bias_row] : 0.0;
+    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * LOAD(bias, (row + i) * push.bias_row) : 0.0;
     UNROLL for (uint j = 0; j < VECTORS; ++j) {
       uint first = column + 4 * j;
       if (first >= push.columns) break;
       vec4 result = limited4(push.alpha * sum[i][j] + (start[j] + row_start), push.low, push.high);
       uint to = batch * push.y_batch + (row + i) * push.columns + first;
 #if WHOLE
-      ADD_RESIDUAL4(result, residual[to / 4])
-      y[to / 4] = result;
+      ADD_RESIDUAL4(result, LOAD4(residual, to / 4))
+      STORE4(y, to / 4, result)
 #else
       UNROLL for (uint n = 0; n < 4; ++n) {
         if (first + n >= push.columns) continue;
         float number = ELEMENT(result, n);
-        ADD_RESIDUAL(number, residual[to + n])
-        y[to + n] = number;
+        ADD_RESIDUAL(number, LOAD(residual, to + n))
+        STORE(y, to + n, number)
       }
 #endif
     }

@@ -14,13 +14,70 @@ vec4 limited4(vec4 x, float low, float high) {
   return VEC4(limited(x.x, low, high), limited(x.y, low, high), limited(x.z, low, high), limited(x.w, low, high));
 }
 
+// The number of float16 that is nearest to x; of two, the even one.
+float nearest_half(float x) {
+  uint magnitude = floatBitsToUint(x) & 0x7fffffffu, sign = floatBitsToUint(x) & 0x80000000u;
+  if (magnitude > 0x7f800000u) return x;
+  if (magnitude < 0x38800000u) {  // below the normal numbers, which end at 2^-14
+    float steps = roundEven(uintBitsToFloat(magnitude) * 16777216.0);
+    return uintBitsToFloat(floatBitsToUint(steps * 5.9604644775390625e-8) | sign);
+  }
+  uint rounded = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) & 0xffffe000u;
+  return uintBitsToFloat((rounded > 0x477fe000u ? 0x7f800000u : rounded) | sign);
+}
+vec4 nearest_halves(vec4 x) {
+  return VEC4(nearest_half(x.x), nearest_half(x.y), nearest_half(x.z), nearest_half(x.w));
+}
+
+// Its 16 bits. NaN stays NaN.
+uint half_bits(float x) {
+  float number = nearest_half(x);
+  uint magnitude = floatBitsToUint(number) & 0x7fffffffu, sign = floatBitsToUint(number) >> 16 & 0x8000u;
+  if (magnitude < 0x38800000u) return sign | uint(uintBitsToFloat(magnitude) * 16777216.0);
+  if (magnitude < 0x7f800000u) return sign | (magnitude - 0x38000000u) >> 13;
+  return sign | 0x7c00u | (magnitude > 0x7f800000u ? 0x200u | (magnitude >> 13 & 0x3ffu) : 0u);
+}
+uvec4 half_bits4(vec4 x) { return UVEC4(half_bits(x.x), half_bits(x.y), half_bits(x.z), half_bits(x.w)); }
+
+// Elements of buffers, of 32 or 16 bits (kernel.glsl); LOAD4 and STORE4: four of them, LOAD_BITS: of a buffer of
+// integers. AS_STORED: a result as it would be in memory.
+#ifdef HALF_STORAGE
+#define LOAD(name, i) (IS_HALF(name) ? READ_HALF(name, i) : name[i])
+#define LOAD4(name, i) (IS_HALF(name) ? READ_HALVES(name, i) : name[i])
+#define LOAD_BITS(name, i) (IS_HALF(name) ? floatBitsToUint(READ_HALF(name, i)) : name[i])
+#define LOAD_BITS4(name, i) (IS_HALF(name) ? FLOAT_BITS(READ_HALVES(name, i)) : name[i])
+#define STORE(name, i, number) \
+  { if (IS_HALF(name)) { WRITE_HALF(name, i, number) } else { name[i] = number; } }
+#define STORE4(name, i, numbers) \
+  { if (IS_HALF(name)) { WRITE_HALVES(name, i, numbers) } else { name[i] = numbers; } }
+#define STORE_BITS(name, i, bits) \
+  { if (IS_HALF(name)) { WRITE_HALF(name, i, uintBitsToFloat(bits)) } else { name[i] = bits; } }
+#define STORE_BITS4(name, i, bits) \
+  { if (IS_HALF(name)) { WRITE_HALVES(name, i, BITS_FLOAT(bits)) } else { name[i] = bits; } }
+#define AS_STORED(name, number) (IS_HALF(name) ? nearest_half(number) : number)
+#define AS_STORED4(name, numbers) (IS_HALF(name) ? nearest_halves(numbers) : numbers)
+#else
+#define IS_HALF(name) false
+#define LOAD(name, i) name[i]
+#define LOAD4(name, i) name[i]
+#define LOAD_BITS(name, i) name[i]
+#define LOAD_BITS4(name, i) name[i]
+#define STORE(name, i, number) name[i] = number;
+#define STORE4(name, i, numbers) name[i] = numbers;
+#define STORE_BITS(name, i, bits) name[i] = bits;
+#define STORE_BITS4(name, i, bits) name[i] = bits;
+#define AS_STORED(name, number) number
+#define AS_STORED4(name, numbers) numbers
+#endif
+#define GATHER4(name, at) VEC4(LOAD(name, (at).x), LOAD(name, (at).y), LOAD(name, (at).z), LOAD(name, (at).w))
+
 // Last step of products and convolutions: they add a tensor of the result's sizes, within other limits. The buffer `residual` is any
 // without one.
 #define RESIDUAL_PUSH uint has_residual; float sum_low, sum_high;
 #define ADD_RESIDUAL(result, number) \
-  if (HAS_RESIDUAL != 0u) result = limited(result + (number), push.sum_low, push.sum_high);
+  if (HAS_RESIDUAL != 0u) result = limited(AS_STORED(y, result) + (number), push.sum_low, push.sum_high);
 #define ADD_RESIDUAL4(result, numbers) \
-  if (HAS_RESIDUAL != 0u) result = limited4(result + (numbers), push.sum_low, push.sum_high);
+  if (HAS_RESIDUAL != 0u) result = limited4(AS_STORED4(y, result) + (numbers), push.sum_low, push.sum_high);
 
 // x / count, rounded nearly as well as possible. GPUs may be 2.5 units off, all results in the same direction; means of large
 // numbers would show it.
@@ -48,6 +105,10 @@ float half_number(uint word) {
 }
 vec4 halves4(uint first, uint second) {
   return VEC4(half_number(first), half_number(first >> 16), half_number(second), half_number(second >> 16));
+}
+
+vec4 half_numbers(uvec4 words) {
+  return VEC4(half_number(words.x), half_number(words.y), half_number(words.z), half_number(words.w));
 }
 
 // Four columns of row k of packed numbers. `at`: their index among the fours of a row; `stride`: fours of a row.

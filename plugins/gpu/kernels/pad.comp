@@ -26,5 +26,6 @@ KERNEL2(READS, float, x, WRITES, float, y) {
     stride *= push.in_sizes[d];
     rest = above;
   }
-  y[index] = is_inside ? x[from] : push.value;
+  float number = is_inside ? LOAD(x, from) : push.value;
+  STORE(y, index, number)
 }

@@ -36,7 +36,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
     for (int kx = 0; kx < kernel_width; ++kx) {
       int column = left + kx * dilation_width;
       if (column < 0 || column >= width) continue;
-      float element = x[from + uint(row * width + column)];
+      float element = LOAD(x, from + uint(row * width + column));
 #if MEAN
       result += element;
 #else
@@ -53,5 +53,5 @@ KERNEL2(READS, float, x, WRITES, float, y) {
     area = (min(bottom, height) - max(top, 0)) * (min(right, width) - max(left, 0));
   result = divided(result, float(divisor != 0 ? divisor : area));
 #endif
-  y[index] = result;
+  STORE(y, index, result)
 }

@@ -44,7 +44,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
       float four[4] = {0.0, 0.0, 0.0, 0.0};
 #endif
       EACH_OF_FOUR(i, first, inner) {
-        float element = x[at + i * step];
+        float element = LOAD(x, at + i * step);
 #if REDUCTION < 2
         four[n] = element;
 #elif REDUCTION == 2
@@ -77,5 +77,5 @@ KERNEL2(READS, float, x, WRITES, float, y) {
 #if REDUCTION >= 4
   total = position;
 #endif
-  y[index] = total;
+  STORE(y, index, total)
 }

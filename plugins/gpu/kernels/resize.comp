@@ -24,10 +24,10 @@ KERNEL2(READS, float, x, WRITES, float, y) {
 #if LINEAR
   float below = min(max(v - float(top), 0.0), 1.0), after = min(max(h - float(left), 0.0), 1.0);
   uint down = top + 1 < push.in_height ? push.in_width : 0, right = left + 1 < push.in_width ? 1 : 0;
-  float upper = (1.0 - after) * x[at] + after * x[at + right];
-  float lower = (1.0 - after) * x[at + down] + after * x[at + down + right];
-  y[i] = (1.0 - below) * upper + below * lower;
+  float upper = (1.0 - after) * LOAD(x, at) + after * LOAD(x, at + right);
+  float lower = (1.0 - after) * LOAD(x, at + down) + after * LOAD(x, at + down + right);
+  STORE(y, i, (1.0 - below) * upper + below * lower)
 #else
-  y[i] = x[at];
+  STORE(y, i, LOAD(x, at))
 #endif
 }

@@ -20,7 +20,7 @@ KERNEL2(READS, float, x, UPDATES, float, y) {
   bool has_nan = false;
   FOUR_EACH(first, push.row_size) {
     EACH_OF_FOUR(i, first, push.row_size) {
-      float element = x[from + i * push.inner];
+      float element = LOAD(x, from + i * push.inner);
       has_nan = has_nan || is_nan(element);
       largest = element > largest ? element : largest;
     }
@@ -30,9 +30,9 @@ KERNEL2(READS, float, x, UPDATES, float, y) {
   float total = 0.0, part = 0.0;
   FOUR_EACH(first, push.row_size) {
     EACH_OF_FOUR(i, first, push.row_size) {
-      float power = exponential(x[from + i * push.inner] - largest);
+      float power = exponential(LOAD(x, from + i * push.inner) - largest);
 #if !LOGARITHM
-      y[from + i * push.inner] = power;
+      if (!IS_HALF(y)) STORE(y, from + i * push.inner, power)
 #endif
       part += power;
     }
@@ -45,11 +45,16 @@ KERNEL2(READS, float, x, UPDATES, float, y) {
 #if LOGARITHM
   float offset = logarithm(total);
   FOUR_EACH(first, push.row_size) {
-    EACH_OF_FOUR(i, first, push.row_size) y[from + i * push.inner] = (x[from + i * push.inner] - largest) - offset;
+    EACH_OF_FOUR(i, first, push.row_size)
+      STORE(y, from + i * push.inner, (LOAD(x, from + i * push.inner) - largest) - offset)
   }
 #else
   FOUR_EACH(first, push.row_size) {
-    EACH_OF_FOUR(i, first, push.row_size) y[from + i * push.inner] = y[from + i * push.inner] / total;
+    EACH_OF_FOUR(i, first, push.row_size) {
+      // A power of 16 bits would be rounded twice.
+      float power = IS_HALF(y) ? exponential(LOAD(x, from + i * push.inner) - largest) : LOAD(y, from + i * push.inner);
+      STORE(y, from + i * push.inner, power / total)
+    }
   }
 #endif
 }

@@ -13,7 +13,8 @@ END_PUSH
 KERNEL2(READS, vec4, x, WRITES, vec4, y) {
   uint i = linear_index();
   if (i >= push.count) return;
-  vec4 v = x[i];
-  y[i] = VEC4(FUNCTION(v.x, push.p0, push.p1), FUNCTION(v.y, push.p0, push.p1), FUNCTION(v.z, push.p0, push.p1),
-              FUNCTION(v.w, push.p0, push.p1));
+  vec4 v = LOAD4(x, i);
+  vec4 result = VEC4(FUNCTION(v.x, push.p0, push.p1), FUNCTION(v.y, push.p0, push.p1), FUNCTION(v.z, push.p0, push.p1),
+                     FUNCTION(v.w, push.p0, push.p1));
+  STORE4(y, i, result)
 }

@@ -11,7 +11,8 @@ END_PUSH
 KERNEL4(READS, vec4, condition, READS, uvec4, a, READS, uvec4, b, WRITES, uvec4, y) {
   uint i = linear_index();
   if (i >= push.count) return;
-  vec4 c = condition[i];
-  uvec4 v = a[i], w = b[i];
-  y[i] = UVEC4(c.x != 0.0 ? v.x : w.x, c.y != 0.0 ? v.y : w.y, c.z != 0.0 ? v.z : w.z, c.w != 0.0 ? v.w : w.w);
+  vec4 c = LOAD4(condition, i);
+  uvec4 v = LOAD_BITS4(a, i), w = LOAD_BITS4(b, i);
+  uvec4 bits = UVEC4(c.x != 0.0 ? v.x : w.x, c.y != 0.0 ? v.y : w.y, c.z != 0.0 ? v.z : w.z, c.w != 0.0 ? v.w : w.w);
+  STORE_BITS4(y, i, bits)
 }

@@ -50,6 +50,8 @@ std::optional<Chain> encode(const GpuGraph& graph, const std::vector<uint32_t>& 
       }
       step |= slot << (8 + 4 * i);
     }
+    const bool is_last = n + 1 == nodes.size();  // the kernel rounds what it stores
+    if (!is_last && graph.value(node.output).is_half) step |= kRoundsBit;
     chain.code.steps[n] = step;
   }
   if (chain.operand_count == 0) return std::nullopt;  // numbers only

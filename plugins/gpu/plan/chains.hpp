@@ -20,9 +20,10 @@ inline constexpr uint32_t kMaxChainSteps = 8, kMaxChainOperands = 5;
 inline constexpr uint32_t kMaxChainCodes = 16;
 inline constexpr uint32_t kNoChain = UINT32_MAX;
 
-// The steps of a chain as words of chain.comp. Bits 0 to 7 are the code of the function, and kBinaryCodes more for one of two
+// The steps of a chain as words of chain.comp. kRoundsBit: the result is rounded to float16, as it would be in memory. Bits 0 to 7 are the code of the function, and kBinaryCodes more for one of two
 // operands. Chains that differ only in values and numbers have the same code.
 inline constexpr uint32_t kBinaryCodes = 64;
+inline constexpr uint32_t kRoundsBit = 1u << 16;
 struct ChainCode {
   std::array<uint32_t, kMaxChainSteps> steps = {};  // 0: no step
 
@@ -35,12 +36,17 @@ struct ChainCode {
   friend auto operator<=>(const ChainCode&, const ChainCode&) = default;
 };
 
-// A kernel; one for chains is made for one code.
+// A kernel; one for chains is made for one code, and one that reads or writes float16 for the buffers that have it.
 struct KernelVariant {
   Kernel kernel = Kernel::kCopy;
   ChainCode chain = {};
+  uint32_t halves = 0;  // bit k: buffer k has float16
   friend auto operator<=>(const KernelVariant&, const KernelVariant&) = default;
 };
+// True if a kernel is needed as it is.
+inline bool is_plain(const KernelVariant& variant) {
+  return variant.chain == ChainCode() && variant.halves == 0;
+}
 constexpr bool is_chain(Kernel kernel) {
   return kernel == Kernel::kChain || kernel == Kernel::kChainBroadcast;
 }

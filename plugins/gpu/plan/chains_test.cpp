@@ -168,7 +168,7 @@ TEST(GpuChains, FollowSizesThatBroadcast) {
   const ExecutionPlan plan = plan_of(graph);
   ASSERT_EQ(plan.dispatches.size(), 1u);
   EXPECT_EQ(plan.dispatches[0].kernel, Kernel::kChain);
-  ASSERT_EQ(plan.chain_kernels.size(), 2u);
+  ASSERT_EQ(plan.variants.size(), 2u);
   ShapeSolver solver(plan);
   ASSERT_TRUE(solver.set_input(0, std::vector<int64_t>{1, 6}));
   ASSERT_TRUE(solver.solve());
@@ -176,7 +176,7 @@ TEST(GpuChains, FollowSizesThatBroadcast) {
   make_dispatches(plan.graph, plan.fusions, plan.kernels, solver.shapes(), plan.aliases, dispatches);
   ASSERT_EQ(dispatches.size(), 1u);
   EXPECT_EQ(dispatches[0].kernel, Kernel::kChainBroadcast);
-  EXPECT_EQ(dispatches[0].variant(), plan.chain_kernels[1]);
+  EXPECT_EQ(dispatches[0].variant(), plan.variants[1]);
 }
 
 TEST(GpuChains, AreLeftOutOfThePlanForRecordings) {
@@ -185,7 +185,7 @@ TEST(GpuChains, AreLeftOutOfThePlanForRecordings) {
   ASSERT_TRUE(without) << without.error().message;
   EXPECT_LT(plan.dispatches.size(), nodes.dispatches.size());
   EXPECT_EQ(without->dispatches.size(), nodes.dispatches.size());
-  EXPECT_TRUE(without->chain_kernels.empty());
+  EXPECT_TRUE(without->variants.empty());
   EXPECT_EQ(without->uses_kernel, nodes.uses_kernel);
   EXPECT_EQ(without->memory.arena_bytes, nodes.memory.arena_bytes);
   for (const PackedConstant& constant : plan.constants)

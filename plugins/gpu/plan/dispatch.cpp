@@ -236,6 +236,12 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
 
 }  // namespace
 
+void set_halves(const GpuGraph& graph, Dispatch& dispatch) {
+  dispatch.halves = 0;
+  for (uint32_t b = 0; b < dispatch.binding_count; ++b)
+    if (graph.value(dispatch.bindings[b]).is_half) dispatch.halves |= 1u << b;
+}
+
 void make_dispatches(const GpuGraph& graph, const Fusions& fusions, const KernelChoices& kernels,
                      std::span<const Shape> shapes, std::span<const uint32_t> aliases,
                      std::vector<Dispatch>& out) {
@@ -258,7 +264,10 @@ void make_dispatches(const GpuGraph& graph, const Fusions& fusions, const Kernel
       dispatch_node({graph, choice.family, computed, shapes, out, tile, residual},
                     aliases[computed.output] != computed.output);
     }
-    for (size_t k = first; k < out.size(); ++k) out[k].node = i;
+    for (size_t k = first; k < out.size(); ++k) {
+      out[k].node = i;
+      set_halves(graph, out[k]);
+    }
   }
 }
 

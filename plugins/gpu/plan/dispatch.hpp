@@ -27,6 +27,7 @@ struct Dispatch {
   ChainCode chain = {};  // steps of a kernel for chains
   uint32_t binding_count = 0;
   std::array<uint32_t, kMaxBindings> bindings = {};  // values; the last one is written
+  uint32_t halves = 0;                               // bit k: binding k has float16
   uint32_t push_count = 0;
   std::array<uint32_t, kMaxPushWords> push = {};
   uint64_t turns = 0;                  // of all loops of an invocation
@@ -38,8 +39,11 @@ struct Dispatch {
   void add_float(float word) { add(std::bit_cast<uint32_t>(word)); }
   void set_linear(uint64_t count) { items = {static_cast<uint32_t>(count), 1, 1}; }
   uint32_t written() const { return bindings[binding_count - 1]; }
-  KernelVariant variant() const { return {kernel, chain}; }
+  KernelVariant variant() const { return {kernel, chain, halves}; }
 };
+
+// Sets the bindings that have float16. Only kernels of kRegisters and kGroups read it.
+void set_halves(const GpuGraph& graph, Dispatch& dispatch);
 
 // Replaces `out` by the dispatches of the graph for these sizes of all values. Their number and bindings are the same for
 // all sizes, so memory and barriers are planned once; kernels and arguments may differ. Allocates nothing if `out` has room.

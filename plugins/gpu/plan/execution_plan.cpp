@@ -19,28 +19,39 @@ void add_kernels_of(const ExecutionPlan& plan, uint32_t node, std::span<bool, kK
     add_kernels(*attention, plan.kernels.family, kernels);
 }
 
-// Adds the variants of kernels that chains and products with residuals may need for any sizes.
+// Adds the kernels and variants that nodes, chains and products with residuals may need for any sizes. A node with a choice of
+// kernels has one dispatch, whose bindings are the same for all of them.
 void add_variants(ExecutionPlan& plan) {
-  std::vector<KernelVariant>& kernels = plan.chain_kernels;
-  for (const Dispatch& dispatch : plan.dispatches)
-    if (dispatch.chain != ChainCode()) kernels.push_back(dispatch.variant());
+  std::vector<KernelVariant>& kernels = plan.variants;
+  std::vector<uint32_t> halves(plan.graph.nodes.size(), 0);  // by node
+  for (const Dispatch& dispatch : plan.dispatches) {
+    halves[dispatch.node] = dispatch.halves;
+    kernels.push_back(dispatch.variant());
+  }
   // Sizes of a run may let operands broadcast that do not for the bounds; not the only operand.
   for (const Chain& chain : plan.fusions.chains.chains)
-    if (chain.operand_count > 1) kernels.push_back({Kernel::kChainBroadcast, chain.code});
-  for (const Residual& residual : plan.fusions.residuals.all) {
+    if (chain.operand_count > 1)
+      kernels.push_back({Kernel::kChainBroadcast, chain.code, halves[chain.nodes.back()]});
+  for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i) {
     std::array<bool, kKernelCount> needed = {};
-    add_kernels_of(plan, residual.product, needed);
-    for (uint32_t i = 0; i < kKernelCount; ++i)
-      if (needed[i]) kernels.push_back({static_cast<Kernel>(i), {{1}}});
+    add_kernels_of(plan, i, needed);
+    const ChainCode code{{plan.fusions.residuals.find(i) != nullptr ? 1u : 0u}};
+    for (uint32_t k = 0; k < kKernelCount; ++k)
+      if (needed[k]) kernels.push_back({static_cast<Kernel>(k), code, halves[plan.fusions.computed_at(i)]});
   }
+  for (const KernelVariant& each : kernels) {
+    plan.uses_kernel[index_of(each.kernel)] = true;
+    if (is_plain(each)) plan.uses_plain[index_of(each.kernel)] = true;
+  }
+  std::erase_if(kernels, is_plain);
   std::sort(kernels.begin(), kernels.end());
   kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
 }
 
 // Plans memory, dispatches and barriers of a plan with fusions.
 Status schedule(ExecutionPlan& plan) {
-  plan.uses_kernel = {};
-  plan.chain_kernels.clear();
+  plan.uses_kernel = plan.uses_plain = {};
+  plan.variants.clear();
   ETB_ASSIGN(plan.memory, plan_memory(plan.graph, plan.fusions, plan.bounds, plan.aliases, plan.constants,
                                       plan.alignment));
   make_dispatches(plan.graph, plan.fusions, plan.kernels, plan.bounds, plan.aliases, plan.dispatches);
@@ -49,10 +60,6 @@ Status schedule(ExecutionPlan& plan) {
   plan.needs_barrier = plan_barriers(std::span<const Dispatch>(plan.dispatches), [&](uint32_t a, uint32_t b) {
     return locations[a].overlaps(locations[b]);
   });
-  for (const Dispatch& dispatch : plan.dispatches)
-    if (dispatch.chain == ChainCode()) plan.uses_kernel[index_of(dispatch.kernel)] = true;
-  for (uint32_t i = 0; i < plan.graph.nodes.size(); ++i)
-    if (plan.fusions.residuals.find(i) == nullptr) add_kernels_of(plan, i, plan.uses_kernel);
   add_variants(plan);
   return {};
 }
@@ -85,9 +92,8 @@ Status check_ranges(const ExecutionPlan& plan, uint64_t max_range_bytes) {
 }
 
 Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, uint64_t alignment,
-                                          Fusion fusion) {
+                                          Fusion fusion, HalfStorage halves) {
   ExecutionPlan plan;
-  plan.kernels.family = family;
   plan.alignment = alignment;
   plan.graph = std::move(graph);
   std::vector<Shape> bounds;
@@ -96,6 +102,9 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
     inferred.error().code = Code::INVALID_DATA;
     return tl::make_unexpected(with_context(std::move(inferred).error(), "payload"));
   }
+  const bool has_halves = halves == HalfStorage::kOn && mark_halves(plan.graph);
+  if (has_halves && family != KernelFamily::kGroups) family = KernelFamily::kRegisters;
+  plan.kernels.family = family;
   plan.folds = fold_batch_norms(plan.graph);
   plan.constants = plan_packing(plan.graph, family, bounds);
   for (size_t i = bounds.size(); i < plan.graph.values.size(); ++i)
@@ -103,7 +112,7 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
   for (GpuNode& node : plan.graph.nodes) node.is_exact = is_exact_product(plan.graph, node, bounds);
   plan.bounds = std::move(bounds);
   plan.aliases = find_aliases(plan.graph);
-  const bool attends = fusion == Fusion::kAll || attends_by_default(family);
+  const bool attends = !has_halves && (fusion == Fusion::kAll || attends_by_default(family));
   if (fusion != Fusion::kOff) plan.fusions = find_fusions(plan.graph, plan.bounds, family, attends);
   ETB_TRY(schedule(plan));
   return plan;

@@ -8,6 +8,7 @@
 
 #include "plugins/gpu/plan/dispatch.hpp"
 #include "plugins/gpu/plan/fold_batch_norm.hpp"
+#include "plugins/gpu/plan/half_storage.hpp"
 #include "plugins/gpu/plan/memory_plan.hpp"
 
 namespace etb::gpu {
@@ -24,9 +25,9 @@ struct ExecutionPlan {
   MemoryPlan memory;
   std::vector<Dispatch> dispatches;  // for the bounds
   std::vector<bool> needs_barrier;   // by dispatch
-  // Kernels that the plan may need for any sizes: those without a chain or residual, and variants with one.
-  std::array<bool, kKernelCount> uses_kernel = {};
-  std::vector<KernelVariant> chain_kernels;
+  // Kernels that the plan may need for any sizes; those of them that are needed as they are; and the variants.
+  std::array<bool, kKernelCount> uses_kernel = {}, uses_plain = {};
+  std::vector<KernelVariant> variants;
 };
 
 // On: chains of functions of single elements, and products with residuals, become one dispatch each, with the same bits as
@@ -46,11 +47,13 @@ inline constexpr uint32_t kMaxGroups = 65535;   // workgroups along a dimension
 inline constexpr uint32_t kLeastLocalSize = 8;  // invocations of a workgroup
 
 // Checks a payload's graph and plans it. A plan of kRegisters suits every device, and is within the limits of the other
-// families. `alignment`: of offsets of values, a power of two.
+// families. `alignment`: of offsets of values, a power of two. The kernels of kTiles and kVectors have no float16: with it in
+// memory, their plans are those of kRegisters.
 [[nodiscard]] Result<ExecutionPlan> make_execution_plan(GpuGraph graph,
                                                         KernelFamily family = KernelFamily::kRegisters,
                                                         uint64_t alignment = kMostOffsetAlignment,
-                                                        Fusion fusion = Fusion::kOn);
+                                                        Fusion fusion = Fusion::kOn,
+                                                        HalfStorage halves = HalfStorage::kOff);
 
 // Returns the plan with a dispatch for each node. Constants are at the same locations.
 [[nodiscard]] Result<ExecutionPlan> without_fusions(ExecutionPlan plan);

@@ -93,6 +93,7 @@ class Folder {
     graph_.values[made.filters].key = graph_.value(convolution.inputs[1]).key;
     graph_.values[made.filters].floats = graph_.value(convolution.inputs[1]).floats;
     graph_.values[made.filters].role = graph_.value(convolution.inputs[1]).role;
+    graph_.values[made.filters].host = graph_.value(convolution.inputs[1]).host;
     convolution.inputs.resize(2);
     convolution.inputs[1] = made.filters;
     convolution.inputs.push_back(made.new_bias);

@@ -21,6 +21,7 @@ Dispatch dispatch_of(const ExecutionPlan& plan, uint32_t index, const KernelChoi
       plan.graph, choice.family, node, plan.bounds, made, choice.tile, plan.fusions.residuals.find(index)};
   node.op == Operator::kMatmul ? dispatch_matmul(context) : dispatch_convolution(context);
   made.front().node = index;
+  set_halves(plan.graph, made.front());
   return made.front();
 }
 
@@ -44,7 +45,10 @@ class TrialValues {
     const uint64_t offset = (end + trial_.alignment - 1) / trial_.alignment * trial_.alignment;
     const uint64_t nbytes = source_.memory.locations[id].nbytes;
     end = offset + nbytes;
-    return found->second = add({Memory::kArena, offset, nbytes}, nbytes / sizeof(float));
+    const bool is_half = source_.graph.value(id).is_half;
+    found->second = add({Memory::kArena, offset, nbytes}, nbytes / (is_half ? 2 : sizeof(float)));
+    trial_.graph.values[found->second].is_half = is_half;
+    return found->second;
   }
 
  private:
@@ -70,6 +74,7 @@ void add_fill(ExecutionPlan& plan, uint32_t value) {
   node.inputs = {0};
   node.output = value;
   dispatch_expand({plan.graph, plan.kernels.family, node, plan.bounds, plan.dispatches});
+  set_halves(plan.graph, plan.dispatches.back());
 }
 
 }  // namespace
@@ -122,10 +127,9 @@ Trial make_trial(const ExecutionPlan& plan, std::span<const KernelCandidate> can
   made.aliases.resize(made.graph.values.size());
   std::iota(made.aliases.begin(), made.aliases.end(), 0u);
   for (const Dispatch& dispatch : made.dispatches) {
-    if (dispatch.chain == ChainCode())
-      made.uses_kernel[index_of(dispatch.kernel)] = true;
-    else
-      made.chain_kernels.push_back(dispatch.variant());
+    made.uses_kernel[index_of(dispatch.kernel)] = true;
+    if (!is_plain(dispatch.variant())) made.variants.push_back(dispatch.variant());
+    if (is_plain(dispatch.variant())) made.uses_plain[index_of(dispatch.kernel)] = true;
   }
   return trial;
 }

@@ -40,7 +40,7 @@ std::vector<Block> find_blocks(const GpuGraph& graph, const Fusions& fusions, st
     const uint32_t output = node.output;
     if (aliases[output] != output || plan.locations[output].memory != Memory::kNone) continue;
     block_of[output] = blocks.size();
-    blocks.push_back({output, i, i, padded(shapes[output].numel() * nbytes_of(graph.value(output).type))});
+    blocks.push_back({output, i, i, padded(shapes[output].numel() * element_nbytes(graph.value(output)))});
   }
   return blocks;
 }
@@ -76,8 +76,11 @@ std::vector<uint32_t> find_aliases(const GpuGraph& graph) {
   for (uint32_t i = 0; i < aliases.size(); ++i) aliases[i] = i;
   std::vector<bool> is_output(graph.values.size(), false);
   for (const uint32_t output : graph.outputs) is_output[output] = true;
+  const auto has_same_elements = [&](const GpuNode& node) {
+    return graph.value(node.output).is_half == graph.value(node.inputs[0]).is_half;
+  };
   for (const GpuNode& node : graph.nodes)
-    if (node.op == Operator::kReshape && !is_output[node.output])
+    if (node.op == Operator::kReshape && !is_output[node.output] && has_same_elements(node))
       aliases[node.output] = aliases[node.inputs[0]];
   return aliases;
 }
@@ -92,14 +95,14 @@ Result<MemoryPlan> plan_memory(const GpuGraph& graph, const Fusions& fusions, st
     for (const uint32_t id : *ids) {
       const GpuValue& value = graph.value(id);
       const bool has_elements = value.role != ValueRole::kInput || value.host != HostNumbers::kSize;
-      const uint64_t nbytes = padded(has_elements ? shapes[id].numel() * nbytes_of(value.type) : 0);
+      const uint64_t nbytes = padded(has_elements ? shapes[id].numel() * element_nbytes(value) : 0);
       plan.locations[id] = {Memory::kTransfer, plan.transfer_bytes, nbytes};
       plan.transfer_bytes = round_up(plan.transfer_bytes + nbytes, alignment);
     }
   }
   for (const PackedConstant& constant : constants) {
     const GpuValue& value = graph.value(constant.value);
-    const uint64_t nbytes = padded(packed_numel(constant, value) * nbytes_of(value.type));
+    const uint64_t nbytes = padded(packed_numel(constant, value) * element_nbytes(value));
     plan.locations[constant.value] = {Memory::kConstants, plan.constant_bytes, nbytes};
     plan.constant_bytes = round_up(plan.constant_bytes + nbytes, alignment);
   }

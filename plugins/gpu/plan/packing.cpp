@@ -45,29 +45,50 @@ Packing packing_of(const GpuGraph& graph, const GpuNode& node, size_t index, Ker
   return Packing::kPlain;
 }
 
-float element_at(const std::byte* from, uint64_t index) {
-  float element = 0;
-  std::memcpy(&element, from + index * sizeof(float), sizeof(float));
+template <class T>
+T element_at(const std::byte* from, uint64_t index) {
+  T element{};
+  std::memcpy(&element, from + index * sizeof(T), sizeof(T));
   return element;
 }
 
-void pack_transposed(const Shape& shape, const std::byte* from, float* to) {
+template <class T>
+void pack_transposed(const Shape& shape, const std::byte* from, T* to) {
   const uint64_t rows = shape.sizes[0], columns = shape.sizes[1], stride = round_up(rows, 4);
   for (uint64_t c = 0; c < columns; ++c) {
-    for (uint64_t r = 0; r < rows; ++r) to[c * stride + r] = element_at(from, r * columns + c);
-    std::fill(to + c * stride + rows, to + (c + 1) * stride, 0.0f);
+    for (uint64_t r = 0; r < rows; ++r) to[c * stride + r] = element_at<T>(from, r * columns + c);
+    std::fill(to + c * stride + rows, to + (c + 1) * stride, T{});
   }
 }
 
-void pack_filters(const Shape& shape, uint32_t groups, const std::byte* from, float* to) {
+template <class T>
+void pack_filters(const Shape& shape, uint32_t groups, const std::byte* from, T* to) {
   const uint64_t channels = shape.sizes[0] / groups, length = shape.product(1, 4);
   for (uint64_t g = 0; g < groups; ++g) {
     for (uint64_t block = 0; block < channels; block += kTile) {
       for (uint64_t i = 0; i < length; ++i) {
         for (uint64_t c = block; c < block + kTile; ++c)
-          *to++ = c < channels ? element_at(from, (g * channels + c) * length + i) : 0.0f;
+          *to++ = c < channels ? element_at<T>(from, (g * channels + c) * length + i) : T{};
       }
     }
+  }
+}
+
+template <class T>
+void pack_elements(const PackedConstant& constant, const Shape& shape, const std::byte* from, T* to) {
+  switch (constant.packing) {
+    case Packing::kPlain:
+      if (shape.numel() != 0)
+        std::memcpy(to, from, shape.numel() * sizeof(T));  // no elements may have no address
+      return;
+    case Packing::kTransposed:
+      pack_transposed(shape, from, to);
+      return;
+    case Packing::kFilters:
+      pack_filters(shape, constant.groups, from, to);
+      return;
+    default:  // run/constants.cpp calls pack_codes() and pack_factors()
+      return;
   }
 }
 
@@ -127,6 +148,7 @@ std::vector<PackedConstant> plan_packing(GpuGraph& graph, KernelFamily family,
         constants.push_back({found->second, packing, groups});
         if (is_of_codes(packing)) add_factors(graph, constants);
         graph.values[found->second].has_halves = is_of_halves(packing);
+        if (is_of_halves(packing)) graph.values[found->second].is_half = false;
         graph.values[found->second].has_filters = packing == Packing::kFilters;
       }
       node.inputs[i] = found->second;
@@ -159,20 +181,11 @@ uint64_t packed_numel(const PackedConstant& constant, const GpuValue& value) {
 }
 
 void pack(const PackedConstant& constant, const Shape& shape, const std::byte* from, float* to) {
-  switch (constant.packing) {
-    case Packing::kPlain:
-      if (shape.numel() != 0)
-        std::memcpy(to, from, shape.numel() * sizeof(float));  // no elements may have no address
-      return;
-    case Packing::kTransposed:
-      pack_transposed(shape, from, to);
-      return;
-    case Packing::kFilters:
-      pack_filters(shape, constant.groups, from, to);
-      return;
-    default:  // run/constants.cpp calls pack_codes() and pack_factors()
-      return;
-  }
+  pack_elements(constant, shape, from, to);
+}
+
+void pack(const PackedConstant& constant, const Shape& shape, const std::byte* from, uint16_t* to) {
+  pack_elements(constant, shape, from, to);
 }
 
 void pack_halves(const PackedConstant& constant, const Shape& shape, const std::byte* from, uint32_t* to) {

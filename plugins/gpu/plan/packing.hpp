@@ -38,10 +38,12 @@ struct PackedConstant {
 // `bounds`: largest sizes of the values that nodes compute.
 std::vector<PackedConstant> plan_packing(GpuGraph& graph, KernelFamily family, std::span<const Shape> bounds);
 
-// Number of elements after packing: floats, or words of codes.
+// Number of elements after packing: floats, numbers of float16, or words.
 uint64_t packed_numel(const PackedConstant& constant, const GpuValue& value);
 // Writes packed_numel() floats; not of codes and halves. `from` may have any alignment.
 void pack(const PackedConstant& constant, const Shape& shape, const std::byte* from, float* to);
+// Likewise of a value of float16 that has elements of 16 bits.
+void pack(const PackedConstant& constant, const Shape& shape, const std::byte* from, uint16_t* to);
 
 // Likewise of halves: writes packed_numel() words.
 void pack_halves(const PackedConstant& constant, const Shape& shape, const std::byte* from, uint32_t* to);

@@ -58,13 +58,18 @@ class Finder {
     return readers_[value].size() == 1 && readers_[value][0] != kNoNode;
   }
 
+  // The kernel rounds the product as it rounds the result.
+  bool has_same_elements(uint32_t a, uint32_t b) const {
+    return graph_.value(a).is_half == graph_.value(b).is_half;
+  }
+
   void add_clamp(Residual& found) const {
     const uint32_t sum = found.nodes.back(), result = graph_.nodes[sum].output;
     if (!has_one_reader(result)) return;
     const GpuNode& node = graph_.nodes[readers_[result][0]];
     if (node.op != Operator::kUnary || std::isnan(node.floats[0]) || std::isnan(node.floats[1]) ||
         node.ints[field::kFunction] != static_cast<int32_t>(UnaryFunction::kClamp) ||
-        chains_.find(readers_[result][0]) != chains_.find(sum))
+        !has_same_elements(node.output, result) || chains_.find(readers_[result][0]) != chains_.find(sum))
       return;
     found.nodes.push_back(readers_[result][0]);
     found.sum_low = node.floats[0];
@@ -80,7 +85,8 @@ class Finder {
     };
     if (graph_.value(added).role == ValueRole::kInline || !fits(added) || !fits(operand)) return false;
     std::vector<uint32_t> nodes = found.nodes;
-    while (has_one_reader(operand) && producers_[operand] != kNoNode) {
+    while (has_one_reader(operand) && producers_[operand] != kNoNode &&
+           has_same_elements(operand, sum_result)) {
       const uint32_t producer = producers_[operand];
       const GpuNode& node = graph_.nodes[producer];
       nodes.insert(nodes.begin(), producer);

@@ -33,7 +33,7 @@ struct Residuals {
   }
 };
 
-// Finds sums of a product that only they read. The nodes of longer chains stay there: a chain of a sum and other functions is
+// Finds sums of a product that only they read, and that has as many bits for each number. The nodes of longer chains stay there: a chain of a sum and other functions is
 // one dispatch as well without the sum. Takes chains of a sum and a clamp out of `chains`. `bounds`: upper bounds of the
 // sizes of all values.
 Residuals find_residuals(const GpuGraph& graph, std::span<const Shape> bounds, const Attentions& attentions,

@@ -61,8 +61,8 @@ TEST(GpuResiduals, SumAndReluAreInTheKernelOfTheProduct) {
       EXPECT_EQ(plan.memory.locations[inner].memory, Memory::kNone);
     EXPECT_FALSE(plan.uses_kernel[index_of(Kernel::kBinaryAdd)]);
     EXPECT_EQ(dispatch.variant(), (KernelVariant{dispatch.kernel, {{1}}}));
-    EXPECT_THAT(plan.chain_kernels, Contains(dispatch.variant()));
-    EXPECT_THAT(plan.uses_kernel, Each(false)) << "kernels without a residual that no node needs";
+    EXPECT_THAT(plan.variants, Contains(dispatch.variant()));
+    EXPECT_THAT(plan.uses_plain, Each(false)) << "kernels without a residual that no node needs";
   }
 }
 
@@ -73,8 +73,8 @@ TEST(GpuResiduals, AKernelWithAndWithoutAResidualIsPreparedTwice) {
   const ExecutionPlan plan = plan_of(layer.graph);
   ASSERT_THAT(plan.dispatches, SizeIs(2));
   EXPECT_EQ(plan.dispatches[0].kernel, plan.dispatches[1].kernel);
-  EXPECT_THAT(plan.chain_kernels, Contains(plan.dispatches[0].variant()));
-  EXPECT_TRUE(plan.uses_kernel[index_of(plan.dispatches[1].kernel)]);
+  EXPECT_THAT(plan.variants, Contains(plan.dispatches[0].variant()));
+  EXPECT_TRUE(plan.uses_plain[index_of(plan.dispatches[1].kernel)]);
 }
 
 // Linear layers of programs have views around a product of matrices.

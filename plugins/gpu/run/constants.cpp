@@ -126,6 +126,18 @@ Status write_coded(const ExecutionPlan& plan, const PackedConstant& constant, co
                     {reinterpret_cast<uint32_t*>(to), code_word_count(constant, value)});
 }
 
+// Writes a constant that has elements of float16 in the program and on the device.
+Status write_half_elements(const PackedConstant& constant, const GpuValue& value, const NamedData& data,
+                           std::byte* to) {
+  ETB_ASSIGN(const Payload bytes, named_bytes(value, data));
+  if (constant.packing == Packing::kPlain) {
+    copy_bytes(bytes, to, value.shape.numel() * element_nbytes(value));
+  } else {
+    pack(constant, value.shape, bytes.bytes().data(), reinterpret_cast<uint16_t*>(to));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status write_constants(const ExecutionPlan& plan, const NamedData& data, std::byte* to) {
@@ -141,8 +153,12 @@ Status write_constants(const ExecutionPlan& plan, const NamedData& data, std::by
       pack_halves(constant, value.shape, bytes.bytes().data(), reinterpret_cast<uint32_t*>(at));
       continue;
     }
+    if (value.is_half) {
+      ETB_TRY(write_half_elements(constant, value, data, at));
+      continue;
+    }
     ETB_ASSIGN(std::vector<float> changed, folded_numbers(plan, constant.value, data));
-    if (value.codes.bits != 0 || value.host == HostNumbers::kHalves) {
+    if (changed.empty() && (value.codes.bits != 0 || value.host == HostNumbers::kHalves)) {
       ETB_ASSIGN(changed, numbers_of(plan.graph, constant.value, data));
     }
     if (!changed.empty()) {

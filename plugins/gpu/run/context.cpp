@@ -55,11 +55,16 @@ GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind, Compl
       externals_(plan.graph.values.size()),
       has_moved_(plan.graph.values.size()),
       completions_(completions) {
-  uint64_t most = 0;
-  for (const auto* ids : {&plan.graph.inputs, &plan.graph.outputs})
-    for (const uint32_t id : *ids)
-      if (plan.graph.value(id).host != HostNumbers::kSame) most = std::max(most, plan.bounds[id].numel());
+  uint64_t most = 0, most_halves = 0;
+  for (const auto* ids : {&plan.graph.inputs, &plan.graph.outputs}) {
+    for (const uint32_t id : *ids) {
+      const GpuValue& value = plan.graph.value(id);
+      if (value.host != HostNumbers::kSame) most = std::max(most, plan.bounds[id].numel());
+      if (value.is_half) most_halves = std::max(most_halves, plan.bounds[id].numel());
+    }
+  }
   numbers_.resize(most);
+  halves_.resize(most_halves * sizeof(uint16_t));
   input_integers_.resize(plan.graph.inputs.size());
 }
 
@@ -99,8 +104,8 @@ bool GpuContext::has_externals() const {
 }
 
 bool may_be_external(const ExecutionPlan& plan, uint32_t value) {
-  const HostNumbers host = plan.graph.value(value).host;
-  if (host != HostNumbers::kSame && host != HostNumbers::kFloats) return false;
+  const GpuValue& found = plan.graph.value(value);
+  if (found.host != HostNumbers::kSame && found.host != HostNumbers::kFloats && !found.is_half) return false;
   const auto& [inputs, outputs] = std::tie(plan.graph.inputs, plan.graph.outputs);
   return std::count(inputs.begin(), inputs.end(), value) +
              std::count(outputs.begin(), outputs.end(), value) ==
@@ -205,7 +210,22 @@ Status GpuContext::write_input(uint32_t id, const Tensor& tensor) {
     return make_error(Code::INVALID_ARGUMENT, "an integer beyond " +
                                                   std::to_string(plan_.graph.integer_limit) +
                                                   ", up to which the device computes integers as floats");
-  return write(location(id).offset, std::as_bytes(numbers));
+  return write_floats(id, numbers);
+}
+
+Status GpuContext::write_floats(uint32_t id, std::span<const float> numbers) {
+  const GpuValue& value = plan_.graph.value(id);
+  if (!value.is_half) return write(location(id).offset, std::as_bytes(numbers));
+  write_numbers(numbers, ETB_DTYPE_FLOAT16, halves_.data());
+  return write(location(id).offset, std::span(halves_).first(numbers.size() * element_nbytes(value)));
+}
+
+Status GpuContext::read_floats(uint32_t id, std::span<float> numbers) {
+  const GpuValue& value = plan_.graph.value(id);
+  if (!value.is_half) return read(location(id).offset, std::as_writable_bytes(numbers));
+  ETB_TRY(read(location(id).offset, std::span(halves_).first(numbers.size() * element_nbytes(value))));
+  read_numbers(halves_.data(), ETB_DTYPE_FLOAT16, numbers);
+  return {};
 }
 
 Status GpuContext::write_inputs(const Run& run) {
@@ -245,7 +265,7 @@ Status GpuContext::read_output(uint32_t id, const OutputTensor& tensor) {
   if (is_same_on_device(value, tensor.dtype()) && tensor.is_contiguous())
     return read(location(id).offset, {data, tensor.nbytes()});
   const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
-  ETB_TRY(read(location(id).offset, std::as_writable_bytes(numbers)));
+  ETB_TRY(read_floats(id, numbers));
   if (value.host == HostNumbers::kInt32Bits)
     write_int32_bits(numbers, tensor);
   else
@@ -268,14 +288,21 @@ Status GpuContext::put_value(const Run& run, uint32_t id, const std::string& nam
   auto sizes = sizes_of(shape);
   etb_tensor tensor{};
   tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
+  const GpuValue& value = plan_.graph.value(id);
   GpuValue on_device;
-  on_device.type = plan_.graph.value(id).type;
+  on_device.type = value.type;
   tensor.dtype = expected_dtype(on_device);
   tensor.rank = shape.rank;
   tensor.role = ETB_ROLE_OUTPUT;
   tensor.sizes = sizes.data();
   tensor.data = data;
   tensor.capacity_bytes = location(id).nbytes;
+  std::vector<float> widened(value.is_half ? shape.numel() : 0);  // hosts get the same dtype from each device
+  if (value.is_half) {
+    read_numbers(data, ETB_DTYPE_FLOAT16, widened);
+    tensor.data = widened.data();
+    tensor.capacity_bytes = widened.size() * sizeof(float);
+  }
   return ValueReport(run).put(name.c_str(), {&tensor, 1});
 }
 

@@ -106,6 +106,9 @@ class GpuContext : private CompletionThread::Entry {
   void end() noexcept override;
   Status write_input(uint32_t id, const Tensor& tensor);
   Status write_inputs(const Run& run);
+  // Copy numbers to and from the elements that the device has.
+  Status write_floats(uint32_t id, std::span<const float> numbers);
+  Status read_floats(uint32_t id, std::span<float> numbers);
   Status resize_outputs(const Run& run) const;
   Status read_output(uint32_t id, const OutputTensor& tensor);
   Status read_outputs(const Run& run);
@@ -129,6 +132,7 @@ class GpuContext : private CompletionThread::Entry {
   bool has_new_externals_ = false;
   bool is_solved_ = false;               // dispatches_ are those of the solver's sizes
   std::vector<float> numbers_;           // the numbers of a converted argument
+  std::vector<std::byte> halves_;        // likewise, as float16
   std::vector<int64_t> input_integers_;  // by input
   StopRequest stop_;
   const StopRequest* asked_ = &stop_;  // another context's, if that runs this one

@@ -10,6 +10,7 @@
 #include "plugins/gpu/run/completion_thread.hpp"
 #include "plugins/gpu/run/constants.hpp"
 #include "plugins/gpu/run/context.hpp"
+#include "plugins/gpu/run/device_facts.hpp"
 #include "plugins/gpu/run/input_specs.hpp"
 #include "plugins/gpu/run/tuner.hpp"
 
@@ -51,8 +52,10 @@ class GpuDelegate {
     ETB_ASSIGN(const KernelFamily family, family_of_option(args.options.get_text("kernels"), *state.device));
     const std::string_view fuses = args.options.get_text("fusion");
     const Fusion fusion = fuses == "off" ? Fusion::kOff : fuses == "all" ? Fusion::kAll : Fusion::kOn;
+    ETB_ASSIGN(const HalfStorage halves, halves_of_option(args.options.get_text("float16"), *state.device));
     ETB_ASSIGN(state.plan,
-               make_execution_plan(std::move(graph), family, state.device->offset_alignment(), fusion));
+               make_execution_plan(std::move(graph), family, state.device->offset_alignment(), fusion,
+                                   args.backend_id == kOfficialBackend ? HalfStorage::kOff : halves));
     delegate.input_specs_ = input_specs_of(state.plan.graph);
     ETB_TRY(check_ranges(state.plan, state.device->max_range_bytes()));
     ETB_TRY(tune_kernels(state, args));
@@ -80,6 +83,18 @@ class GpuDelegate {
                                                   "' has no workgroups of " + std::to_string(kLargestGroup) +
                                                   " with " + std::to_string(kSharedMemoryBytes) +
                                                   " bytes of shared memory");
+  }
+
+  // Not for processors by default: their own kernels read float32 only.
+  static Result<HalfStorage> halves_of_option(std::string_view float16, const Device& device) {
+    if (float16 == "wide") return HalfStorage::kOff;
+    const DeviceFacts& facts = device.facts();
+    if (float16 != "storage")
+      return facts.has_16bit_storage && !facts.is_cpu ? HalfStorage::kOn : HalfStorage::kOff;
+    if (facts.has_16bit_storage) return HalfStorage::kOn;
+    return make_error(Code::INVALID_ARGUMENT,
+                      "float16: storage, but kernels of '" + facts.name +
+                          "' cannot read numbers of 16 bits\nhint: set the option float16 to auto");
   }
 
   DelegateInfo info() const {

@@ -100,6 +100,7 @@ bool accepts(const GpuValue& value, etb_dtype dtype) {
 }
 
 bool is_same_on_device(const GpuValue& value, etb_dtype dtype) {
+  if (value.is_half) return dtype == ETB_DTYPE_FLOAT16;
   if (value.host == HostNumbers::kSame) return true;
   return dtype == ETB_DTYPE_FLOAT32;  // what no other type may be
 }

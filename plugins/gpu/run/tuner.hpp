@@ -20,11 +20,11 @@ enum class Tuning {
 // rounds: the rule stays where the noise of the machine would decide.
 [[nodiscard]] Result<size_t> find_fastest(GpuContext& context, const Trial& trial);
 
-// Families to try on a device beside its own. Not `groups` on processors: barriers cost them ten to thirty times the product, so
+// Families to try on a device beside that of a plan. Not `groups` on processors: barriers cost them ten to thirty times the product, so
 // trials would take most of a load.
 template <class Device>
-std::vector<KernelFamily> families_to_try(const Device& device) {
-  std::vector<KernelFamily> families = {device.family(), KernelFamily::kRegisters};
+std::vector<KernelFamily> families_to_try(const Device& device, KernelFamily own) {
+  std::vector<KernelFamily> families = {own, KernelFamily::kRegisters};
   if (device.has_groups() && !device.facts().is_cpu) families.push_back(KernelFamily::kGroups);
   return families;
 }
@@ -53,7 +53,7 @@ Result<std::optional<size_t>> measure_candidates(const State& state, const Host&
 // State: of a GpuDelegate, with a device and a plan whose kernels are not prepared yet.
 template <class Context, class State>
 Status tune_kernels(State& state, Tuning tuning, const Host& host) {
-  const std::vector<KernelFamily> families = families_to_try(*state.device);
+  const std::vector<KernelFamily> families = families_to_try(*state.device, state.plan.kernels.family);
   ExecutionPlan& plan = state.plan;
   TunedKernels tuned(host, state.device->facts());
   if (tuning == Tuning::kStored && !tuned.has_cache()) return {};

@@ -90,7 +90,19 @@ class BuffersOfGpus : public testing::Test {
     graph.outputs.push_back(add_unary(graph, function, input));
     return make(graph);
   }
-  etb_context* make(const GpuGraph& graph) {
+  // `float16`: the option of the delegate.
+  etb_context* make(const GpuGraph& graph, const char* float16 = "auto") {
+    const etb_option option = {ETB_INIT_SIZE(etb_option),
+                               0,
+                               "float16",
+                               ETB_OPTION_TEXT,
+                               0,
+                               0,
+                               0,
+                               float16,
+                               {nullptr, 0},
+                               nullptr,
+                               nullptr};
     const std::vector<std::byte> payload = write_payload(graph);
     etb_payload_view bytes{};
     bytes.struct_size = ETB_INIT_SIZE(etb_payload_view);
@@ -100,6 +112,8 @@ class BuffersOfGpus : public testing::Test {
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.payload = &bytes;
     args.device = device_;
+    args.options = &option;
+    args.option_count = 1;
     etb_delegate* delegate = nullptr;
     EXPECT_EQ(table_->delegate->create(plugin_, &args, &delegate, &error_), ETB_OK) << error_.text;
     if (delegate == nullptr) return nullptr;
@@ -121,15 +135,15 @@ class BuffersOfGpus : public testing::Test {
     return table_->delegate->execute(context, &args, &error_);
   }
 
-  // The kind of the delegates' buffers.
-  std::string kind() {
+  // The kind of the delegates' buffers; "" if values do not stay on the device.
+  std::string kind(size_t delegate = 0) {
     std::string found;
     const etb_io_req_sink sink = {ETB_INIT_SIZE(etb_io_req_sink), 0, &found,
                                   [](void* ctx, const etb_io_req* req) {
                                     if (req->kind_count == 1) *static_cast<std::string*>(ctx) = req->kinds[0];
                                     return etb_status{ETB_OK};
                                   }};
-    EXPECT_EQ(table_->delegate->query_io(delegates_.at(0), &sink, &error_), ETB_OK);
+    EXPECT_EQ(table_->delegate->query_io(delegates_.at(delegate), &sink, &error_), ETB_OK);
     return found;
   }
 
@@ -252,6 +266,43 @@ TEST_F(BuffersOfGpus, MemoryOfTheHostIsUsedWithoutACopy) {
   buffers_->free(imported);
   EXPECT_EQ(page.released, 1);
   buffers_->free(result);
+}
+
+// Between delegates that have its elements of 16 bits. A delegate that widens them passes memory of the host.
+TEST_F(BuffersOfGpus, AValueOfFloat16StaysOnTheDevice) {
+  const auto graph_of = [](UnaryFunction function) {
+    GpuGraph graph;
+    const uint32_t input = add_input(graph, shape_of({kRows, kColumns}));
+    graph.outputs.push_back(add_unary(graph, function, input));
+    for (GpuValue& value : graph.values) value.host = HostNumbers::kHalves;
+    return graph;
+  };
+  etb_context *const first = make(graph_of(UnaryFunction::kAbs), "storage"),
+                     *const second = make(graph_of(UnaryFunction::kNeg), "storage"),
+                     *const wide = make(graph_of(UnaryFunction::kNeg), "wide");
+  ASSERT_TRUE(first != nullptr && second != nullptr && wide != nullptr);
+  ASSERT_NE(kind(0), "");
+  EXPECT_EQ(kind(1), kind(0));
+  EXPECT_EQ(kind(2), "");
+  etb_buffer* made = nullptr;
+  ASSERT_EQ(buffers_->allocate(device_, kind().c_str(), kRows * kColumns * 2, &made, &error_), ETB_OK);
+  const etb_buffer_desc between = describe(made, kind());
+  std::vector<uint16_t> in(kRows * kColumns), out(in.size());
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint16_t>((i % 2 == 0 ? 0x8000u : 0u) | i * 7);
+  Argument shape;
+  const auto raw = [&](std::vector<uint16_t>* halves) {
+    etb_tensor tensor = shape.raw(halves == nullptr ? &between : nullptr);
+    tensor.dtype = ETB_DTYPE_FLOAT16;
+    if (halves != nullptr) tensor.data = halves->data();
+    tensor.capacity_bytes = in.size() * sizeof(uint16_t);
+    return tensor;
+  };
+  ASSERT_EQ(run(first, raw(&in), raw(nullptr)), ETB_OK) << error_.text;
+  ASSERT_EQ(run(second, raw(nullptr), raw(&out)), ETB_OK) << error_.text;
+  for (size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], in[i] | 0x8000u) << i;
+  EXPECT_EQ(run(wide, raw(nullptr), raw(&out)), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(run(second, shape.raw(&between), raw(&out)), ETB_INVALID_ARGUMENT) << "float32 in the buffer";
+  buffers_->free(made);
 }
 
 TEST_F(BuffersOfGpus, ABufferThatDoesNotFitIsRejected) {

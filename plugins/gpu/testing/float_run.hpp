@@ -49,12 +49,18 @@ inline constexpr std::array<uint16_t, 12> kSpecialHalves = {0x0001, 0x8001, 0x03
                                                             0xfbff, 0x3c01, 0x0000, 0x7c00, 0xfc00, 0x7e00};
 
 class FloatRun {
+  static const void* ETB_CALL find_service(const etb_host*, const char*) { return nullptr; }
+
  public:
-  // `kernels`, `fusion`, `tune`: values of these options of the delegate. `host` lives as long. `graph`: one output, whose bounds are `output`. A constant's key is its number of
+  static constexpr etb_host kHost = {
+      ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, find_service, nullptr};
+
+  // `kernels`, `fusion`, `tune`, `float16`: values of these options of the delegate. `host` lives as long. `graph`: one output, whose bounds are `output`. A constant's key is its number of
   // elements; that of codes has their limit before it: "8/120", and that of float16 a 0: "0/120", or -1 for kSpecialHalves.
   FloatRun(const GpuGraph& graph, const Shape& output, const char* kernels, const char* fusion = "on",
-           const char* tune = "off", const etb_host* host = &kHost) {
-    options_ = {option("kernels", kernels), option("fusion", fusion), option("tune", tune)};
+           const char* tune = "off", const etb_host* host = &kHost, const char* float16 = "auto") {
+    options_ = {option("kernels", kernels), option("fusion", fusion), option("tune", tune),
+                option("float16", float16)};
     payload_ = write_payload(graph);
     for (const uint32_t id : graph.inputs)
       add_tensor(graph.value(id).shape, random_floats(graph.value(id).shape.numel()));
@@ -99,7 +105,10 @@ class FloatRun {
     if (context_ == nullptr) return false;
     const auto call = make_call();
     call->args.events = events;
-    status_ = table_->delegate->execute(context_, &call->args, &error_);
+    return run(call->args);
+  }
+  bool run(const etb_exec_args& args) {
+    status_ = table_->delegate->execute(context_, &args, &error_);
     return status_ == ETB_OK;
   }
   // Replaces an input of the next run. The output becomes as large as its bounds until then.
@@ -200,16 +209,12 @@ class FloatRun {
     out->nbytes = data.size();
     return ETB_OK;
   }
-  static const void* ETB_CALL find_service(const etb_host*, const char*) { return nullptr; }
-  static constexpr etb_host kHost = {
-      ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, find_service, nullptr};
-
   const etb_plugin_table* table_ = tested_plugin().query(&kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
   etb_error error_ = ETB_ERROR_INIT;
   etb_plugin* plugin_ = nullptr;
   etb_delegate* delegate_ = nullptr;
   etb_context* context_ = nullptr;
-  std::array<etb_option, 3> options_ = {};  // their texts live as long
+  std::array<etb_option, 4> options_ = {};  // their texts live as long
   std::vector<std::byte> payload_;
   etb_status status_ = ETB_OK;
   std::vector<Tensor> tensors_;

@@ -21,20 +21,22 @@ void require(bool is_right, const char* what) {
   __builtin_trap();
 }
 
-bool has_prepared(const ExecutionPlan& plan, const KernelVariant& kernel) {
-  if (kernel.chain == ChainCode()) return plan.uses_kernel[index_of(kernel.kernel)];
-  return std::find(plan.chain_kernels.begin(), plan.chain_kernels.end(), kernel) != plan.chain_kernels.end();
-}
-
 void check_bindings(std::span<const Dispatch> dispatches, const ExecutionPlan& plan) {
   require(dispatches.size() == plan.dispatches.size(), "another number of dispatches");
   for (size_t i = 0; i < dispatches.size(); ++i) {
     const Dispatch& dispatch = dispatches[i];
     require(dispatch.bindings == plan.dispatches[i].bindings, "other bindings");
-    require(has_prepared(plan, dispatch.variant()), "a kernel that was not prepared");
     require(dispatch.binding_count == kKernelBindings[index_of(dispatch.kernel)],
             "bindings of another kernel");
     require(dispatch.push_count <= kMaxPushWords, "too many push constants");
+    require(dispatch.halves == plan.dispatches[i].halves, "other bindings of float16");
+    const KernelFamily family = family_of(dispatch.kernel);
+    require(dispatch.halves == 0 || family == KernelFamily::kRegisters || family == KernelFamily::kGroups,
+            "float16 for a kernel that cannot read it");
+    const bool is_prepared = is_plain(dispatch.variant())
+                                 ? plan.uses_plain[index_of(dispatch.kernel)]
+                                 : std::ranges::binary_search(plan.variants, dispatch.variant());
+    require(is_prepared, "a variant that was not prepared");
     for (uint32_t b = 0; b < dispatch.binding_count; ++b)
       require(plan.memory.locations[dispatch.bindings[b]].memory != Memory::kNone, "a value without memory");
   }
@@ -70,7 +72,7 @@ void check_locations(const ExecutionPlan& plan) {
     require(at.offset % plan.alignment == 0, "an offset that is not aligned");
     require(at.offset + at.nbytes <= total_bytes(plan.memory, at.memory), "a value outside of its memory");
     const bool has_elements = at.memory != Memory::kConstants && value.host != HostNumbers::kSize;
-    require(!has_elements || at.nbytes >= element_count(plan, i) * nbytes_of(value.type),
+    require(!has_elements || at.nbytes >= element_count(plan, i) * element_nbytes(value),
             "a value with less memory than elements");
   }
 }
@@ -145,8 +147,8 @@ void check_candidates(ExecutionPlan plan) {
 }
 
 Result<ExecutionPlan> check_plan(const GpuGraph& graph, KernelFamily family, uint64_t alignment,
-                                 Fusion fusion) {
-  auto plan = make_execution_plan(graph, family, alignment, fusion);
+                                 Fusion fusion, HalfStorage halves = HalfStorage::kOff) {
+  auto plan = make_execution_plan(graph, family, alignment, fusion, halves);
   if (!plan) {
     require(!plan.error().message.empty(), "an error without a text");
     return plan;
@@ -167,6 +169,8 @@ Result<ExecutionPlan> check_plans(const GpuGraph& graph) {
   for (const KernelFamily family : {KernelFamily::kTiles, KernelFamily::kVectors, KernelFamily::kGroups}) {
     if (auto plan = check_plan(graph, family, 16, Fusion::kOn)) check_candidates(*std::move(plan));
     (void)check_plan(graph, family, 64, Fusion::kOff);
+    if (auto plan = check_plan(graph, family, 16, Fusion::kOn, HalfStorage::kOn))
+      check_candidates(*std::move(plan));
   }
   (void)check_plan(graph, KernelFamily::kGroups, 16, Fusion::kAll);
   (void)check_plan(graph, KernelFamily::kRegisters, 64, Fusion::kOff);

@@ -102,7 +102,7 @@ class FuzzRun {
   FuzzRun(const FuzzRun&) = delete;
   FuzzRun& operator=(const FuzzRun&) = delete;
 
-  // Kernels and fusions follow from the bytes.
+  // Kernels, fusions and the storage of float16 follow from the bytes.
   bool create(std::span<const std::byte> bytes, bool is_official) {
     const uint32_t hash = hash_of(bytes);
     constexpr const char* kKernels[] = {"auto", "registers", "groups"};
@@ -111,7 +111,8 @@ class FuzzRun {
           ETB_INIT_SIZE(etb_option), 0, name, ETB_OPTION_TEXT, 0, 0, 0, text, {nullptr, 0}, nullptr, nullptr};
     };
     const etb_option options[] = {option("kernels", kKernels[hash % 3]),
-                                  option("fusion", hash / 3 % 4 == 0 ? "on" : "off"), option("tune", "off")};
+                                  option("fusion", hash / 3 % 4 == 0 ? "on" : "off"), option("tune", "off"),
+                                  option("float16", hash / 12 % 2 == 0 ? "storage" : "wide")};
     etb_payload_view view{};
     view.struct_size = ETB_INIT_SIZE(etb_payload_view);
     view.data = bytes.data();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer of the Vulkan loader, for tests: one call of a function returns an error, without the driver. So the plugin sees a lost
-// device and used-up memory as real drivers report them. The layer also counts devices and the memory that is allocated.
+// device and used-up memory as real drivers report them. The layer also counts devices and the memory that is allocated, and hides a
+// feature.
 #include "plugins/vulkan/testing/failing_calls_layer.hpp"
 
 #include <cstring>
@@ -26,10 +27,12 @@ std::mutex mutex;  // guards the variables below
 std::map<void*, Next> devices;
 VkInstance last_instance = VK_NULL_HANDLE;
 PFN_vkGetInstanceProcAddr next_instance_function = nullptr;
+PFN_vkGetPhysicalDeviceFeatures2 next_get_features = nullptr;
 const char* failing_function = "";
 VkResult failing_result = VK_SUCCESS;
 uint64_t allocated_bytes = 0;
 uint32_t device_count = 0;
+bool is_16bit_storage_hidden = false;
 
 template <class Handle>
 Next next_of(Handle handle) {
@@ -78,6 +81,14 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache
              : next_of(device).create_pipelines(device, cache, count, infos, callbacks, out);
 }
 
+VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice physical, VkPhysicalDeviceFeatures2* features) {
+  const std::lock_guard lock(mutex);
+  next_get_features(physical, features);
+  for (auto* each = static_cast<VkBaseOutStructure*>(features->pNext); each != nullptr; each = each->pNext)
+    if (is_16bit_storage_hidden && each->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES)
+      reinterpret_cast<VkPhysicalDevice16BitStorageFeatures*>(each)->storageBuffer16BitAccess = VK_FALSE;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
                                                const VkAllocationCallbacks* callbacks, VkInstance* out) {
   auto* const link =
@@ -89,7 +100,11 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
   const VkResult result = create(info, callbacks, out);
   const std::lock_guard lock(mutex);
   next_instance_function = get;
-  if (result == VK_SUCCESS) last_instance = *out;
+  if (result != VK_SUCCESS) return result;
+  last_instance = *out;
+  // Later the loader would return this layer's own function.
+  next_get_features =
+      reinterpret_cast<PFN_vkGetPhysicalDeviceFeatures2>(get(*out, "vkGetPhysicalDeviceFeatures2"));
   return result;
 }
 
@@ -135,6 +150,7 @@ PFN_vkVoidFunction find_own(const char* name) {
                              own("vkCreateDevice", create_device),
                              own("vkGetInstanceProcAddr", get_instance_function),
                              own("vkGetDeviceProcAddr", get_device_function),
+                             own("vkGetPhysicalDeviceFeatures2", get_features),
                              own("vkQueueSubmit", queue_submit),
                              own("vkWaitForFences", wait_for_fences),
                              own("vkAllocateMemory", allocate_memory),
@@ -172,6 +188,11 @@ VK_LAYER_EXPORT void etb_fail_next_vulkan_call(const char* function, VkResult re
   const std::lock_guard lock(mutex);
   failing_function = function;
   failing_result = result;
+}
+
+VK_LAYER_EXPORT void etb_hide_vulkan_16bit_storage(bool is_hidden) {
+  const std::lock_guard lock(mutex);
+  is_16bit_storage_hidden = is_hidden;
 }
 
 VK_LAYER_EXPORT uint64_t etb_vulkan_allocated_bytes(void) {

@@ -12,6 +12,9 @@ extern "C" {
 // error instead of the driver's result. `function` is kept until then; "": no call.
 void etb_fail_next_vulkan_call(const char* function, VkResult result);
 
+// Devices that are found from now on cannot read and write numbers of 16 bits.
+void etb_hide_vulkan_16bit_storage(bool is_hidden);
+
 // True until that call.
 bool etb_is_vulkan_failure_pending(void);
 

@@ -45,13 +45,17 @@ class FailingCalls : public testing::Test {
         dlsym(library, "etb_is_vulkan_failure_pending"));
     device_count_ =
         reinterpret_cast<decltype(&etb_vulkan_device_count)>(dlsym(library, "etb_vulkan_device_count"));
+    hide_16bit_storage_ = reinterpret_cast<decltype(&etb_hide_vulkan_16bit_storage)>(
+        dlsym(library, "etb_hide_vulkan_16bit_storage"));
     dlclose(library);
     ASSERT_NE(device_count_, nullptr);
+    ASSERT_NE(hide_16bit_storage_, nullptr);
     ASSERT_NE(fail_next_, nullptr);
     ASSERT_NE(is_pending_, nullptr);
   }
   void TearDown() override {
     if (fail_next_ != nullptr) fail_next_("", VK_SUCCESS);
+    if (hide_16bit_storage_ != nullptr) hide_16bit_storage_(false);
   }
 
   // A new delegate of the same plugin computes the right numbers, after a loss on a device that is opened again.
@@ -70,6 +74,7 @@ class FailingCalls : public testing::Test {
   decltype(&etb_fail_next_vulkan_call) fail_next_ = nullptr;
   decltype(&etb_is_vulkan_failure_pending) is_pending_ = nullptr;
   decltype(&etb_vulkan_device_count) device_count_ = nullptr;
+  decltype(&etb_hide_vulkan_16bit_storage) hide_16bit_storage_ = nullptr;
 };
 
 TEST_F(FailingCalls, ADeviceLostBySubmitEndsTheRunAndIsOpenedAgain) {
@@ -155,6 +160,32 @@ TEST_F(FailingCalls, AKernelThatIsNotCompiledIsNamedWithItsNodeAndDevice) {
   expect_recovery(false);
   ASSERT_TRUE(softmax.reopen()) << softmax.error();
   EXPECT_TRUE(softmax.run()) << softmax.error();
+}
+
+// As SwiftShader has none.
+TEST_F(FailingCalls, WithoutNumbersOf16BitsFloat16IsWideOrRejected) {
+  const Shape shape = shape_of({50, 70});
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape);
+  graph.outputs = {add_unary(graph, UnaryFunction::kExp, x)};
+  for (GpuValue& value : graph.values) value.host = HostNumbers::kHalves;
+  const auto run_with = [&](const char* float16) {
+    return std::make_unique<FloatRun>(graph, shape, "auto", "on", "off", &FloatRun::kHost, float16);
+  };
+  const auto storage = run_with("storage"), wide = run_with("wide");
+  ASSERT_TRUE(storage->run()) << storage->error();
+  ASSERT_TRUE(wide->run()) << wide->error();
+  EXPECT_LT(storage->context_bytes(), wide->context_bytes());
+  hide_16bit_storage_(true);
+  const auto rejected = run_with("storage"), automatic = run_with("auto");
+  EXPECT_FALSE(rejected->is_ready());
+  EXPECT_EQ(rejected->status(), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(rejected->error(),
+              MatchesRegex("float16: storage, but kernels of '.+' cannot read numbers of 16 bits"
+                           "\nhint: set the option float16 to auto"));
+  ASSERT_TRUE(automatic->run()) << automatic->error();
+  EXPECT_EQ(automatic->context_bytes(), wide->context_bytes());
+  EXPECT_EQ(automatic->output(), wide->output());
 }
 
 }  // namespace
