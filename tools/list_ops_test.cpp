@@ -57,7 +57,8 @@ TEST(ListOps, QuantisationSchemesAreListed) {
   if (!is_built("dsp_stub")) GTEST_SKIP() << "built without the dsp_stub plugin";
   const CliRun made = list({"--ops", "dsp_stub", "--json"});
   ASSERT_EQ(made.exit, 0) << made.err;
-  const json* const linear = find_op(json::parse(made.out), "aten.linear.default");
+  const json report = json::parse(made.out);
+  const json* const linear = find_op(report, "aten.linear.default");
   ASSERT_NE(linear, nullptr);
   EXPECT_THAT((*linear)["quant_schemes"].get<std::vector<std::string>>(), testing::Contains("per-tensor"));
 }

@@ -30,7 +30,8 @@ class NamedDevice : public testing::Test {
     if (!fs::exists(fs::path(ETB_PLUGIN_DIR) / "opencl.so"))
       GTEST_SKIP() << "built without the opencl plugin";
     const CliRun listed = with_plugins({"list", "--devices", "--json"});
-    for (const json& plugin : json::parse(listed.out)["plugins"])
+    const json report = json::parse(listed.out);
+    for (const json& plugin : report["plugins"])
       if (plugin["id"] == "org.etbackend.opencl" && plugin.contains("devices"))
         for (const json& device : plugin["devices"]) devices_.push_back(device);
     if (devices_.empty()) GTEST_SKIP() << "no OpenCL device: install pocl-opencl-icd";
