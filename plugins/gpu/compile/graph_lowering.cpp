@@ -205,7 +205,7 @@ Result<Artifact> GraphLowering::finish() {
   }
   artifact.format_version = payload_version(state_.graph);
   artifact.payload = write_payload(state_.graph);
-  // Checks that our own delegate accepts the payload. What only the plan finds out is a node that the claims reject.
+  // Checks that our own delegate accepts the payload. The claims reject a node that the plan refuses.
   ETB_ASSIGN(GpuGraph read, read_payload(artifact.payload));
   Result<ExecutionPlan> planned = make_execution_plan(std::move(read));
   if (!planned) return reject("attribute", planned.error().message);
