@@ -205,10 +205,13 @@ Result<Artifact> GraphLowering::finish() {
   }
   artifact.format_version = payload_version(state_.graph);
   artifact.payload = write_payload(state_.graph);
-  // Checks that our own delegate accepts the payload.
+  // Checks that our own delegate accepts the payload. The claims reject a node that the plan refuses.
   ETB_ASSIGN(GpuGraph read, read_payload(artifact.payload));
-  ETB_ASSIGN(const ExecutionPlan plan, make_execution_plan(std::move(read)));
-  ETB_TRY(check_ranges(plan, value_limit_));
+  Result<ExecutionPlan> planned = make_execution_plan(std::move(read));
+  if (!planned) return reject("attribute", planned.error().message);
+  const ExecutionPlan plan = std::move(*planned);
+  if (const Status fits = check_ranges(plan, value_limit_); !fits)
+    return reject("attribute", fits.error().message);
   artifact.resident_bytes = plan.memory.constant_bytes;
   // The commands of all nodes are submitted together: without time stamps a run is one event.
   if (std::vector<uint32_t> handles = debug_handles(); !handles.empty())
