@@ -153,6 +153,8 @@ constexpr bool is_linear(Kernel kernel) {
     case Kernel::kTileAttentionMasked:
     case Kernel::kTileAttentionEdge:
     case Kernel::kTileAttentionEdgeMasked:
+    case Kernel::kTileAttentionChosen:
+    case Kernel::kTileAttentionEdgeChosen:
     case Kernel::kVectorAttention:
     case Kernel::kVectorAttentionRow:
     case Kernel::kGroupAttention:
@@ -182,9 +184,11 @@ constexpr TexelBindings texels_of(Kernel kernel) {
     case Kernel::kTileDepthwise:
     case Kernel::kTileAttentionEdge:
     case Kernel::kTileAttentionEdgeMasked:
+    case Kernel::kTileAttentionEdgeChosen:
       return {4, {1, 1, 1, 1}};
     case Kernel::kTileAttention:
     case Kernel::kTileAttentionMasked:
+    case Kernel::kTileAttentionChosen:
       return {4, {4, 4, 4, 1}};
     default:
       return {};

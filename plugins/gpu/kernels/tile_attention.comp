@@ -3,7 +3,7 @@
 // memory. A workgroup is one subgroup. It computes 8 rows of 64 columns, in blocks of 32 keys: each invocation has the scores
 // of four keys. The powers of scores are those below the largest one until then; a larger one in a later block scales the sums
 // of the earlier ones. Loads are texel fetches, as in tile_matmul.comp. WHOLE=1: depth and columns are multiples of four.
-// MASKED=1: there is a mask.
+// MASKED=1: a mask is added; 2: it chooses scores that another number replaces.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -73,7 +73,7 @@ void main() {
   uint q_at = (batch * rows + min(row + lane, rows - 1)) * depth;
 #if MASKED
   uint heads = push.heads, mask_row = push.mask_row, mask_key = push.mask_key;
-  bool is_added = push.mask_kind == 1, hides_set = push.mask_kind == 2;
+  bool hides_set = push.mask_kind == 2;
   vec4 fill = vec4(push.fill);
   uint mask_at = batch / heads * push.mask_batch + batch % heads * push.mask_head;
 #endif
@@ -111,8 +111,11 @@ void main() {
       uvec4 at = from + min(key + uvec4(0, 1, 2, 3), uvec4(keys - 1)) * mask_key;
       vec4 each = vec4(texelFetch(mask, int(at.x)).x, texelFetch(mask, int(at.y)).x, texelFetch(mask, int(at.z)).x,
                        texelFetch(mask, int(at.w)).x);
-      bvec4 is_hidden = hides_set ? notEqual(each, vec4(0)) : equal(each, vec4(0));
-      score[i] = is_added ? score[i] + each : mix(score[i], fill, is_hidden);
+#if MASKED == 1
+      score[i] += each;
+#else
+      score[i] = mix(score[i], fill, hides_set ? notEqual(each, vec4(0)) : equal(each, vec4(0)));
+#endif
 #endif
       score[i] = mix(vec4(-INFINITY), score[i], counts);
       float a = score[i].x > score[i].y ? score[i].x : score[i].y, b = score[i].z > score[i].w ? score[i].z : score[i].w;

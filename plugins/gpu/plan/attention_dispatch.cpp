@@ -52,13 +52,20 @@ void add_arguments(const NodeDispatch& context, const Attention& attention, cons
   dispatch.add(sizes.v_group);
 }
 
+struct TileKernels {
+  Kernel whole, edge;
+};
+TileKernels tile_kernels(MaskKind kind) {
+  if (kind == MaskKind::kNone) return {Kernel::kTileAttention, Kernel::kTileAttentionEdge};
+  if (kind == MaskKind::kAdded) return {Kernel::kTileAttentionMasked, Kernel::kTileAttentionEdgeMasked};
+  return {Kernel::kTileAttentionChosen, Kernel::kTileAttentionEdgeChosen};
+}
+
 void dispatch_tile_attention(const NodeDispatch& context, const Attention& attention,
                              const AttentionSizes& sizes) {
   const bool is_whole = (sizes.depth | sizes.columns) % 4 == 0;
-  const bool has_mask = attention.mask != kNoValue;
-  Dispatch& dispatch = context.add_empty(
-      is_whole ? (has_mask ? Kernel::kTileAttentionMasked : Kernel::kTileAttention)
-               : (has_mask ? Kernel::kTileAttentionEdgeMasked : Kernel::kTileAttentionEdge));
+  const TileKernels kernels = tile_kernels(attention.mask_kind);
+  Dispatch& dispatch = context.add_empty(is_whole ? kernels.whole : kernels.edge);
   add_arguments(context, attention, sizes, dispatch);
   dispatch.turns = attention_turns(sizes);
   dispatch.items = {divide_up(sizes.columns, kTileColumns) * kLeastLocalSize,
@@ -106,9 +113,9 @@ void dispatch_attention(const NodeDispatch& context, const Attention& attention)
 void add_kernels(const Attention& attention, KernelFamily family, std::span<bool, kKernelCount> kernels) {
   const auto add = [&](Kernel kernel) { kernels[index_of(kernel)] = true; };
   if (family == KernelFamily::kTiles) {
-    const bool has_mask = attention.mask != kNoValue;
-    add(has_mask ? Kernel::kTileAttentionMasked : Kernel::kTileAttention);
-    add(has_mask ? Kernel::kTileAttentionEdgeMasked : Kernel::kTileAttentionEdge);
+    const TileKernels tiles = tile_kernels(attention.mask_kind);
+    add(tiles.whole);
+    add(tiles.edge);
   } else if (family == KernelFamily::kGroups) {
     add(Kernel::kGroupAttention);
     add(Kernel::kGroupAttentionEdge);

@@ -101,7 +101,7 @@ TEST(GpuAttention, TakesMasksThatChooseANumber) {
       const GpuGraph graph = attention_graph(
           {.batch = 3, .mask = {3, 1, 1, 7}, .has_guard = has_guard, .masked_by = masked_by, .fill = -9});
       EXPECT_THAT(kernels_of(graph, KernelFamily::kTiles),
-                  ElementsAre(Kernel::kTileAttentionMasked, Kernel::kCopy));
+                  ElementsAre(Kernel::kTileAttentionChosen, Kernel::kCopy));
       const ExecutionPlan plan = plan_of(graph, KernelFamily::kTiles);
       const Attention& found = plan.fusions.attentions.all.at(0);
       EXPECT_EQ(found.mask_kind,
