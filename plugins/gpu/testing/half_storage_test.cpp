@@ -189,17 +189,23 @@ TEST(HalfStorage, HasConvolutions) {
   }
 }
 
-TEST(HalfStorage, HasWindowsRowsAndReductions) {
+TEST(HalfStorage, HasReductions) {
+  for (const auto reduction : {Reduction::kSum, Reduction::kMean, Reduction::kMaximum, Reduction::kMinimum}) {
+    SCOPED_TRACE(static_cast<int>(reduction));
+    Twins twins;
+    const uint32_t x = twins.input(shape_of({6, 70}));
+    twins.expect_same(twins.node(Operator::kReduce, {x}, {static_cast<int32_t>(reduction), 2, 0}),
+                      shape_of({6}));
+    if (IsSkipped() || HasFatalFailure()) return;
+  }
+}
+
+TEST(HalfStorage, HasWindowsAndRows) {
   const Shape image = shape_of({2, 3, 8, 10}), rows = shape_of({6, 70});
   struct Case {
     const char* name;
     Shape output;
     std::function<uint32_t(Twins&)> make;
-  };
-  const auto reduce = [&](Reduction reduction) {
-    return [=](Twins& t) {
-      return t.node(Operator::kReduce, {t.input(rows)}, {static_cast<int32_t>(reduction), 2, 0});
-    };
   };
   const Case cases[] = {
       {"max", shape_of({2, 3, 4, 5}),
@@ -240,10 +246,6 @@ TEST(HalfStorage, HasWindowsRowsAndReductions) {
          const uint32_t n = t.constant(shape_of({3})), v = t.node(Operator::kBinary, {n, n}, {3}, {1});
          return t.node(Operator::kBatchNorm, {t.input(image), n, n, n, v}, {}, {1e-3f});
        }},
-      {"sum", shape_of({6}), reduce(Reduction::kSum)},
-      {"mean of rows", shape_of({6}), reduce(Reduction::kMean)},
-      {"maximum", shape_of({6}), reduce(Reduction::kMaximum)},
-      {"minimum", shape_of({6}), reduce(Reduction::kMinimum)},
   };
   for (const Case& each : cases) {
     SCOPED_TRACE(each.name);
