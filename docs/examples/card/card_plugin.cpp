@@ -183,8 +183,11 @@ struct CardDelegate {
   static etb::Result<CardDelegate> make(const CardPlugin& plugin, etb::CreateArgs& args) {
     CardDelegate made;
     etb::ByteReader payload(args.payload.bytes());
-    if (payload.read<uint32_t>() != kMagic || payload.read<uint32_t>() != kVersion)
-      return etb::make_error(etb::Code::INVALID_DATA, "payload: not of this plugin, or of another version");
+    if (payload.read<uint32_t>() != kMagic)
+      return etb::make_error(etb::Code::INVALID_DATA, "payload: not of this plugin");
+    if (const auto version = payload.read<uint32_t>(); version != kVersion)
+      return etb::make_error(etb::Code::INCOMPATIBLE, "payload: version " + std::to_string(version) +
+                                                          ", this plugin reads " + std::to_string(kVersion));
     const auto op = payload.read<uint32_t>();
     made.count = payload.read<uint32_t>();
     for (uint32_t& operand : made.operands) operand = payload.read<uint32_t>();
