@@ -7,7 +7,7 @@ The networks are those of tests/compare/vulkan/compare_times.py. Each is exporte
 least of the rounds: "cold" is a process that loads and runs once with the driver's cache and the programs' own ones off, "warm" the same with caches that another process filled, and a run is what more runs in such a
 process add, divided by their number. Outputs are compared with PyTorch's in float64 before anything is measured; the table has the largest error divided by the largest number. A program whose runs enqueue no
 kernels, or use another device than ours, is an error: FOLDER is that of the layer which counts them, build/dev/plugins/opencl/device_use (tests/compare/device_use.py). Programs for Python include its start.
---page rewrites the table between the comments "peers" and "end of peers" of a page. Needs torch, executorch, onnx, onnxscript, opencv-python-headless and tinygrad.
+--page rewrites the table between the comments "peers" and "end of peers" of a page. Needs torch, executorch, onnx, onnxscript, opencv-python-headless and tinygrad, which needs a program named clang.
 """
 import argparse
 import fnmatch
@@ -29,6 +29,7 @@ import compare_times  # noqa: E402
 import compare_vulkan  # noqa: E402
 import device_use  # noqa: E402
 
+FEW, MORE = 3, 23  # runs of the processes whose difference is that of their runs
 OFF = {"ETBACKEND_PLUGIN_CACHE": "off", "POCL_KERNEL_CACHE": "0", "OPENCV_OPENCL_CACHE_ENABLE": "false", "CACHELEVEL": "0"}
 # tinygrad searches no kernels; its own cache of compiled ones is below XDG_CACHE_HOME.
 
@@ -84,18 +85,15 @@ def measure(programs, rounds, expected, layer):
             program.error = compare_vulkan.error_of(np.load(f"{out}/0.npy"), expected)
             known = check_device(program, layer, known, warm[program.side], out)
         runs = [program for program in programs if not program.failure]
-        for program in runs:
-            program.spend("first", 3, out, warm[program.side])
-            program.count = 5 if program.least["first"] > 6 else 21
         for _ in range(rounds):
             for program in runs:
                 program.spend("cold", 1, out, {**OFF, "XDG_CACHE_HOME": f"{cache}/none", "POCL_CACHE_DIR": f"{cache}/none"})
                 program.spend("warm", 1, out, warm[program.side])
                 # The first two runs of tinygrad capture the network, so a run is counted from the third on.
-                program.spend("few", 3, out, warm[program.side])
-                program.spend("runs", program.count, out, warm[program.side])
+                program.spend("few", FEW, out, warm[program.side])
+                program.spend("more", MORE, out, warm[program.side])
     for program in runs:
-        program.run = (program.least["runs"] - program.least["few"]) / (program.count - 3)
+        program.run = (program.least["more"] - program.least["few"]) / (MORE - FEW)
 
 
 def rows(name, programs):
