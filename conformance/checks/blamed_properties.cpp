@@ -15,7 +15,7 @@
 namespace etb::conformance {
 namespace {
 
-constexpr size_t kStep = 5;            // of the cases
+constexpr size_t kStep = 5;            // every fifth case is asked about
 constexpr int kMostOfText = 3;         // rejections of an op with one text
 constexpr int kMostOfReason = 40;      // rejections of an op for one reason
 constexpr int kMostQuestions = 12000;  // about changed nodes
@@ -161,7 +161,7 @@ class Blame {
 
   CheckContext& context_;
   Subject& subject_;
-  std::map<std::string, std::set<etb_dtype>> dtypes_;  // of rows, by op
+  std::map<std::string, std::set<etb_dtype>> dtypes_;  // that rows list, by op
   std::map<std::string, int> asked_;                   // by op, and reason or text
   std::set<std::string> failed_;                       // ops
   int question_count_ = 0;

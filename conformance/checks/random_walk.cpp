@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// life: calls in random orders on several devices, delegates and contexts, beside calls that must fail. Each run has the result
-// that it has alone. A seed fixes the order.
+// life: calls in random orders on several devices, delegates and contexts, beside calls that must fail. The check compares each
+// run with one alone. A seed fixes the order.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -54,7 +54,7 @@ class RunOptions {
     std::string key, text;
   };
   std::vector<etb_option> options_;
-  std::deque<Texts> texts_;  // of the option at the same index
+  std::deque<Texts> texts_;  // element i has the texts of option i
 };
 
 // Bytes that are equal for options of equal keys, types and values in one order.

@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::map<const void*, double> values;  // of options that set_option changed, by object
+std::map<const void*, double> values;  // the option that set_option changed, by object
 int created = 0;                       // delegates
 double scale_at_create = 0;            // option of the latest created delegate
 std::string mode;                      // option of the latest run

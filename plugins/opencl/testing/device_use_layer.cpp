@@ -3,27 +3,20 @@
 // it used a device (tests/compare/device_use.py). Each clEnqueueNDRangeKernel rewrites the file that ETB_DEVICE_USE names:
 //
 //   {"dispatches": 24, "devices": ["pthread-AMD EPYC"]}
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl_layer.h>
-
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
 
-#define ETB_LAYER_EXPORT __attribute__((visibility("default")))
+#include "plugins/opencl/testing/layer_entry.hpp"
 
 namespace {
 
 std::mutex mutex;  // guards the next two
 uint64_t dispatches = 0;
-std::set<std::string> used;             // names of devices
-const cl_icd_dispatch* next = nullptr;  // what is below this layer; set once
-cl_icd_dispatch own;
+std::set<std::string> used;  // names of devices
 
 std::string name_of_device(cl_command_queue queue) {
   cl_device_id device = nullptr;
@@ -62,31 +55,6 @@ cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_u
   return result;
 }
 
+void add_functions() { own.clEnqueueNDRangeKernel = enqueue_kernel; }
+
 }  // namespace
-
-extern "C" {
-
-// The functions that the loader calls.
-ETB_LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t nbytes, void* out,
-                                                                size_t* out_nbytes) {
-  constexpr cl_layer_api_version kVersion = CL_LAYER_API_VERSION_100;
-  if (what != CL_LAYER_API_VERSION) return CL_INVALID_VALUE;
-  if (out != nullptr && nbytes < sizeof(kVersion)) return CL_INVALID_VALUE;
-  if (out != nullptr) std::memcpy(out, &kVersion, sizeof(kVersion));
-  if (out_nbytes != nullptr) *out_nbytes = sizeof(kVersion);
-  return CL_SUCCESS;
-}
-
-ETB_LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch* target,
-                                                             cl_uint* out_count,
-                                                             const cl_icd_dispatch** out) {
-  // Loaders of other versions have fewer functions, or more.
-  const cl_uint known = std::min<cl_uint>(count, sizeof(own) / sizeof(own.clGetPlatformIDs));
-  next = target;
-  std::memcpy(static_cast<void*>(&own), target, known * sizeof(own.clGetPlatformIDs));
-  own.clEnqueueNDRangeKernel = enqueue_kernel;
-  *out_count = known;
-  *out = &own;
-  return CL_SUCCESS;
-}
-}

@@ -3,13 +3,10 @@
 // device, used-up memory, and a kernel that is not compiled or not run as real drivers report them. The layer also counts contexts.
 #include "plugins/opencl/testing/failing_calls_layer.hpp"
 
-#include <CL/cl_layer.h>
-
-#include <algorithm>
 #include <cstring>
 #include <mutex>
 
-#define ETB_LAYER_EXPORT __attribute__((visibility("default")))
+#include "plugins/opencl/testing/layer_entry.hpp"
 
 namespace {
 
@@ -18,8 +15,6 @@ const char* failing_function = "";
 cl_int failing_result = CL_SUCCESS;
 uint32_t calls_before_failure = 0;
 uint32_t context_count = 0;
-const cl_icd_dispatch* next = nullptr;  // what is below this layer; set once
-cl_icd_dispatch own;
 
 // Returns the error that this call is to return; CL_SUCCESS: the driver decides.
 cl_int take_failure(const char* function) {
@@ -96,30 +91,6 @@ void add_functions() {
 }  // namespace
 
 extern "C" {
-
-// The functions that the loader calls.
-ETB_LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t nbytes, void* out,
-                                                                size_t* out_nbytes) {
-  constexpr cl_layer_api_version kVersion = CL_LAYER_API_VERSION_100;
-  if (what != CL_LAYER_API_VERSION) return CL_INVALID_VALUE;
-  if (out != nullptr && nbytes < sizeof(kVersion)) return CL_INVALID_VALUE;
-  if (out != nullptr) std::memcpy(out, &kVersion, sizeof(kVersion));
-  if (out_nbytes != nullptr) *out_nbytes = sizeof(kVersion);
-  return CL_SUCCESS;
-}
-
-ETB_LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch* target,
-                                                             cl_uint* out_count,
-                                                             const cl_icd_dispatch** out) {
-  // Loaders of other versions have fewer functions, or more.
-  const cl_uint known = std::min<cl_uint>(count, sizeof(own) / sizeof(own.clGetPlatformIDs));
-  next = target;
-  std::memcpy(static_cast<void*>(&own), target, known * sizeof(own.clGetPlatformIDs));
-  add_functions();
-  *out_count = known;
-  *out = &own;
-  return CL_SUCCESS;
-}
 
 ETB_LAYER_EXPORT void etb_fail_opencl_call(const char* function, cl_int result, uint32_t calls_before) {
   const std::lock_guard lock(mutex);
