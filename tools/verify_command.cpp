@@ -76,6 +76,8 @@ Invocation invocation_of(const VerifyOptions& options, const Session& session) {
   if (!options.backend.empty()) out.command += " --backend " + quoted(options.backend);
   if (options.contract != "f32") out.command += " --contract " + quoted(options.contract);
   if (options.has_network) out.command += " --network";
+  for (const std::string& option : options.delegate_options)
+    out.command += " --delegate-option " + quoted(option);
   for (const std::string& layer : options.layers) out.command += " --layer " + quoted(layer);
   if (!options.sanitizer_host.empty()) out.command += " --sanitizer-host " + quoted(options.sanitizer_host);
   out.saved_in = options.save_folder;
@@ -142,6 +144,7 @@ Result<ExitCode> finish(const VerifyOptions& options, Results results, Session& 
 // Finds the plugin, with the layers of the command line before it.
 Result<SubjectSpec> open_subject(const VerifyOptions& options, const Session& session) {
   ETB_ASSIGN(SubjectSpec subject, find_subject(options.target, options.backend, session));
+  ETB_ASSIGN(subject.delegate_options, read_delegate_options(options.delegate_options, subject.entry));
   if (options.layers.empty()) return subject;
   ETB_TRY(as_status(make_silent_layers(options.layers, session)));
   subject.make_layers = [&options, &session] { return make_silent_layers(options.layers, session); };
@@ -201,6 +204,8 @@ Header make_header(const VerifyOptions& options, const Plan& plan, const Session
   header.seed = options.seed;
   header.contract = to_text(plan.contract);
   for (const PrecisionRow& row : plan.contract.rows) header.contract += "; " + to_text(row);
+  for (const auto& [key, value] : plan.subject.delegate_options)
+    header.delegate_options += (header.delegate_options.empty() ? "" : " ") + key + "=" + value;
   header.item_count = plan.items.size();
   header.shard = options.shard;
   return header;
@@ -216,9 +221,10 @@ Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, c
   ETB_ASSIGN(Results before, read_results(options.results_file));
   if (before.header.plugin_id != header.plugin_id || before.header.library_sha256 != header.library_sha256 ||
       before.header.suite_version != header.suite_version || before.header.contract != header.contract ||
-      before.header.seed != header.seed)
-    return make_error(Code::INCOMPATIBLE, "--resume: '" + options.results_file +
-                                              "' belongs to another plugin, build, suite, contract or seed");
+      before.header.seed != header.seed || before.header.delegate_options != header.delegate_options)
+    return make_error(Code::INCOMPATIBLE,
+                      "--resume: '" + options.results_file +
+                          "' belongs to another plugin, build, suite, contract, delegate option or seed");
   std::set<std::string> done;
   // A failure that was not examined runs again for that.
   for (Outcome& outcome : before.outcomes) {

@@ -174,6 +174,28 @@ TEST(VerifyCommand, ResultsFitTheirSchema) {
   EXPECT_GT(number, 50u);
 }
 
+TEST(VerifyCommand, DelegatesHaveTheGivenOptions) {
+  const host::ScratchDir dir;
+  const CliRun run = cli({"verify", "portable", "--case", "op.exp.f32.*", "--in-process", "--layer",
+                          "trace=" + dir.path("calls.etbt"), "--delegate-option", "x-vendor-hint=7",
+                          "--results", dir.path("r.jsonl")});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("delegates have the options x-vendor-hint=7"));
+  EXPECT_THAT(read_all(dir.path("r.jsonl")), HasSubstr(R"("delegate_options":"x-vendor-hint=7")"));
+  EXPECT_THAT(read_all(dir.path("calls.etbt")), HasSubstr("x-vendor-hint"));
+  const CliRun other =
+      cli({"verify", "portable", "--case", "op.exp.f32.*", "--results", dir.path("r.jsonl"), "--resume"});
+  EXPECT_THAT(other.err, HasSubstr("another plugin, build, suite, contract, delegate option or seed"));
+}
+
+TEST(VerifyCommand, RefusesTextsThatAreNoOption) {
+  for (const char* text : {"storage", "=storage"}) {
+    const CliRun run = cli({"verify", "portable", "--delegate-option", text});
+    EXPECT_EQ(run.exit, static_cast<int>(ExitCode::USAGE)) << text;
+    EXPECT_THAT(run.err, HasSubstr("expected key=value, once for a key")) << text;
+  }
+}
+
 // The cases of a round are the same graphs with other numbers. Their names can be run alone.
 TEST(VerifyCommand, ASoakRunGoesOnUntilItsTimeIsOver) {
   const host::ScratchDir dir;

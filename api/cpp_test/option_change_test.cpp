@@ -130,6 +130,19 @@ TEST_F(OptionChange, EachContextHasAnOptionOfItsOwn) {
   EXPECT_EQ(value_of(ETB_OBJECT_CONTEXT, contexts_[1], "steps"), 1);
 }
 
+TEST_F(OptionChange, AContextTakesOptionsWhenItIsMade) {
+  const auto make = [&](int64_t value, etb_context*& out) {
+    const etb_option option = etb::i64_option("steps", value, 0, 9, 0, "").default_option();
+    return kTable.delegate->context_create(delegate_, &option, 1, &out, &error_);
+  };
+  etb_context* made = nullptr;
+  EXPECT_EQ(make(10, made), ETB_INVALID_ARGUMENT);
+  ASSERT_EQ(make(4, made), ETB_OK) << error_.text;
+  EXPECT_EQ(value_of(ETB_OBJECT_CONTEXT, made, "steps"), 4);
+  EXPECT_EQ(value_of(ETB_OBJECT_CONTEXT, contexts_[0], "steps"), 1);
+  EXPECT_EQ(kTable.delegate->context_destroy(made, &error_), ETB_OK);
+}
+
 TEST_F(OptionChange, AnObjectWithoutTheFunctionsRejectsTheCall) {
   EXPECT_EQ(set(ETB_OBJECT_DELEGATE, delegate_, "lost", 7), ETB_NOT_SUPPORTED);
   EXPECT_THAT(error_.text, HasSubstr("option 'lost'"));

@@ -34,6 +34,7 @@ std::optional<Header> header_from_json(const json& object) {
   out.library_sha256 = text_in(object, "sha256");
   out.backend_id = text_in(object, "backend");
   out.contract = text_in(object, "contract");
+  out.delegate_options = text_in(object, "delegate_options");
   out.shard = text_in(object, "shard");
   out.date = text_in(object, "date");
   out.host = text_in(object, "host");
@@ -54,6 +55,7 @@ nlohmann::ordered_json to_json(const Header& header) {
                                 {"version", header.plugin_version}, {"path", header.plugin_path},
                                 {"sha256", header.library_sha256},  {"backend", header.backend_id},
                                 {"contract", header.contract},      {"items", header.item_count}};
+  if (!header.delegate_options.empty()) out["delegate_options"] = header.delegate_options;
   if (!header.shard.empty()) out["shard"] = header.shard;
   out["date"] = header.date;
   out["host"] = header.host;
@@ -193,7 +195,8 @@ Result<Results> merge(const std::vector<Results>& shards) {
     const Header& b = shard.header;
     if (a.suite_version != b.suite_version || a.plugin_id != b.plugin_id ||
         a.library_sha256 != b.library_sha256 || a.contract != b.contract || a.profile != b.profile ||
-        a.backend_id != b.backend_id || a.suite_digest != b.suite_digest || a.seed != b.seed)
+        a.backend_id != b.backend_id || a.suite_digest != b.suite_digest || a.seed != b.seed ||
+        a.delegate_options != b.delegate_options)
       return make_error(Code::INCOMPATIBLE,
                         "shards of " + a.plugin_id + " " + a.library_sha256.substr(0, 12) + " (" + a.profile +
                             ") and of " + b.plugin_id + " " + b.library_sha256.substr(0, 12) + " (" +

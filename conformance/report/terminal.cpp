@@ -77,6 +77,8 @@ void print_run(const Header& header, std::ostream& out) {
   out << fmt::format("run: {}\n", printable(header.command, 300));
   out << fmt::format("run: suite {} {}, seed {}\n", header.suite_version,
                      header.suite_digest.substr(0, kShownDigits), header.seed);
+  if (!header.delegate_options.empty())
+    out << fmt::format("run: delegates have the options {}\n", printable(header.delegate_options, 300));
 }
 
 void print_kind(const Kind& kind, const Invocation& by, std::ostream& out) {

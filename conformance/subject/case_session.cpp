@@ -121,8 +121,9 @@ Status CaseSession::open(const BuiltCase& built, const SessionOptions& options) 
   args.named_data = options.has_named_data ? &named_data_ : nullptr;
   args.specs = specs.data();
   args.spec_count = specs.size();
-  args.options = options.options.data();
-  args.option_count = options.options.size();
+  const std::vector<etb_option> all_options = subject_.delegate_options(options.options);
+  args.options = all_options.data();
+  args.option_count = all_options.size();
   etb_error error = ETB_ERROR_INIT;
   const etb_delegate_table& table = *subject_.table().delegate;
   ETB_TRY(check(table.create(subject_.handle(), &args, &delegate_, &error), error));

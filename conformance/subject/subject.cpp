@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/subject/subject.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <string_view>
 
 #include "etb/status.h"
 
@@ -37,7 +39,8 @@ void Subject::watch(const SubjectOptions& options) {
 etb_status Subject::take_failed_end() { return failed_end.exchange(ETB_OK); }
 
 Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const SubjectOptions& options) {
-  std::unique_ptr<Subject> subject(new Subject(spec.backend_id));
+  std::unique_ptr<Subject> subject(new Subject(spec));
+  ETB_ASSIGN(subject->options_, host::read_init_options(spec.entry, subject->option_texts_));
   if (options.bare_host != nullptr) {
     host::LoadOptions load_options = spec.load_options;
     load_options.host = options.bare_host;
@@ -76,6 +79,17 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
   ETB_ASSIGN(host::PluginContext context, host::start_plugin(subject->library_, subject->watched_, args));
   subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
   return subject;
+}
+
+std::vector<etb_option> Subject::delegate_options(std::span<const etb_option> options) const {
+  std::vector<etb_option> all = options_;
+  std::erase_if(all, [&](const etb_option& own) {
+    return std::any_of(options.begin(), options.end(), [&](const etb_option& other) {
+      return other.key != nullptr && std::string_view(other.key) == own.key;
+    });
+  });
+  all.insert(all.end(), options.begin(), options.end());
+  return all;
 }
 
 void Subject::close() {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "host/layers/start_plugin.hpp"
 #include "host/layers/validate/validation.hpp"
 #include "host/registry/loaded_plugin.hpp"
+#include "host/registry/option_text.hpp"
 #include "partitioner_sdk/passes/fold_constants.hpp"
 
 namespace etb::conformance {
@@ -24,6 +26,7 @@ struct SubjectSpec {
   host::LoadOptions load_options;
   std::string backend_id;          // one of its delegate ids
   passes::Evaluate evaluate = {};  // folds constants of networks that the suite compiles
+  host::OptionTexts delegate_options = {};  // of each delegate that the suite creates, unless it sets them
 
   // Makes layers between the validate layer and the plugin, in each process that opens it. Not set: none.
   std::function<Result<host::LayerSet>()> make_layers = {};
@@ -54,6 +57,8 @@ class Subject {
   const host::PluginContext& context() const { return *context_; }
   const host::LoadedPlugin& library() const { return *library_; }
   const std::string& backend_id() const { return backend_id_; }
+  // Returns `options` after those of the specification that they do not set.
+  std::vector<etb_option> delegate_options(std::span<const etb_option> options) const;
 
   // Returns the violations that the layer saw since the last call.
   std::vector<host::Violation> take_violations() {
@@ -77,11 +82,14 @@ class Subject {
   bool lists(const Case& item);
 
  private:
-  explicit Subject(std::string backend_id) : backend_id_(std::move(backend_id)) {}
+  explicit Subject(const SubjectSpec& spec)
+      : backend_id_(spec.backend_id), option_texts_(spec.delegate_options) {}
   void watch(const SubjectOptions& options);
 
   // In order of life.
   std::string backend_id_;
+  host::OptionTexts option_texts_;
+  std::vector<etb_option> options_;  // of delegates; they borrow from option_texts_
   std::unique_ptr<host::Validation> validation_;
   host::LayerSet layers_;
   std::unique_ptr<host::ThreadPool> pool_;

@@ -214,6 +214,7 @@ Json verify_document(const Results& results, const Invocation& by, const std::st
             "library", header.library_sha256.empty() ? "" : "sha256 " + header.library_sha256),
         {"profile", header.profile},
         {"precision", header.contract},
+        {"delegate options", header.delegate_options},
         {"suite", fmt::format("version {}, digest {}", header.suite_version, header.suite_digest)},
         {"seed", std::to_string(header.seed)},
         {"shard", header.shard}})

@@ -95,6 +95,21 @@ Result<conformance::SubjectSpec> find_subject(const std::string& target, const s
   return spec;
 }
 
+Result<host::OptionTexts> read_delegate_options(const std::vector<std::string>& texts,
+                                                const host::PluginEntry& entry) {
+  host::OptionTexts read;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos ||
+        !read.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
+      return make_error(Code::INVALID_ARGUMENT,
+                        "--delegate-option '" + text + "', expected key=value, once for a key");
+  }
+  if (auto options = host::read_init_options(entry, read); !options)
+    return tl::make_unexpected(with_context(std::move(options).error(), "--delegate-option"));
+  return read;
+}
+
 std::string digest_of(const host::PluginEntry& entry) {
   return entry.library && entry.library->sha256 ? format::to_hex(*entry.library->sha256) : "";
 }

@@ -15,6 +15,11 @@ namespace etb::tools {
                                                             const std::string& backend,
                                                             const Session& session);
 
+// Reads texts of --delegate-option, "key=value". Errors: INVALID_ARGUMENT for another form, a key twice, one that the manifest
+// lacks, or a value of another type.
+[[nodiscard]] Result<host::OptionTexts> read_delegate_options(const std::vector<std::string>& texts,
+                                                              const host::PluginEntry& entry);
+
 // Returns the library's digest from the manifest, in hex; "" if it has none.
 std::string digest_of(const host::PluginEntry& entry);
 

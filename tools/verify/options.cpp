@@ -38,6 +38,10 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
                   "depend on it")
       ->check(whole_number(0, kMaxWorkers, "0: one per processor"))
       ->capture_default_str();
+  command
+      .add_option("--delegate-option", options.delegate_options,
+                  "key=value: an option of each delegate that the suite creates, except where a check sets it; repeatable")
+      ->allow_extra_args(false);
   command.add_option("--case-timeout-ms", options.case_timeout_ms, "Time limit of one case")
       ->check(whole_number(1, UINT32_MAX))
       ->capture_default_str();
@@ -93,6 +97,7 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
                         {"--profile", "PROFILE"},
                         {"--case", "PATTERN"},
                         {"--contract", "CONTRACT"},
+                        {"--delegate-option", "KEY=VALUE"},
                         {"--shard", "I/N"},
                         {"--time", "TIME"},
                         {"--seed", "N"},

@@ -33,6 +33,7 @@ struct VerifyOptions {
   bool has_network = false;
   std::string sanitizer_host;
   std::vector<std::string> layers;
+  std::vector<std::string> delegate_options;  // "key=value"
   uint32_t seed = 0;
 };
 

@@ -278,6 +278,8 @@ Status partition_graph(const P& plugin, const etb_graph_image* image, const Comp
 
 // Passes one artifact to the host.
 inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const etb_artifact_sink& sink) {
+  const etb_blob_writer* writer = nullptr;
+  ETB_TRY(from_host(sink.begin_payload(sink.ctx, graph_index, &writer), "artifact sink"));
   std::vector<const char*> keys;
   for (const Artifact::NamedBlob& blob : artifact.named_blobs) {
     const etb_named_blob item{ETB_INIT_SIZE(etb_named_blob),
@@ -299,8 +301,6 @@ inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const
                          entry.name.empty() ? nullptr : entry.name.c_str(), entry.handles.data(),
                          entry.handles.size()});
 
-  const etb_blob_writer* writer = nullptr;
-  ETB_TRY(from_host(sink.begin_payload(sink.ctx, graph_index, &writer), "artifact sink"));
   ETB_TRY(from_host(writer->write(writer->ctx, 0, artifact.payload.data(), artifact.payload.size()),
                     "payload writer"));
   etb_artifact item{};

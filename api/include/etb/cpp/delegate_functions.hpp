@@ -3,6 +3,7 @@
 // The functions of a delegate table over a delegate class and its context class. Part of etb/cpp/plugin.hpp.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -114,9 +115,14 @@ etb_status context_create(etb_delegate* delegate, const etb_option* options, uin
                           etb_context** out, etb_error* error) {
   return guard(error, [&]() -> Status {
     auto& parent = *reinterpret_cast<DelegateObject<P>*>(delegate);
-    ETB_TRY(Options::make(options, option_count, option_rows<P>(), ETB_OBJECT_CONTEXT));
+    ETB_ASSIGN(const Options given,
+               Options::make(options, option_count, option_rows<P>(), ETB_OBJECT_CONTEXT));
     using Context = typename ContextOf<typename P::Delegate>::Type;
-    *out = reinterpret_cast<etb_context*>(new ContextObject<P>{parent, Context(std::as_const(parent.impl))});
+    std::unique_ptr<ContextObject<P>> made(
+        new ContextObject<P>{parent, Context(std::as_const(parent.impl))});
+    if constexpr (SetsOptions<Context>)
+      if (option_count != 0) ETB_TRY(made->impl.set_option(given));
+    *out = reinterpret_cast<etb_context*>(made.release());
     parent.children.fetch_add(1);
     return {};
   });

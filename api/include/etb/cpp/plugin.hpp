@@ -13,7 +13,8 @@
 //     etb::Result<MyDevice> open_device(const etb::DeviceArgs&);                   // optional: the host opens a device; the base keeps
 //                                                                                  //   what it returns until close, see etb::device_of
 //     etb::Status close_device(MyDevice&);                                         // optional: an error keeps the device open
-//     etb::Status set_option(const etb::Options&);                                 // optional, also in MyDevice, MyDelegate, MyContext
+//     etb::Status set_option(const etb::Options&);                                 // optional, also in MyDevice, MyDelegate, MyContext;
+//                                                                                  //   a context gets those of its creation by it, too
 //     etb::Status get_option(std::string_view key, etb_option& out) const;         // optional, likewise: `out` has the default
 //     const void* get_extension(uint32_t object_kind, std::string_view id) const;  // optional
 //     static constexpr etb::OpRow kOps[] = {...};                                  // these three make the ahead-of-time part

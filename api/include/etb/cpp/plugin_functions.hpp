@@ -54,10 +54,6 @@ etb_status option_schema(etb_plugin*, const etb_option_schema_sink* sink, etb_er
 }
 
 template <class T>
-concept SetsOptions = requires(T object, const Options& options) {
-  object.set_option(options);
-};
-template <class T>
 concept GivesOptions = requires(const T object, std::string_view key, etb_option& out) {
   object.get_option(key, out);
 };

@@ -155,6 +155,11 @@ struct ContextObject {
   std::atomic<bool> is_in_flight{false};  // an asynchronous run
 };
 
+template <class T>
+concept SetsOptions = requires(T object, const Options& options) {
+  object.set_option(options);
+};
+
 // Deletes an object without children and subtracts it from its parent's count.
 template <class T>
 Status end_object(T* object, std::atomic<uint32_t>* siblings, const char* name) {
