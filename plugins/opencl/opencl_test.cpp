@@ -53,7 +53,7 @@ TEST(KernelSources, AreOpenClC12WithoutExtensions) {
   if (clang.empty()) GTEST_SKIP() << "no clang was found by the build";
   std::string failed;
   gpu::ChainCode chain;  // a step of each width
-  chain.steps = {gpu::kBinaryCodes + 1 | gpu::kInHalfStepBit, 7 | 5 << 8};
+  chain.steps = {(gpu::kBinaryCodes + 1) | gpu::kInHalfStepBit, 7 | 5 << 8};
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     const auto kernel = static_cast<gpu::Kernel>(i);
     if (family_of(kernel) == gpu::KernelFamily::kTiles) continue;
