@@ -13,6 +13,7 @@ namespace etb::opencl {
 namespace {
 
 // Facts of later versions and of extensions, which headers of OpenCL 1.2 lack.
+constexpr cl_device_info kHalfConfig = 0x1033;              // CL_DEVICE_HALF_FP_CONFIG
 constexpr cl_device_info kDeviceUuid = 0x106A;              // CL_DEVICE_UUID_KHR
 constexpr cl_device_info kWarpSize = 0x4003;                // CL_DEVICE_WARP_SIZE_NV
 constexpr cl_device_info kWavefrontWidth = 0x4043;          // CL_DEVICE_WAVEFRONT_WIDTH_AMD
@@ -80,6 +81,11 @@ void read_target_facts(const Info<cl_device_id, cl_device_info>& device, const s
   if (facts.subgroup_size == 0) facts.subgroup_size = device.number<size_t>(kPreferredGroupMultiple);
   facts.has_16bit_storage = true;  // vload_half and short are in each version
   facts.has_float16 = has_extension(device, "cl_khr_fp16");
+  if (!facts.has_float16) return;
+  const auto halves = device.number<cl_device_fp_config>(kHalfConfig);
+  facts.keeps_subnormal_halves = (halves & CL_FP_DENORM) != 0;
+  facts.rounds_halves =
+      facts.keeps_subnormal_halves && (halves & CL_FP_ROUND_TO_NEAREST) != 0 && (halves & CL_FP_INF_NAN) != 0;
 }
 
 // Reads a device. Returns the reason why the plugin cannot use it, "" if it can.

@@ -15,16 +15,21 @@ struct File {
 struct Row {
   const File* file;
   const char* macros;
+  const char* half_macros;  // for the device's own numbers of float16 beside the others
 };
+#define ETB_HALF_FUNCTION_0(formula) ""
+#define ETB_HALF_FUNCTION_1(formula) " HALF_FUNCTION=half_" #formula
 // In the order of gpu::Kernel.
 constexpr Row kRows[] = {
-#define ETB_GPU_UNARY(name, code, formula, ...) {&kFile_unary, "FUNCTION=" #formula},
-#define ETB_GPU_BINARY(name, code, formula, ...) \
-  {&kFile_binary, "BROADCAST=0 FUNCTION=" #formula}, {&kFile_binary, "BROADCAST=1 FUNCTION=" #formula},
+#define ETB_GPU_UNARY(name, code, formula, parameters, halves) \
+  {&kFile_unary, "FUNCTION=" #formula, ETB_HALF_FUNCTION_##halves(formula)},
+#define ETB_GPU_BINARY(name, code, formula, halves)                                       \
+  {&kFile_binary, "BROADCAST=0 FUNCTION=" #formula, ETB_HALF_FUNCTION_##halves(formula)}, \
+      {&kFile_binary, "BROADCAST=1 FUNCTION=" #formula, ETB_HALF_FUNCTION_##halves(formula)},
 #include "plugins/gpu/kernels/functions.def"
 #undef ETB_GPU_BINARY
 #undef ETB_GPU_UNARY
-#define ETB_GPU_KERNEL(name, file, bindings, macros, ...) {&kFile_##file, macros},
+#define ETB_GPU_KERNEL(name, file, bindings, macros, ...) {&kFile_##file, macros, ""},
 #include "plugins/gpu/kernels/kernels.def"
 #undef ETB_GPU_KERNEL
 };
@@ -34,20 +39,26 @@ constexpr Row kRows[] = {
 KernelSource kernel_source(const gpu::KernelVariant& variant) {
   const auto& [kernel, chain, halves] = variant;
   const Row& row = kRows[gpu::index_of(kernel)];
+  const bool computes_halves = (halves & gpu::kArithmeticBit) != 0;
   KernelSource made;
   made.texts = {kText_kernel, kText_numbers};
   if (row.file->has_functions) {
     // Contraction would change results of the formulas.
-    made.texts.insert(made.texts.end(), {"#pragma OPENCL FP_CONTRACT OFF\n", kText_functions,
-                                         "#pragma OPENCL FP_CONTRACT ON\n"});
+    made.texts.insert(made.texts.end(), {"#pragma OPENCL FP_CONTRACT OFF\n", kText_functions});
+    if (computes_halves) made.texts.push_back(kText_half_functions);
+    made.texts.push_back("#pragma OPENCL FP_CONTRACT ON\n");
   }
   made.texts.push_back(row.file->text);
   made.macros = std::string("KERNEL_NAME=") + gpu::kKernelNames[gpu::index_of(kernel)] + " " + row.macros;
   if (made.macros.back() == ' ') made.macros.pop_back();
   if (halves != 0) made.macros += " HALVES=" + std::to_string(halves);
-  for (uint32_t i = 0; gpu::is_chain(kernel) && i < gpu::kMaxChainSteps; ++i)
-    made.macros += " STEP_" + std::to_string(i) + "=" + std::to_string(chain.steps[i]) + "u function_" +
-                   std::to_string(i) + "=" + chain.function(i);
+  if (computes_halves) made.macros += std::string(" HALF_ARITHMETIC=1") + row.half_macros;
+  for (uint32_t i = 0; gpu::is_chain(kernel) && i < gpu::kMaxChainSteps; ++i) {
+    const std::string number = std::to_string(i);
+    made.macros += " STEP_" + number + "=" + std::to_string(chain.steps[i]) + "u function_" + number + "=" +
+                   chain.function(i);
+    if (computes_halves) made.macros += " half_function_" + number + "=" + chain.half_function(i);
+  }
   made.macros.insert(0, " -D");
   for (size_t at = made.macros.find(' ', 1); at != std::string::npos; at = made.macros.find(' ', at + 3))
     made.macros.insert(at + 1, "-D");

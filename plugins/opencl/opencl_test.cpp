@@ -52,18 +52,21 @@ TEST(KernelSources, AreOpenClC12WithoutExtensions) {
   const std::string clang = ETB_CLANG;
   if (clang.empty()) GTEST_SKIP() << "no clang was found by the build";
   std::string failed;
+  gpu::ChainCode chain;  // a step of each width
+  chain.steps = {(gpu::kBinaryCodes + 1) | gpu::kInHalfStepBit, 7 | 5 << 8};
   for (uint32_t i = 0; i < gpu::kKernelCount; ++i) {
     const auto kernel = static_cast<gpu::Kernel>(i);
     if (family_of(kernel) == gpu::KernelFamily::kTiles) continue;
-    for (const uint32_t halves : {0u, 0x3fu}) {
+    for (const uint32_t halves : {0u, 0x3fu, 0x3fu | gpu::kArithmeticBit | gpu::kInHalfBit}) {
       if (halves != 0 && family_of(kernel) == gpu::KernelFamily::kVectors) continue;
-      const KernelSource source = kernel_source({kernel, {}, halves});
+      const KernelSource source = kernel_source({kernel, chain, halves});
+      const char* const extension = halves > 0x3fu ? " -Xclang -cl-ext=+cl_khr_fp16" : "";
       const std::string command =
           clang +
           " -x cl -cl-std=CL1.2 -cl-single-precision-constant -Xclang "
           "-finclude-default-header -Xclang -fdeclare-opencl-builtins -target nvptx64 "
           "-fsyntax-only -Wpedantic -Wno-keyword-macro -Werror" +
-          source.macros + " -";
+          extension + source.macros + " -";
       FILE* const compiler = ::popen(command.c_str(), "w");
       ASSERT_NE(compiler, nullptr);
       for (const std::string_view text : source.texts)

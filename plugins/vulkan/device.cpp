@@ -49,8 +49,14 @@ Status Device::create() {
   auto storage = vk_struct<VkPhysicalDevice16BitStorageFeatures>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   storage.storageBuffer16BitAccess = VK_TRUE;
+  auto arithmetic = vk_struct<VkPhysicalDeviceShaderFloat16Int8Features>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES);
+  arithmetic.shaderFloat16 = VK_TRUE;
+  if (facts_.has_float16 && facts_.needs_float16_extension)
+    extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
   auto info = vk_struct<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   if (facts_.has_16bit_storage) info.pNext = &storage;
+  if (facts_.has_16bit_storage && facts_.has_float16) storage.pNext = &arithmetic;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   info.pEnabledFeatures = &features;
@@ -206,12 +212,14 @@ VkPipeline Device::pipeline(const gpu::Dispatch& dispatch) const {
 
 Result<VkPipeline> Device::make_pipeline(const gpu::KernelVariant& variant) const {
   const auto& [kernel, chain, halves] = variant;
-  std::span<const uint32_t> code = kernel_code(kernel, halves != 0);
-  std::vector<uint32_t> linked;
+  std::span<const uint32_t> code = kernel_code(kernel, halves);
+  std::vector<uint32_t> linked, supported;
   if (gpu::is_chain(kernel)) {
     ETB_ASSIGN(linked, link_chain(code, chain));
     code = linked;
   }
+  if ((halves & gpu::kArithmeticBit) != 0 && !facts_.keeps_subnormal_halves)
+    code = supported = without_denorm_preserve(code);
   auto shader = vk_struct<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   shader.codeSize = code.size_bytes();
   shader.pCode = code.data();

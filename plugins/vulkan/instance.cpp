@@ -119,6 +119,17 @@ void set_target_facts(const VkPhysicalDeviceSubgroupProperties& subgroups, Devic
   facts.has_unified_memory = facts.is_cpu || properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
 
+// Sets what the execution modes of the kernels that compute in float16 need. One denormal mode for all widths is no support: that of
+// float32 is the driver's choice.
+void set_float16_controls(const VkPhysicalDeviceFloatControlsProperties& floats, DeviceFacts& facts) {
+  facts.rounds_halves = floats.shaderSignedZeroInfNanPreserveFloat16 == VK_TRUE &&
+                        floats.shaderRoundingModeRTEFloat16 == VK_TRUE &&
+                        floats.shaderRoundingModeRTEFloat32 == VK_TRUE;
+  facts.keeps_subnormal_halves =
+      floats.shaderDenormPreserveFloat16 == VK_TRUE &&
+      floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+}
+
 // Reads a device. Returns the reason why the plugin cannot use it, "" if it can.
 std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
   vk.GetPhysicalDeviceProperties(facts.handle, &facts.properties);
@@ -135,7 +146,7 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
            std::to_string(gpu::kMaxBindings);
   const std::vector<std::string> extensions = extensions_of(vk, facts.handle);
   const bool is_1_2 = facts.properties.apiVersion >= VK_API_VERSION_1_2;
-  facts.needs_float_controls = !is_1_2;
+  facts.needs_float_controls = facts.needs_float16_extension = !is_1_2;
   if (!is_1_2 && !contains(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
     return "no float controls";
   VkPhysicalDeviceFloatControlsProperties floats{};
@@ -169,6 +180,7 @@ std::string read_device(const InstanceFunctions& vk, DeviceFacts& facts) {
                     facts.properties.limits.maxTexelBufferElements >= gpu::kLeastRangeBytes / sizeof(float);
   if (!find_queue(vk, facts)) return "no queue for compute";
   set_target_facts(subgroups, facts);
+  set_float16_controls(floats, facts);
   facts.host_import_alignment = imports.minImportedHostPointerAlignment;
   set_identity(ids, has_driver ? &driver : nullptr, facts);
   read_memory(vk, contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME), facts);

@@ -21,7 +21,7 @@ struct DeviceFacts : gpu::DeviceFacts {
   uint64_t host_import_alignment = 0;  // of imported host memory; 0: the driver cannot import it
   bool has_robust_access = false;
   bool has_tiles = false;             // a CPU driver that can run the kernels of KernelFamily::kTiles
-  bool needs_float_controls = false;  // an extension before Vulkan 1.2
+  bool needs_float_controls = false, needs_float16_extension = false;  // extensions before Vulkan 1.2
 };
 
 // Created once by a plugin, because creation loads every driver of the machine. Does not move.

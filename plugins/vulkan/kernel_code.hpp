@@ -9,7 +9,7 @@
 
 namespace etb::vulkan {
 
-// `has_halves`: reads or writes float16. Kernels of kTiles and the one that measures the device have no such code.
-std::span<const uint32_t> kernel_code(gpu::Kernel kernel, bool has_halves);
+// `halves`: HALVES of kernel.glsl. Kernels of kTiles and the one that measures the device have no code for float16.
+std::span<const uint32_t> kernel_code(gpu::Kernel kernel, uint32_t halves);
 
 }  // namespace etb::vulkan

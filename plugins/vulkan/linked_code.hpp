@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links the functions that the steps of a chain call. The alternative, all functions behind tests of constants, takes drivers
-// ten times longer to compile.
+// Changes the build's SPIR-V. The functions that the steps of a chain call are linked: the alternative, all functions behind tests of
+// constants, takes drivers ten times longer to compile.
 #pragma once
 
 #include <cstdint>
@@ -16,5 +16,8 @@ namespace etb::vulkan {
 // names of functions were stripped from the code.
 [[nodiscard]] Result<std::vector<uint32_t>> link_chain(std::span<const uint32_t> code,
                                                        const gpu::ChainCode& chain);
+
+// Returns the code without the execution mode that keeps subnormal numbers of float16, which some devices lack.
+std::vector<uint32_t> without_denorm_preserve(std::span<const uint32_t> code);
 
 }  // namespace etb::vulkan

@@ -193,6 +193,7 @@ struct GpuGraph {
   std::vector<uint32_t> outputs;             // results, each once
   int64_t integer_limit = int64_t{1} << 24;  // largest magnitude of integers that become floats
   bool has_smaller_bounds = false;           // a host may reserve for larger inputs than any run can have
+  bool computes_halves = false;              // only in plans: HalfStorage::kArithmetic
 
   const GpuValue& value(uint32_t id) const { return values[id]; }
 };

@@ -29,6 +29,22 @@ KERNEL3(READS, float, a, READS, float, b, WRITES, float, y) {
     rest = above;
   }
   uint end = min(4u, push.sizes[0] - first);
+#ifdef HALF_FUNCTION
+  if (IN_HALF) {
+    half4 v = HALF4(NARROW(0.0)), w = v;
+    UNROLL for (uint n = 0; n < 4; ++n) {
+      if (n < end) {
+        HALF_ELEMENT(v, n) = LOAD_HALF(a, i);
+        HALF_ELEMENT(w, n) = LOAD_HALF(b, j);
+      }
+      i += push.a_strides[0];
+      j += push.b_strides[0];
+    }
+    half4 results = HALF_FUNCTION(v, w, push.p0);
+    UNROLL for (uint n = 0; n < 4; ++n) if (n < end) STORE_HALF(y, at + n, HALF_ELEMENT(results, n))
+    return;
+  }
+#endif
   for (uint n = 0; n < end; ++n) {
     float result = FUNCTION(LOAD(a, i), LOAD(b, j), push.p0);
     STORE(y, at + n, result)
@@ -45,6 +61,13 @@ END_PUSH
 KERNEL3(READS, vec4, a, READS, vec4, b, WRITES, vec4, y) {
   uint i = linear_index();
   if (i >= push.count) return;
+#ifdef HALF_FUNCTION
+  if (IN_HALF) {
+    half4 rounded = HALF_FUNCTION(LOAD_HALVES(a, i), LOAD_HALVES(b, i), push.p0);
+    STORE_HALVES(y, i, rounded)
+    return;
+  }
+#endif
   vec4 v = LOAD4(a, i), w = LOAD4(b, i);
   vec4 result = VEC4(FUNCTION(v.x, w.x, push.p0), FUNCTION(v.y, w.y, push.p0), FUNCTION(v.z, w.z, push.p0),
                      FUNCTION(v.w, w.w, push.p0));

@@ -8,7 +8,7 @@
 #include "functions.glsl"
 
 // A step of code 0 does not exist. Bits 8 to 11 and 12 to 15: indices of its operands in `slots`. Bit 16: its result is rounded to
-// float16, as it would be in memory.
+// float16, as it would be in memory. Bit 17: it is computed in float16.
 SPECIALIZED(1, STEP_0)
 SPECIALIZED(2, STEP_1)
 SPECIALIZED(3, STEP_2)
@@ -19,10 +19,23 @@ SPECIALIZED(7, STEP_6)
 SPECIALIZED(8, STEP_7)
 
 // All functions, of which each step calls one.
-#define ETB_GPU_UNARY(name, code, formula, parameters) \
-  float unary_step_##code(float x, float y, float p0, float p1) { return formula(x, p0, p1); }
-#define ETB_GPU_BINARY(name, code, formula) \
-  float binary_step_##code(float x, float y, float p0, float p1) { return formula(x, y, p0); }
+#define UNARY_IN_HALF_0(code, formula)
+#define BINARY_IN_HALF_0(code, formula)
+#ifdef HALF_ARITHMETIC
+#define UNARY_IN_HALF_1(code, formula) \
+  half4 half_unary_step_##code(half4 x, half4 y, float p0, float p1) { return half_##formula(x, p0, p1); }
+#define BINARY_IN_HALF_1(code, formula) \
+  half4 half_binary_step_##code(half4 x, half4 y, float p0, float p1) { return half_##formula(x, y, p0); }
+#else
+#define UNARY_IN_HALF_1(code, formula)
+#define BINARY_IN_HALF_1(code, formula)
+#endif
+#define ETB_GPU_UNARY(name, code, formula, parameters, halves)                                                \
+  float unary_step_##code(float x, float y, float p0, float p1) { return formula(x, p0, p1); }                \
+  UNARY_IN_HALF_##halves(code, formula)
+#define ETB_GPU_BINARY(name, code, formula, halves)                                                           \
+  float binary_step_##code(float x, float y, float p0, float p1) { return formula(x, y, p0); }                \
+  BINARY_IN_HALF_##halves(code, formula)
 #include "functions.def"
 LINKED(function_0)
 LINKED(function_1)
@@ -32,8 +45,42 @@ LINKED(function_4)
 LINKED(function_5)
 LINKED(function_6)
 LINKED(function_7)
+#ifdef HALF_ARITHMETIC
+LINKED_HALF(half_function_0)
+LINKED_HALF(half_function_1)
+LINKED_HALF(half_function_2)
+LINKED_HALF(half_function_3)
+LINKED_HALF(half_function_4)
+LINKED_HALF(half_function_5)
+LINKED_HALF(half_function_6)
+LINKED_HALF(half_function_7)
+#endif
 
 // Slots 0 to 4 are the operands, 5 to 12 the results of the steps; 15 is the second number of the step.
+#ifdef HALF_ARITHMETIC
+// Four elements at once. Each slot has them in both widths, of which compilers drop the one that no step reads.
+#define STEP(n, step, function)                                                                             \
+  if (step != 0u) {                                                                                         \
+    float p0 = push.numbers[2 * n], p1 = push.numbers[2 * n + 1];                                           \
+    slots[15] = VEC4(p1);                                                                                   \
+    halves[15] = HALF4(NARROW(p1));                                                                         \
+    if ((step >> 17 & 1u) != 0u) {                                                                          \
+      rounded = half_##function(halves[step >> 8 & 15u], halves[step >> 12 & 15u], p0, p1);                 \
+      last = WIDE4(rounded);                                                                                \
+    } else {                                                                                                \
+      vec4 v = slots[step >> 8 & 15u], w = slots[step >> 12 & 15u];                                         \
+      last = VEC4(function(v.x, w.x, p0, p1), function(v.y, w.y, p0, p1), function(v.z, w.z, p0, p1),       \
+                  function(v.w, w.w, p0, p1));                                                              \
+      rounded = NARROW4(last);                                                                              \
+      if ((step >> 16 & 1u) != 0u) last = WIDE4(rounded);                                                   \
+    }                                                                                                       \
+    slots[5 + n] = last;                                                                                    \
+    halves[5 + n] = rounded;                                                                                \
+  }
+#define BEGIN_SLOTS                                  \
+  vec4 slots[16], last = VEC4(0.0);                  \
+  half4 halves[16], rounded = HALF4(NARROW(0.0));
+#else
 #define STEP(n, step, function)                                                                             \
   if (step != 0u) {                                                                                         \
     slots[15] = push.numbers[2 * n + 1];                                                                    \
@@ -41,6 +88,7 @@ LINKED(function_7)
     if ((step >> 16 & 1u) != 0u) last = nearest_half(last);                                                 \
     slots[5 + n] = last;                                                                                    \
   }
+#endif
 #define STEPS                                                          \
   STEP(0, STEP_0, function_0) STEP(1, STEP_1, function_1)              \
   STEP(2, STEP_2, function_2) STEP(3, STEP_3, function_3)              \
@@ -75,9 +123,20 @@ END_PUSH
     index##k += position * stride##k;                           \
     stride##k *= push.sizes[dim];                               \
   }
+#ifdef HALF_ARITHMETIC
+#define READ_ELEMENT(k, name)                                                          \
+  if (n < end) {                                                                       \
+    if (IS_HALF(name)) { HALF_ELEMENT(halves[k], n) = RAW_HALF(name, index##k); }      \
+    else { ELEMENT(slots[k], n) = name[index##k]; }                                    \
+  }                                                                                    \
+  index##k += step##k;
+#define END_READ(k, name) \
+  if (IS_HALF(name)) { slots[k] = WIDE4(halves[k]); } else { halves[k] = NARROW4(slots[k]); }
+#else
 #define READ_ELEMENT(k, name)    \
   slots[k] = LOAD(name, index##k); \
   index##k += step##k;
+#endif
 
 CHAIN_KERNEL {
   uint index = linear_index();
@@ -94,6 +153,17 @@ CHAIN_KERNEL {
     rest = above;
   }
   uint end = min(4u, push.sizes[0] - first);
+#ifdef HALF_ARITHMETIC
+  BEGIN_SLOTS
+  UNROLL for (uint n = 0; n < 4; ++n) { EACH_OPERAND(READ_ELEMENT) }
+  EACH_OPERAND(END_READ)
+  STEPS
+  UNROLL for (uint n = 0; n < 4; ++n) {
+    if (n < end) {
+      if (IS_HALF(y)) { WRITE_RAW(y, at + n, HALF_ELEMENT(rounded, n)) } else { y[at + n] = ELEMENT(last, n); }
+    }
+  }
+#else
   for (uint n = 0; n < end; ++n) {
     float slots[16];
     float last = 0.0;
@@ -101,6 +171,7 @@ CHAIN_KERNEL {
     STEPS
     STORE(y, at + n, last)
   }
+#endif
 }
 #else
 BEGIN_PUSH
@@ -108,12 +179,24 @@ BEGIN_PUSH
   float numbers[16];  // two for each step
 END_PUSH
 
+#ifdef HALF_ARITHMETIC
+#define READ_GROUP(k, name)                                                                            \
+  if (IS_HALF(name)) { halves[k] = RAW_HALVES(name, i); slots[k] = WIDE4(halves[k]); }                 \
+  else { slots[k] = name[i]; halves[k] = NARROW4(slots[k]); }
+#else
 #define READ_GROUP(k, name) vec4 group##k = LOAD4(name, i);
 #define READ_ELEMENT(k, name) slots[k] = ELEMENT(group##k, n);
+#endif
 
 CHAIN_KERNEL {
   uint i = linear_index();
   if (i >= push.count) return;
+#ifdef HALF_ARITHMETIC
+  BEGIN_SLOTS
+  EACH_OPERAND(READ_GROUP)
+  STEPS
+  if (IS_HALF(y)) { WRITE_RAW4(y, i, rounded) } else { y[i] = last; }
+#else
   EACH_OPERAND(READ_GROUP)
   vec4 result = VEC4(0.0);
   UNROLL for (uint n = 0; n < 4; ++n) {
@@ -124,5 +207,6 @@ CHAIN_KERNEL {
     ELEMENT(result, n) = last;
   }
   STORE4(y, i, result)
+#endif
 }
 #endif

@@ -27,7 +27,7 @@ KERNEL2(READS, uint, x, WRITES, uint, y) {
   }
   uint end = min(4u, push.sizes[0] - first);
   for (uint n = 0; n < end; ++n) {
-    STORE_BITS(y, j, LOAD_BITS(x, i))
+    MOVE(y, j, x, i)
     i += push.from_strides[0];
     j += push.to_strides[0];
   }

@@ -173,3 +173,7 @@ float binary_minimum(float x, float y, float p0) { return is_nan(x) || x < y ? x
 float binary_equal(float x, float y, float p0) { return x == y ? 1.0 : 0.0; }
 float binary_less(float x, float y, float p0) { return x < y ? 1.0 : 0.0; }
 float binary_less_equal(float x, float y, float p0) { return x <= y ? 1.0 : 0.0; }
+
+#ifdef HALF_ARITHMETIC
+#include "half_functions.glsl"
+#endif

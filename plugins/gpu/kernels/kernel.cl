@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Beginning of every kernel for OpenCL: the words of kernel.glsl in OpenCL C 1.2. Kernels are built with
-// -cl-single-precision-constant, so that 0.5 is a float. The build appends numbers.glsl and, where a kernel includes it,
-// functions.glsl.
+// -cl-single-precision-constant, so that 0.5 is a float. The build appends numbers.glsl and, where a kernel includes them,
+// functions.glsl and half_functions.glsl.
+#ifdef HALF_ARITHMETIC
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#endif
 #define NOT_A_NUMBER as_float(0x7fc00000u)
 #define UNROLL _Pragma("unroll")
 #define ROLLED
@@ -10,6 +13,7 @@
 #define SPECIALIZED(index, name)
 #define HAS_RESIDUAL push.has_residual  // one program for both
 #define LINKED(name)
+#define LINKED_HALF(name)
 #define SHARED_OUTSIDE(type, name, count)
 #define SHARED_INSIDE(type, name, count) __local type name[count];
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
@@ -24,6 +28,7 @@ typedef int4 ivec4;
 typedef uint4 uvec4;
 typedef float4 vec4;
 #define IVEC4 (int4)  // no macros of variable length: NVIDIA's compiler rejects them
+#define UVEC2 (uint2)
 #define UVEC4 (uint4)
 #define VEC4 (float4)
 #define int(x) ((int)(x))
@@ -48,10 +53,38 @@ typedef float4 vec4;
 #define HALF_STORAGE
 #define BUFFER(index, name) enum { name##_is_half = HALVES >> index & 1 };
 #define IS_HALF(name) name##_is_half
+#ifdef HALF_ARITHMETIC
+#define HALF4 (half4)
+#define NARROW(x) convert_half_rte(x)
+#define NARROW4(x) convert_half4_rte(x)
+#define WIDE4(x) convert_float4(x)
+#define HALF_ELEMENT(vector, i) (((half*)&(vector))[i])
+#define RAW_HALF(name, i) ((__global const half*)name)[i]
+#define RAW_HALVES(name, i) ((__global const half4*)name)[i]
+#define WRITE_RAW(name, i, number) ((__global half*)name)[i] = number;
+#define WRITE_RAW4(name, i, numbers) ((__global half4*)name)[i] = numbers;
+#define READ_HALF(name, i) convert_float(RAW_HALF(name, i))
+#define READ_HALVES(name, i) convert_float4(RAW_HALVES(name, i))
+#define WRITE_HALF(name, i, number) WRITE_RAW(name, i, NARROW(number))
+#define WRITE_HALVES(name, i, numbers) WRITE_RAW4(name, i, NARROW4(numbers))
+#define NEAREST_HALF(x) convert_float(NARROW(x))
+#define NEAREST_HALVES(x) WIDE4(NARROW4(x))
+#define GREATER4(x, y) ((x) > (y))
+#define LESS4(x, y) ((x) < (y))
+#define EQUAL4(x, y) ((x) == (y))
+#define LESS_EQUAL4(x, y) ((x) <= (y))
+#define WHERE4(mask, yes, no) select(no, yes, mask)
+uint2 packed_halves(half4 x) { return as_uint2(x); }
+half4 unpacked_halves(uint2 words) { return as_half4(words); }
+short4 are_nan(half4 x) { return (as_short4(x) & (short4)(0x7fff)) > (short4)(0x7c00); }
+#else
 #define READ_HALF(name, i) half_number(((__global const ushort*)name)[i])
 #define READ_HALVES(name, i) half_numbers(convert_uint4(((__global const ushort4*)name)[i]))
 #define WRITE_HALF(name, i, number) ((__global ushort*)name)[i] = (ushort)half_bits(number);
 #define WRITE_HALVES(name, i, numbers) ((__global ushort4*)name)[i] = convert_ushort4(half_bits4(numbers));
+#define NEAREST_HALF nearest_half
+#define NEAREST_HALVES nearest_halves
+#endif
 #else
 #define BUFFER(index, name)
 #endif

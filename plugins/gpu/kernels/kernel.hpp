@@ -64,6 +64,10 @@ inline constexpr KernelFamily kKernelFamilies[] = {
 };
 constexpr KernelFamily family_of(Kernel kernel) { return kKernelFamilies[index_of(kernel)]; }
 
+// HALVES of kernel.glsl: bit k is set if buffer k has float16. Then the kernel may be of the set that uses the device's own numbers of
+// float16, and compute a function of single elements in float16.
+inline constexpr uint32_t kArithmeticBit = 1u << 8, kInHalfBit = 1u << 9;
+
 inline constexpr uint32_t kLargestGroup = 256;             // invocations of a workgroup of kGroups
 inline constexpr uint64_t kSharedMemoryBytes = 16 * 1024;  // that its kernels need at most
 

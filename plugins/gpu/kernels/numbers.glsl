@@ -54,8 +54,8 @@ uvec4 half_bits4(vec4 x) { return UVEC4(half_bits(x.x), half_bits(x.y), half_bit
   { if (IS_HALF(name)) { WRITE_HALF(name, i, uintBitsToFloat(bits)) } else { name[i] = bits; } }
 #define STORE_BITS4(name, i, bits) \
   { if (IS_HALF(name)) { WRITE_HALVES(name, i, BITS_FLOAT(bits)) } else { name[i] = bits; } }
-#define AS_STORED(name, number) (IS_HALF(name) ? nearest_half(number) : number)
-#define AS_STORED4(name, numbers) (IS_HALF(name) ? nearest_halves(numbers) : numbers)
+#define AS_STORED(name, number) (IS_HALF(name) ? NEAREST_HALF(number) : number)
+#define AS_STORED4(name, numbers) (IS_HALF(name) ? NEAREST_HALVES(numbers) : numbers)
 #else
 #define IS_HALF(name) false
 #define LOAD(name, i) name[i]
@@ -68,6 +68,24 @@ uvec4 half_bits4(vec4 x) { return UVEC4(half_bits(x.x), half_bits(x.y), half_bit
 #define STORE_BITS4(name, i, bits) name[i] = bits;
 #define AS_STORED(name, number) number
 #define AS_STORED4(name, numbers) numbers
+#endif
+// Stores an element of a buffer of integers in another one. Numbers of float16 of the device are not converted, which could flush
+// subnormal ones.
+#ifdef HALF_ARITHMETIC
+#define MOVE(y, j, x, i) \
+  { if (IS_HALF(x) && IS_HALF(y)) { WRITE_RAW(y, j, RAW_HALF(x, i)) } else { STORE_BITS(y, j, LOAD_BITS(x, i)) } }
+#else
+#define MOVE(y, j, x, i) STORE_BITS(y, j, LOAD_BITS(x, i))
+#endif
+#ifdef HALF_ARITHMETIC
+// Elements of buffers as numbers of float16, and results; IN_HALF: the plan has the function of the kernel in float16.
+#define IN_HALF ((HALVES >> 9 & 1u) != 0u)
+#define LOAD_HALF(name, i) (IS_HALF(name) ? RAW_HALF(name, i) : NARROW(name[i]))
+#define LOAD_HALVES(name, i) (IS_HALF(name) ? RAW_HALVES(name, i) : NARROW4(name[i]))
+#define STORE_HALF(name, i, number) \
+  { if (IS_HALF(name)) { WRITE_RAW(name, i, number) } else { name[i] = float(number); } }
+#define STORE_HALVES(name, i, numbers) \
+  { if (IS_HALF(name)) { WRITE_RAW4(name, i, numbers) } else { name[i] = WIDE4(numbers); } }
 #endif
 #define GATHER4(name, at) VEC4(LOAD(name, (at).x), LOAD(name, (at).y), LOAD(name, (at).z), LOAD(name, (at).w))
 
@@ -104,7 +122,11 @@ float half_number(uint word) {
   return (word & 0x8000u) != 0u ? -number : number;
 }
 vec4 halves4(uint first, uint second) {
+#ifdef HALF_ARITHMETIC
+  return WIDE4(unpacked_halves(UVEC2(first, second)));
+#else
   return VEC4(half_number(first), half_number(first >> 16), half_number(second), half_number(second >> 16));
+#endif
 }
 
 vec4 half_numbers(uvec4 words) {

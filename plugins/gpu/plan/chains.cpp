@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plugins/gpu/plan/attention.hpp"
+#include "plugins/gpu/plan/half_storage.hpp"
 #include "plugins/gpu/plan/node_dispatch.hpp"
 #include "plugins/gpu/plan/strided_dims.hpp"
 
@@ -52,6 +53,7 @@ std::optional<Chain> encode(const GpuGraph& graph, const std::vector<uint32_t>& 
     }
     const bool is_last = n + 1 == nodes.size();  // the kernel rounds what it stores
     if (!is_last && graph.value(node.output).is_half) step |= kRoundsBit;
+    if (computes_in_half(graph, node)) step |= kInHalfStepBit;
     chain.code.steps[n] = step;
   }
   if (chain.operand_count == 0) return std::nullopt;  // numbers only

@@ -20,10 +20,10 @@ inline constexpr uint32_t kMaxChainSteps = 8, kMaxChainOperands = 5;
 inline constexpr uint32_t kMaxChainCodes = 16;
 inline constexpr uint32_t kNoChain = UINT32_MAX;
 
-// The steps of a chain as words of chain.comp. kRoundsBit: the result is rounded to float16, as it would be in memory. Bits 0 to 7 are the code of the function, and kBinaryCodes more for one of two
-// operands. Chains that differ only in values and numbers have the same code.
+// The steps of a chain as words of chain.comp. kRoundsBit: the result is rounded to float16, as it would be in memory. kInHalfStepBit: it
+// is computed in float16. Bits 0 to 7 are the code of the function, and kBinaryCodes more for one of two operands. Chains that differ only in values and numbers have the same code.
 inline constexpr uint32_t kBinaryCodes = 64;
-inline constexpr uint32_t kRoundsBit = 1u << 16;
+inline constexpr uint32_t kRoundsBit = 1u << 16, kInHalfStepBit = 1u << 17;
 struct ChainCode {
   std::array<uint32_t, kMaxChainSteps> steps = {};  // 0: no step
 
@@ -33,6 +33,10 @@ struct ChainCode {
     if (code >= kBinaryCodes) return "binary_step_" + std::to_string(code - kBinaryCodes);
     return "unary_step_" + std::to_string(code == 0 ? 1 : code);
   }
+  // Likewise in float16; any, if the step is computed in float32.
+  std::string half_function(uint32_t step) const {
+    return (steps[step] & kInHalfStepBit) != 0 ? "half_" + function(step) : "half_unary_step_1";
+  }
   friend auto operator<=>(const ChainCode&, const ChainCode&) = default;
 };
 
@@ -40,7 +44,7 @@ struct ChainCode {
 struct KernelVariant {
   Kernel kernel = Kernel::kCopy;
   ChainCode chain = {};
-  uint32_t halves = 0;  // bit k: buffer k has float16
+  uint32_t halves = 0;  // HALVES of kernel.glsl
   friend auto operator<=>(const KernelVariant&, const KernelVariant&) = default;
 };
 // True if a kernel is needed as it is.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plugins/gpu/plan/half_storage.hpp"
 #include "plugins/gpu/plan/node_dispatch.hpp"
 
 namespace etb::gpu {
@@ -25,6 +26,7 @@ Kernel unary_kernel(UnaryFunction function) {
 void dispatch_unary(const NodeDispatch& context) {
   Dispatch& dispatch =
       context.add(unary_kernel(static_cast<UnaryFunction>(context.number(field::kFunction))));
+  if (computes_in_half(context.graph, context.node)) dispatch.halves = kInHalfBit;
   const uint64_t groups = (context.result().numel() + 3) / 4;
   dispatch.add(static_cast<uint32_t>(groups));
   for (const float parameter : context.node.floats) dispatch.add_float(parameter);
@@ -237,9 +239,11 @@ void dispatch_node(const NodeDispatch& context, bool is_alias) {
 }  // namespace
 
 void set_halves(const GpuGraph& graph, Dispatch& dispatch) {
-  dispatch.halves = 0;
+  uint32_t halves = 0;
   for (uint32_t b = 0; b < dispatch.binding_count; ++b)
-    if (graph.value(dispatch.bindings[b]).is_half) dispatch.halves |= 1u << b;
+    if (graph.value(dispatch.bindings[b]).is_half) halves |= 1u << b;
+  if (halves != 0 && graph.computes_halves) halves |= kArithmeticBit | (dispatch.halves & kInHalfBit);
+  dispatch.halves = halves;
 }
 
 void make_dispatches(const GpuGraph& graph, const Fusions& fusions, const KernelChoices& kernels,

@@ -27,7 +27,7 @@ struct Dispatch {
   ChainCode chain = {};  // steps of a kernel for chains
   uint32_t binding_count = 0;
   std::array<uint32_t, kMaxBindings> bindings = {};  // values; the last one is written
-  uint32_t halves = 0;                               // bit k: binding k has float16
+  uint32_t halves = 0;                               // HALVES of kernel.glsl
   uint32_t push_count = 0;
   std::array<uint32_t, kMaxPushWords> push = {};
   uint64_t turns = 0;                  // of all loops of an invocation
@@ -42,7 +42,8 @@ struct Dispatch {
   KernelVariant variant() const { return {kernel, chain, halves}; }
 };
 
-// Sets the bindings that have float16. Only kernels of kRegisters and kGroups read it.
+// Sets the bindings that have float16, and if the kernel uses the device's own numbers of float16. Only kernels of kRegisters and
+// kGroups read float16.
 void set_halves(const GpuGraph& graph, Dispatch& dispatch);
 
 // Replaces `out` by the dispatches of the graph for these sizes of all values. Their number and bindings are the same for

@@ -102,7 +102,7 @@ Result<ExecutionPlan> make_execution_plan(GpuGraph graph, KernelFamily family, u
     inferred.error().code = Code::INVALID_DATA;
     return tl::make_unexpected(with_context(std::move(inferred).error(), "payload"));
   }
-  const bool has_halves = halves == HalfStorage::kOn && mark_halves(plan.graph);
+  const bool has_halves = mark_halves(plan.graph, halves);
   if (has_halves && family != KernelFamily::kGroups) family = KernelFamily::kRegisters;
   plan.kernels.family = family;
   plan.folds = fold_batch_norms(plan.graph);

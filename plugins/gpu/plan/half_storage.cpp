@@ -2,6 +2,8 @@
 #include "plugins/gpu/plan/half_storage.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <span>
 
 namespace etb::gpu {
@@ -41,6 +43,49 @@ uint32_t index_input(const GpuNode& node) {
     default:
       return kNoValue;
   }
+}
+
+// True for a number that float16 has; not for NaN.
+bool is_half_number(float x) {
+  const bool has_few_digits = (std::bit_cast<uint32_t>(x) & 0x1fffu) == 0;
+  const bool is_in_range = std::isinf(x) || (std::abs(x) <= 65504 && x * 0x1p24f == std::trunc(x * 0x1p24f));
+  return has_few_digits && is_in_range;
+}
+
+// A function of single elements in half_functions.glsl.
+struct HalfFunction {
+  bool is_there = false;
+  size_t parameters = 0;  // numbers that it reads
+  bool has_alpha = false, is_comparison = false;
+};
+
+HalfFunction half_function_of(UnaryFunction function) {
+  switch (function) {
+#define ETB_GPU_UNARY(name, code, formula, parameters, halves) \
+  case UnaryFunction::k##name:                                 \
+    return {halves == 1, parameters};
+#define ETB_GPU_BINARY(...)
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+  }
+  return {};
+}
+
+HalfFunction half_function_of(BinaryFunction function) {
+  const bool has_alpha = function == BinaryFunction::kAdd || function == BinaryFunction::kSub;
+  const bool is_comparison = function == BinaryFunction::kEqual || function == BinaryFunction::kLess ||
+                             function == BinaryFunction::kLessEqual;
+  switch (function) {
+#define ETB_GPU_UNARY(...)
+#define ETB_GPU_BINARY(name, code, formula, halves) \
+  case BinaryFunction::k##name:                     \
+    return {halves == 1, 0, has_alpha, is_comparison};
+#include "plugins/gpu/kernels/functions.def"
+#undef ETB_GPU_BINARY
+#undef ETB_GPU_UNARY
+  }
+  return {};
 }
 
 class Marker {
@@ -90,6 +135,29 @@ class Marker {
 
 }  // namespace
 
-bool mark_halves(GpuGraph& graph) { return Marker(graph).run(); }
+bool mark_halves(GpuGraph& graph, HalfStorage storage) {
+  const bool has_halves = storage != HalfStorage::kOff && Marker(graph).run();
+  graph.computes_halves = has_halves && storage == HalfStorage::kArithmetic;
+  return has_halves;
+}
+
+bool computes_in_half(const GpuGraph& graph, const GpuNode& node) {
+  if (!graph.computes_halves || (node.op != Operator::kUnary && node.op != Operator::kBinary)) return false;
+  const HalfFunction function =
+      node.op == Operator::kUnary
+          ? half_function_of(static_cast<UnaryFunction>(node.ints[field::kFunction]))
+          : half_function_of(static_cast<BinaryFunction>(node.ints[field::kBinaryFunction]));
+  const bool has_result = function.is_comparison || graph.value(node.output).is_half;
+  const auto numbers = std::span(node.floats).first(function.parameters);
+  const bool has_one = !function.has_alpha || node.floats[0] == 1;
+  const auto is_operand = [&](uint32_t id) {
+    const GpuValue& value = graph.value(id);
+    return value.is_half || (value.role == ValueRole::kInline && value.type == DataType::kFloat32 &&
+                             std::all_of(value.floats.begin(), value.floats.end(), is_half_number));
+  };
+  return function.is_there && has_result && has_one &&
+         std::all_of(numbers.begin(), numbers.end(), is_half_number) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), is_operand);
+}
 
 }  // namespace etb::gpu

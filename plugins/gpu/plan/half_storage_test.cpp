@@ -16,8 +16,8 @@ using testing::Not;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Result<ExecutionPlan> plan_of(GpuGraph graph, KernelFamily family = KernelFamily::kRegisters,
-                              Fusion fusion = Fusion::kOn) {
-  return make_execution_plan(std::move(graph), family, 16, fusion, HalfStorage::kOn);
+                              Fusion fusion = Fusion::kOn, HalfStorage halves = HalfStorage::kOn) {
+  return make_execution_plan(std::move(graph), family, 16, fusion, halves);
 }
 
 void set_float16(GpuGraph& graph, std::initializer_list<uint32_t> values) {
@@ -136,6 +136,61 @@ TEST(HalfStorage, InnerStepsOfChainsRound) {
   EXPECT_NE(steps[0] & kRoundsBit, 0u);
   EXPECT_EQ(steps[1] & kRoundsBit, 0u) << "a result of float32";
   EXPECT_EQ(steps[2] & kRoundsBit, 0u) << "the kernel rounds what it stores";
+}
+
+// A step is computed in float16 if operands and result are, numbers have few digits, and the result has one rounding.
+TEST(HalfStorage, ArithmeticIsForStepsOfFloat16) {
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({8})), wide = add_input(graph, shape_of({8}));
+  std::vector<uint32_t> steps = {x};
+  const auto add = [&](BinaryFunction function, uint32_t other, float alpha = 1) {
+    steps.push_back(add_binary(graph, function, steps.back(), other));
+    graph.nodes.back().floats = {alpha};
+  };
+  add(BinaryFunction::kAdd, x);
+  add(BinaryFunction::kMul, add_number(graph, 0.1f));
+  add(BinaryFunction::kMul, add_number(graph, 0.5f));
+  add(BinaryFunction::kSub, x, 2);
+  add(BinaryFunction::kMaximum, wide);
+  steps.push_back(add_unary(graph, UnaryFunction::kExp, steps.back()));
+  steps.push_back(add_unary(graph, UnaryFunction::kClamp, steps.back()));
+  graph.nodes.back().floats = {0, kInfinity};
+  add(BinaryFunction::kLess, x);
+  graph.outputs = {steps.back()};
+  for (const uint32_t id : steps) set_float16(graph, {id});
+  graph.values[steps.back()].host = HostNumbers::kBools;
+  const std::vector<bool> in_half = {true, false, true, false, false, false, true, true};
+  const auto plan = plan_of(graph, KernelFamily::kRegisters, Fusion::kOn, HalfStorage::kArithmetic);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->dispatches.size(), 1u);
+  EXPECT_NE(plan->dispatches[0].halves & kArithmeticBit, 0u);
+  for (size_t i = 0; i < in_half.size(); ++i)
+    EXPECT_EQ((plan->dispatches[0].chain.steps[i] & kInHalfStepBit) != 0, in_half[i]) << i;
+  const auto single = plan_of(graph, KernelFamily::kRegisters, Fusion::kOff, HalfStorage::kArithmetic);
+  ASSERT_TRUE(single) << single.error().message;
+  ASSERT_EQ(single->dispatches.size(), in_half.size());
+  for (size_t i = 0; i < in_half.size(); ++i)
+    EXPECT_EQ((single->dispatches[i].halves & kInHalfBit) != 0, in_half[i]) << i;
+}
+
+TEST(HalfStorage, ArithmeticIsForNumbersOfFloat16) {
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape_of({8}));
+  graph.outputs = {add_unary(graph, UnaryFunction::kClamp, x)};
+  set_float16(graph, {x, graph.outputs[0]});
+  ASSERT_TRUE(mark_halves(graph, HalfStorage::kArithmetic));
+  GpuNode node = graph.nodes[0];
+  for (const float number :
+       {0.0f, -0.0f, 1.0f, 6.0f, 65504.0f, kInfinity, 0x1p-24f, 0x3ffp-24f, 2049.0f - 1}) {
+    node.floats = {-number, number};
+    EXPECT_TRUE(computes_in_half(graph, node)) << number;
+  }
+  for (const float number : {0.1f, 65505.0f, 65536.0f, 0x1p-25f, 0x3p-25f, 2049.0f, std::nanf("")}) {
+    node.floats = {-number, 1};
+    EXPECT_FALSE(computes_in_half(graph, node)) << number;
+  }
+  mark_halves(graph, HalfStorage::kOn);
+  EXPECT_FALSE(computes_in_half(graph, graph.nodes[0])) << "not with storage";
 }
 
 // The kernel rounds a product as it rounds the sum.

@@ -33,6 +33,7 @@ bool has_work(const Dispatch& dispatch) {
 class TrialValues {
  public:
   explicit TrialValues(const ExecutionPlan& source, ExecutionPlan& trial) : source_(source), trial_(trial) {
+    trial_.graph.computes_halves = source_.graph.computes_halves;
     add({Memory::kTransfer, 0, 16}, 1);
     trial_.memory.transfer_bytes = 16;
   }

@@ -2,6 +2,7 @@
 // Dispatches of operators that read elements through strides.
 #include <algorithm>
 
+#include "plugins/gpu/plan/half_storage.hpp"
 #include "plugins/gpu/plan/node_dispatch.hpp"
 #include "plugins/gpu/plan/strided_dims.hpp"
 
@@ -55,6 +56,7 @@ void dispatch_binary(const NodeDispatch& context) {
   const bool broadcasts = a.numel() != out.numel() || b.numel() != out.numel();
   const auto function = static_cast<BinaryFunction>(context.number(field::kBinaryFunction));
   Dispatch& dispatch = context.add(binary_kernel(function, broadcasts));
+  if (computes_in_half(context.graph, context.node)) dispatch.halves = kInHalfBit;
   if (!broadcasts) {
     const uint64_t groups = (out.numel() + 3) / 4;
     dispatch.add(static_cast<uint32_t>(groups));

@@ -30,6 +30,8 @@ struct DeviceFacts {
   uint64_t subgroup_size = 0;        // invocations that run in step
   bool has_16bit_storage = false;    // kernels read and write 16-bit numbers
   bool has_float16 = false;          // and compute in float16
+  // Arithmetic and conversions of float16: round to the nearest number and keep NaN, infinities and signs of zeros; keep subnormal numbers.
+  bool rounds_halves = false, keeps_subnormal_halves = false;
   bool has_unified_memory = false;   // the device uses the host's memory
   int preference = 0;                // without a choice of the host, the device with the highest one runs
   bool is_cpu = false;

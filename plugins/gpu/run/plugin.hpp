@@ -58,7 +58,7 @@ class GpuPlugin {
 
   static constexpr const char* kKernelChoices[] = {"auto", "registers", "groups"};
   static constexpr const char* kFusionChoices[] = {"on", "off", "all"};
-  static constexpr const char* kFloat16Choices[] = {"auto", "storage", "wide"};
+  static constexpr const char* kFloat16Choices[] = {"auto", "storage", "arithmetic", "wide"};
   static constexpr const char* kTuneChoices[] = {"stored", "measured", "off"};
   static constexpr OptionRow kOptions[] = {
       text_option("kernels", "auto", ETB_OBJECT_DELEGATE,
@@ -71,10 +71,13 @@ class GpuPlugin {
           "is; off: each node has its own; all: attention is on GPUs, too. Only attention sums in another "
           "order.",
           kFusionChoices),
-      text_option("float16", "auto", ETB_OBJECT_DELEGATE,
-                  "storage: the device has values of float16 as 16 bits, and rounds each to them; wide: as "
-                  "float32; auto: as 16 bits on GPUs that can. Sums are float32.",
-                  kFloat16Choices),
+      text_option(
+          "float16", "auto", ETB_OBJECT_DELEGATE,
+          "storage: the device has values of float16 as 16 bits, and rounds each to them; arithmetic: "
+          "it also converts them itself, and computes in float16 what has the same results; wide: it has "
+          "them as float32; auto: arithmetic on GPUs where no bit changes, storage on others with 16 "
+          "bits, wide on processors. Sums are float32.",
+          kFloat16Choices),
       text_option(
           "tune", "stored", ETB_OBJECT_DELEGATE,
           "stored: with kernels auto, products and convolutions by the fastest kernels in the host's cache; "

@@ -59,7 +59,7 @@ format::Sha256 TunedKernels::key_of(const ExecutionPlan& plan, uint32_t index,
     key.add(value.factors == kNoValue ? 0 : value.codes.bits);
     key.add(value.codes.group);
     key.add((value.has_halves ? 1u : 0u) | (value.has_filters ? 2u : 0u) | (value.is_half ? 4u : 0u) |
-            (plan.graph.value(node.output).is_half ? 8u : 0u));
+            (plan.graph.value(node.output).is_half ? 8u : 0u) | (plan.graph.computes_halves ? 16u : 0u));
   }
   key.add(plan.bounds[node.output]);
   for (const KernelCandidate& each : candidates) key.add(std::string_view(name_of(each)));

@@ -65,23 +65,30 @@ class Twins {
       SCOPED_TRACE(kernels);
       FloatRun twin(twin_, output, kernels, "off", "off", &FloatRun::kHost, "wide");
       if (!twin.run()) GTEST_SKIP() << twin.error();
-      for (const char* const fusion : {"on", "off"}) {
-        SCOPED_TRACE(fusion);
-        FloatRun half(half_, output, kernels, fusion, "off", &FloatRun::kHost, "storage");
+      // Drivers take long to compile products, so one of the four is left out.
+      const std::pair<const char*, const char*> options[] = {
+          {"on", "storage"}, {"off", "storage"}, {"on", "arithmetic"}};
+      for (const auto& [fusion, float16] : options) {
+        SCOPED_TRACE(std::string(fusion) + " " + float16);
+        FloatRun half(half_, output, kernels, fusion, "off", &FloatRun::kHost, float16);
+        if (!half.is_ready() && float16 == std::string("arithmetic")) continue;  // half_arithmetic_test.cpp
         ASSERT_TRUE(half.run()) << half.error();
-        ASSERT_EQ(half.output().size(), twin.output().size());
-        for (size_t i = 0; i < half.output().size(); ++i) {
-          const float found = half.output()[i], expected = twin.output()[i];
-          if (std::isnan(found) && std::isnan(expected)) continue;
-          ASSERT_EQ(std::bit_cast<uint32_t>(found), std::bit_cast<uint32_t>(expected))
-              << i << ": " << found << ", expected " << expected;
-        }
+        expect_same_bits(half.output(), twin.output());
       }
     }
   }
   GpuGraph& half() { return half_; }
 
  private:
+  static void expect_same_bits(const std::vector<float>& all_found, const std::vector<float>& all_expected) {
+    ASSERT_EQ(all_found.size(), all_expected.size());
+    for (size_t i = 0; i < all_found.size(); ++i) {
+      const float found = all_found[i], expected = all_expected[i];
+      if (std::isnan(found) && std::isnan(expected)) continue;
+      ASSERT_EQ(std::bit_cast<uint32_t>(found), std::bit_cast<uint32_t>(expected))
+          << i << ": " << found << ", expected " << expected;
+    }
+  }
   uint32_t add(uint32_t half, uint32_t twin) {
     values_.emplace_back(half, twin);
     return static_cast<uint32_t>(values_.size() - 1);

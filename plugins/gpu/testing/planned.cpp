@@ -169,8 +169,8 @@ Result<ExecutionPlan> check_plans(const GpuGraph& graph) {
   for (const KernelFamily family : {KernelFamily::kTiles, KernelFamily::kVectors, KernelFamily::kGroups}) {
     if (auto plan = check_plan(graph, family, 16, Fusion::kOn)) check_candidates(*std::move(plan));
     (void)check_plan(graph, family, 64, Fusion::kOff);
-    if (auto plan = check_plan(graph, family, 16, Fusion::kOn, HalfStorage::kOn))
-      check_candidates(*std::move(plan));
+    for (const HalfStorage halves : {HalfStorage::kOn, HalfStorage::kArithmetic})
+      if (auto plan = check_plan(graph, family, 16, Fusion::kOn, halves)) check_candidates(*std::move(plan));
   }
   (void)check_plan(graph, KernelFamily::kGroups, 16, Fusion::kAll);
   (void)check_plan(graph, KernelFamily::kRegisters, 64, Fusion::kOff);

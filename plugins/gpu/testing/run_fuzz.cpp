@@ -106,13 +106,14 @@ class FuzzRun {
   bool create(std::span<const std::byte> bytes, bool is_official) {
     const uint32_t hash = hash_of(bytes);
     constexpr const char* kKernels[] = {"auto", "registers", "groups"};
+    constexpr const char* kFloat16[] = {"storage", "wide", "arithmetic", "wide"};  // devices may reject the third
     const auto option = [](const char* name, const char* text) {
       return etb_option{
           ETB_INIT_SIZE(etb_option), 0, name, ETB_OPTION_TEXT, 0, 0, 0, text, {nullptr, 0}, nullptr, nullptr};
     };
     const etb_option options[] = {option("kernels", kKernels[hash % 3]),
                                   option("fusion", hash / 3 % 4 == 0 ? "on" : "off"), option("tune", "off"),
-                                  option("float16", hash / 12 % 2 == 0 ? "storage" : "wide")};
+                                  option("float16", kFloat16[hash / 12 % 4])};
     etb_payload_view view{};
     view.struct_size = ETB_INIT_SIZE(etb_payload_view);
     view.data = bytes.data();

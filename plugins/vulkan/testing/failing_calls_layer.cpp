@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer of the Vulkan loader, for tests: one call of a function returns an error, without the driver. So the plugin sees a lost
-// device and used-up memory as real drivers report them. The layer also counts devices and the memory that is allocated, and hides a
-// feature.
+// device and used-up memory as real drivers report them. The layer also counts devices and the memory that is allocated, and hides
+// features.
 #include "plugins/vulkan/testing/failing_calls_layer.hpp"
 
 #include <cstring>
@@ -28,11 +28,12 @@ std::map<void*, Next> devices;
 VkInstance last_instance = VK_NULL_HANDLE;
 PFN_vkGetInstanceProcAddr next_instance_function = nullptr;
 PFN_vkGetPhysicalDeviceFeatures2 next_get_features = nullptr;
+PFN_vkGetPhysicalDeviceProperties2 next_get_properties = nullptr;
 const char* failing_function = "";
 VkResult failing_result = VK_SUCCESS;
 uint64_t allocated_bytes = 0;
 uint32_t device_count = 0;
-bool is_16bit_storage_hidden = false;
+uint32_t hidden_features = ETB_HIDE_NOTHING;
 
 template <class Handle>
 Next next_of(Handle handle) {
@@ -81,12 +82,32 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache
              : next_of(device).create_pipelines(device, cache, count, infos, callbacks, out);
 }
 
+// Returns a struct of a chain; NULL if the caller does not ask for it, or the feature is not hidden.
+template <class Struct>
+Struct* find_hidden(void* chain, etb_vulkan_hidden feature, VkStructureType type) {
+  for (auto* each = static_cast<VkBaseOutStructure*>(chain); each != nullptr; each = each->pNext)
+    if ((hidden_features & feature) != 0 && each->sType == type) return reinterpret_cast<Struct*>(each);
+  return nullptr;
+}
+
 VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice physical, VkPhysicalDeviceFeatures2* features) {
   const std::lock_guard lock(mutex);
   next_get_features(physical, features);
-  for (auto* each = static_cast<VkBaseOutStructure*>(features->pNext); each != nullptr; each = each->pNext)
-    if (is_16bit_storage_hidden && each->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES)
-      reinterpret_cast<VkPhysicalDevice16BitStorageFeatures*>(each)->storageBuffer16BitAccess = VK_FALSE;
+  if (auto* const storage = find_hidden<VkPhysicalDevice16BitStorageFeatures>(
+          features->pNext, ETB_HIDE_16BIT_STORAGE, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES))
+    storage->storageBuffer16BitAccess = VK_FALSE;
+  if (auto* const arithmetic = find_hidden<VkPhysicalDeviceShaderFloat16Int8Features>(
+          features->pNext, ETB_HIDE_FLOAT16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES))
+    arithmetic->shaderFloat16 = VK_FALSE;
+}
+
+VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice physical,
+                                          VkPhysicalDeviceProperties2* properties) {
+  const std::lock_guard lock(mutex);
+  next_get_properties(physical, properties);
+  if (auto* const floats = find_hidden<VkPhysicalDeviceFloatControlsProperties>(
+          properties->pNext, ETB_HIDE_ROUNDING, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES))
+    floats->shaderRoundingModeRTEFloat16 = VK_FALSE;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
@@ -105,6 +126,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
   // Later the loader would return this layer's own function.
   next_get_features =
       reinterpret_cast<PFN_vkGetPhysicalDeviceFeatures2>(get(*out, "vkGetPhysicalDeviceFeatures2"));
+  next_get_properties =
+      reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(get(*out, "vkGetPhysicalDeviceProperties2"));
   return result;
 }
 
@@ -151,6 +174,7 @@ PFN_vkVoidFunction find_own(const char* name) {
                              own("vkGetInstanceProcAddr", get_instance_function),
                              own("vkGetDeviceProcAddr", get_device_function),
                              own("vkGetPhysicalDeviceFeatures2", get_features),
+                             own("vkGetPhysicalDeviceProperties2", get_properties),
                              own("vkQueueSubmit", queue_submit),
                              own("vkWaitForFences", wait_for_fences),
                              own("vkAllocateMemory", allocate_memory),
@@ -190,9 +214,9 @@ VK_LAYER_EXPORT void etb_fail_next_vulkan_call(const char* function, VkResult re
   failing_result = result;
 }
 
-VK_LAYER_EXPORT void etb_hide_vulkan_16bit_storage(bool is_hidden) {
+VK_LAYER_EXPORT void etb_hide_vulkan_features(uint32_t hidden) {
   const std::lock_guard lock(mutex);
-  is_16bit_storage_hidden = is_hidden;
+  hidden_features = hidden;
 }
 
 VK_LAYER_EXPORT uint64_t etb_vulkan_allocated_bytes(void) {

@@ -12,8 +12,14 @@ extern "C" {
 // error instead of the driver's result. `function` is kept until then; "": no call.
 void etb_fail_next_vulkan_call(const char* function, VkResult result);
 
-// Devices that are found from now on cannot read and write numbers of 16 bits.
-void etb_hide_vulkan_16bit_storage(bool is_hidden);
+// Devices that are found from now on lack these: `hidden` is their sum.
+enum etb_vulkan_hidden {
+  ETB_HIDE_NOTHING = 0,
+  ETB_HIDE_16BIT_STORAGE = 1,  // kernels read and write numbers of 16 bits
+  ETB_HIDE_FLOAT16 = 2,        // they compute in float16
+  ETB_HIDE_ROUNDING = 4        // they round float16 to the nearest number on request
+};
+void etb_hide_vulkan_features(uint32_t hidden);
 
 // True until that call.
 bool etb_is_vulkan_failure_pending(void);

@@ -45,17 +45,17 @@ class FailingCalls : public testing::Test {
         dlsym(library, "etb_is_vulkan_failure_pending"));
     device_count_ =
         reinterpret_cast<decltype(&etb_vulkan_device_count)>(dlsym(library, "etb_vulkan_device_count"));
-    hide_16bit_storage_ = reinterpret_cast<decltype(&etb_hide_vulkan_16bit_storage)>(
-        dlsym(library, "etb_hide_vulkan_16bit_storage"));
+    hide_features_ =
+        reinterpret_cast<decltype(&etb_hide_vulkan_features)>(dlsym(library, "etb_hide_vulkan_features"));
     dlclose(library);
     ASSERT_NE(device_count_, nullptr);
-    ASSERT_NE(hide_16bit_storage_, nullptr);
+    ASSERT_NE(hide_features_, nullptr);
     ASSERT_NE(fail_next_, nullptr);
     ASSERT_NE(is_pending_, nullptr);
   }
   void TearDown() override {
     if (fail_next_ != nullptr) fail_next_("", VK_SUCCESS);
-    if (hide_16bit_storage_ != nullptr) hide_16bit_storage_(false);
+    if (hide_features_ != nullptr) hide_features_(ETB_HIDE_NOTHING);
   }
 
   // A new delegate of the same plugin computes the right numbers, after a loss on a device that is opened again.
@@ -74,7 +74,7 @@ class FailingCalls : public testing::Test {
   decltype(&etb_fail_next_vulkan_call) fail_next_ = nullptr;
   decltype(&etb_is_vulkan_failure_pending) is_pending_ = nullptr;
   decltype(&etb_vulkan_device_count) device_count_ = nullptr;
-  decltype(&etb_hide_vulkan_16bit_storage) hide_16bit_storage_ = nullptr;
+  decltype(&etb_hide_vulkan_features) hide_features_ = nullptr;
 };
 
 TEST_F(FailingCalls, ADeviceLostBySubmitEndsTheRunAndIsOpenedAgain) {
@@ -176,7 +176,7 @@ TEST_F(FailingCalls, WithoutNumbersOf16BitsFloat16IsWideOrRejected) {
   ASSERT_TRUE(storage->run()) << storage->error();
   ASSERT_TRUE(wide->run()) << wide->error();
   EXPECT_LT(storage->context_bytes(), wide->context_bytes());
-  hide_16bit_storage_(true);
+  hide_features_(ETB_HIDE_16BIT_STORAGE);
   const auto rejected = run_with("storage"), automatic = run_with("auto");
   EXPECT_FALSE(rejected->is_ready());
   EXPECT_EQ(rejected->status(), ETB_INVALID_ARGUMENT);
@@ -186,6 +186,36 @@ TEST_F(FailingCalls, WithoutNumbersOf16BitsFloat16IsWideOrRejected) {
   ASSERT_TRUE(automatic->run()) << automatic->error();
   EXPECT_EQ(automatic->context_bytes(), wide->context_bytes());
   EXPECT_EQ(automatic->output(), wide->output());
+}
+
+// A device that computes in float16, without promises about it, has storage.
+TEST_F(FailingCalls, WithoutFloat16OrItsRoundingArithmeticIsRejected) {
+  const Shape shape = shape_of({50, 70});
+  GpuGraph graph;
+  const uint32_t x = add_input(graph, shape);
+  graph.outputs = {add_binary(graph, BinaryFunction::kMul, x, x)};
+  for (GpuValue& value : graph.values) value.host = HostNumbers::kHalves;
+  const auto run_with = [&](const char* float16) {
+    return std::make_unique<FloatRun>(graph, shape, "auto", "on", "off", &FloatRun::kHost, float16);
+  };
+  const auto before = run_with("arithmetic");
+  if (!before->run()) GTEST_SKIP() << before->error();
+  const std::pair<uint32_t, const char*> hidden[] = {
+      {ETB_HIDE_16BIT_STORAGE, "cannot read numbers of 16 bits"},
+      {ETB_HIDE_FLOAT16, "cannot compute in float16"},
+      {ETB_HIDE_ROUNDING, "may round float16 to another number than the nearest"}};
+  for (const auto& [features, reason] : hidden) {
+    SCOPED_TRACE(reason);
+    hide_features_(features);
+    const auto arithmetic = run_with("arithmetic"), storage = run_with("storage");
+    EXPECT_FALSE(arithmetic->is_ready());
+    EXPECT_EQ(arithmetic->status(), ETB_INVALID_ARGUMENT);
+    EXPECT_THAT(arithmetic->error(), HasSubstr(reason));
+    EXPECT_THAT(arithmetic->error(), HasSubstr("hint: set the option float16 to auto"));
+    if (features == ETB_HIDE_16BIT_STORAGE) continue;
+    ASSERT_TRUE(storage->run()) << storage->error();
+    EXPECT_EQ(storage->output(), before->output());
+  }
 }
 
 }  // namespace
