@@ -31,12 +31,18 @@ inline Result<NullHardware> find_null_hardware() {
   return make_error(Code::NOT_FOUND, "no RADV: install mesa-vulkan-drivers");
 }
 
-// Needs these kernels, and nothing else of a plan. `halves`: bits of the buffers that have float16.
+// Needs this kernel, and nothing else of a plan. `halves`: HALVES of kernel.glsl.
 inline void add_kernel(gpu::ExecutionPlan& plan, gpu::Kernel kernel, uint32_t halves) {
   gpu::KernelVariant variant;
   variant.kernel = kernel;
   variant.halves = halves;
-  if (gpu::is_chain(kernel)) variant.chain.steps[0] = 12 | 5 << 8;  // a function of one operand, and its rounding
+  if (gpu::is_chain(kernel)) {  // a sum, limited
+    const uint32_t bits = (halves != 0 ? gpu::kRoundsBit : 0) |
+                          ((halves & gpu::kInHalfBit) != 0 ? gpu::kInHalfStepBit : 0);
+    variant.chain.steps = {
+        (gpu::kBinaryCodes + static_cast<uint32_t>(gpu::BinaryFunction::kAdd)) | 1 << 12 | bits,
+        static_cast<uint32_t>(gpu::UnaryFunction::kClamp) | 5 << 8 | bits};
+  }
   if (gpu::is_plain(variant)) {
     plan.uses_plain[gpu::index_of(kernel)] = true;
   } else {
