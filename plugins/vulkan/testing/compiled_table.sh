@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the compiler of AMD's GPUs (null_hardware.hpp) makes of some kernels, for each way to have float16. Writes a table between the
+# Compiles some kernels by the compiler of AMD's GPUs (null_hardware.hpp), for each way to have float16. Writes a table between the
 # comments "compiled" and "end of compiled" of a page.
 #
 # usage: compiled_table.sh TEST PAGE      TEST: the program vulkan_null_hardware_test
