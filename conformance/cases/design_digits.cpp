@@ -151,16 +151,16 @@ void add_eps(CaseList& out, etb_dtype dtype) {
   group.outputs = {0};
   group.error_model = model;
   add_exact_name(out, dtype, std::move(group), "");
-  OpForm batch{"aten._native_batch_norm_legit_no_training.default",
-               {{images, Values::kStatistical},
-                ones(dtype, kChannels, 1),
-                ones(dtype, kChannels, 0),
-                ones(dtype, kChannels, 0),
-                ones(dtype, kChannels, 0x1p-20)},
-               {value_arg(0, "input"), value_arg(1, "weight"), value_arg(2, "bias"),
-                value_arg(3, "running_mean"), value_arg(4, "running_var"), float_arg(0.1, "momentum"),
-                float_arg(kTenth, "eps")},
-               {images, none, none}};
+  OpForm batch{
+      "aten._native_batch_norm_legit_no_training.default",
+      {{images, Values::kStatistical},
+       ones(dtype, kChannels, 1),
+       ones(dtype, kChannels, 0),
+       ones(dtype, kChannels, 0),
+       ones(dtype, kChannels, 0x1p-20)},
+      {value_arg(0, "input"), value_arg(1, "weight"), value_arg(2, "bias"), value_arg(3, "running_mean"),
+       value_arg(4, "running_var"), float_arg(0.1, "momentum"), float_arg(kTenth, "eps")},
+      {images, none, none}};
   batch.outputs = {0};
   batch.error_model = model;
   add_exact_name(out, dtype, std::move(batch), "");

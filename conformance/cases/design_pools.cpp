@@ -302,7 +302,9 @@ void add_lowest(CaseList& out, const Pool& base) {
       OpForm form = pool_form(p);
       form.operands[0].fill = [dtype = p.dtype](TensorData& data, Random&) {
         const bool is_signed = dtype == ETB_DTYPE_INT8;
-        const double lowest = is_floating(dtype) ? -HUGE_VAL : is_signed ? -128 : 0,
+        const double lowest = is_floating(dtype) ? -HUGE_VAL
+                              : is_signed        ? -128
+                                                 : 0,
                      next = is_floating(dtype) ? -float_format(dtype).largest : lowest + 1;
         const int64_t half = data.shape.numel() / 2;
         data = filled(data.shape, [&](int64_t i) { return i > half && i % 17 == 3 ? next : lowest; });

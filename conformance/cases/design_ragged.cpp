@@ -11,9 +11,7 @@ namespace {
 using graph::value_arg;
 
 // Just above 2^17: floats of one dimension, and halves of two.
-Sizes ragged_sizes(etb_dtype dtype) {
-  return dtype == ETB_DTYPE_FLOAT16 ? Sizes{3, 43693} : Sizes{131077};
-}
+Sizes ragged_sizes(etb_dtype dtype) { return dtype == ETB_DTYPE_FLOAT16 ? Sizes{3, 43693} : Sizes{131077}; }
 
 void add_large(CaseList& out, etb_dtype dtype, OpForm form) {
   form.word = "large";
