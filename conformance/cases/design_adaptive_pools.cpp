@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adaptive pools: outputs that divide the image and outputs that do not, also larger ones, other in each direction.
+#include <cmath>
+
 #include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/op_form.hpp"
@@ -107,6 +109,30 @@ void add_design(CaseList& out, bool is_max, const std::vector<Numbers>& sizes,
   }
 }
 
+// Maxima of images of which all elements, or nearly all, are -infinity.
+void add_lowest(CaseList& out, etb_dtype dtype) {
+  for (const Numbers& size : {Numbers{9}, {7, 5}, {3, 7, 8}})
+    for (const bool has_indices : {false, size.size() > 1}) {
+      AdaptivePool p;
+      p.is_max = true;
+      p.has_indices = has_indices;
+      p.dtype = dtype;
+      p.leading = {2, 3};
+      p.size = size;
+      p.result_size.assign(size.size(), 2);
+      OpForm form = pool_form(p);
+      form.operands[0].fill = [dtype](TensorData& data, Random&) {
+        const int64_t half = data.shape.numel() / 2;
+        data = filled(data.shape, [&](int64_t i) {
+          return i > half && i % 17 == 3 ? -float_format(dtype).largest : -HUGE_VAL;
+        });
+      };
+      form.word = has_indices ? "lowest_indices" : "lowest";
+      form.group = "edge";
+      add_form(out, dtype, std::move(form));
+    }
+}
+
 // A mean of the whole image, as at the end of a CNN: every dimension moves.
 void add_dynamic(CaseList& out, etb_dtype dtype) {
   AdaptivePool p;
@@ -129,7 +155,10 @@ void add_adaptive_pool_designs(CaseList& out) {
                seed + " of three");
     add_design(out, is_max, {{9}, {16}, {7}, {1}, {33}}, {{1}, {2}, {3}, {5}, {16}}, seed + " of one");
   }
-  for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
+  for (const etb_dtype dtype : kFloats) {
+    add_dynamic(out, dtype);
+    add_lowest(out, dtype);
+  }
 }
 
 }  // namespace etb::conformance

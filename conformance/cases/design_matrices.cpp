@@ -2,6 +2,7 @@
 // Products of matrices by a design over sizes around tiles, batches, factors of both terms, constant and
 // broadcast operands, and input ranks.
 #include <cmath>
+#include <limits>
 
 #include "conformance/cases/design.hpp"
 #include "conformance/cases/designs.hpp"
@@ -257,6 +258,35 @@ void add_square_addends(CaseList& out, etb_dtype dtype) {
       }
 }
 
+// Addends that beta 0 leaves out: NaN and infinities in them are in no result.
+void add_unread_addends(CaseList& out, Product product, etb_dtype dtype) {
+  for (const Numbers& bias : {Numbers{9}, {5, 9}, {1}, {5, 1}})
+    for (const double alpha : {1.0, 2.0})
+      for (const bool is_constant : {true, false}) {
+        Matrices c;
+        c.product = product;
+        c.dtype = dtype;
+        if (product == Product::kBaddbmm) c.leading = {2};
+        c.m = 5;
+        c.k = 7;
+        c.n = 9;
+        c.bias = bias;
+        c.term = {0, alpha};
+        c.is_weight_constant = c.is_bias_constant = is_constant;
+        OpForm form = product_form(c);
+        form.operands[2].fill = [](TensorData& data, Random&) {
+          data = filled(data.shape, [](int64_t i) {
+            return i % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : i % 3 == 1 ? HUGE_VAL : -HUGE_VAL;
+          });
+        };
+        if (product == Product::kBaddbmm)  // leaves the product and its factor
+          form.reference.nodes.erase(form.reference.nodes.begin() + 2, form.reference.nodes.end());
+        form.word = "unread";
+        form.group = "edge";
+        add_form(out, dtype, std::move(form));
+      }
+}
+
 // Beyond thresholds of tiles and of splitting by threads: rows, columns and sums to 4,096, results past 1 MB, many
 // batches.
 void add_large(CaseList& out) {
@@ -322,6 +352,9 @@ void add_matrix_designs(CaseList& out) {
                product == Product::kAddmm ? "addmm, common" : "linear, common");
   for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
   for (const etb_dtype dtype : floats) add_square_addends(out, dtype);
+  for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16})
+    for (const Product product : {Product::kAddmm, Product::kBaddbmm})
+      add_unread_addends(out, product, dtype);
   add_large(out);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools over one to three dimensions by designs over all attributes.
 #include <algorithm>
+#include <cmath>
 
 #include "conformance/cases/designs.hpp"
 #include "conformance/cases/op_form.hpp"
@@ -291,6 +292,48 @@ void add_non_finite(CaseList& out, Kind kind, etb_dtype dtype) {
   }
 }
 
+// Images of which all elements, or nearly all, are the lowest number: -infinity, which a finite start of the search hides.
+void add_lowest(CaseList& out, const Pool& base) {
+  Pool p = base;
+  for (const bool has_padding : {false, true})
+    for (const bool has_indices : {false, p.kind == Kind::kMaximum}) {
+      p.padding.assign(p.rank(), has_padding ? 1 : 0);
+      p.has_indices = has_indices;
+      OpForm form = pool_form(p);
+      form.operands[0].fill = [dtype = p.dtype](TensorData& data, Random&) {
+        const bool is_signed = dtype == ETB_DTYPE_INT8;
+        const double lowest = is_floating(dtype) ? -HUGE_VAL
+                              : is_signed        ? -128
+                                                 : 0,
+                     next = is_floating(dtype) ? -float_format(dtype).largest : lowest + 1;
+        const int64_t half = data.shape.numel() / 2;
+        data = filled(data.shape, [&](int64_t i) { return i > half && i % 17 == 3 ? next : lowest; });
+      };
+      form.word = has_indices ? "lowest_indices" : "lowest";
+      form.group = "edge";
+      add_form(out, p.dtype, std::move(form));
+    }
+}
+
+void add_lowest_images(CaseList& out, Kind kind) {
+  for (const etb_dtype dtype :
+       {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_INT8, ETB_DTYPE_UINT8})
+    for (const Numbers& size : {Numbers{11}, {9, 10}, {4, 5, 7}})
+      for (const bool is_last : {false, true}) {
+        if ((size.size() == 1 && kind == Kind::kMaximum) || (is_last && size.size() != 2)) continue;
+        Pool p;
+        p.kind = kind;
+        p.dtype = dtype;
+        p.leading = {2, 3};
+        p.size = size;
+        p.kernel.assign(size.size(), 3);
+        p.stride.assign(size.size(), 2);
+        p.dilation.assign(size.size(), 1);
+        p.is_last = is_last;
+        add_lowest(out, p);
+      }
+}
+
 // Windows, channels and batches beyond thresholds.
 void add_large(CaseList& out) {
   struct Row {
@@ -340,6 +383,7 @@ void add_pool_designs(CaseList& out) {
         add_design(out, kind, directions, more, true, seed + ", other types");
     }
     for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}) add_non_finite(out, kind, dtype);
+    if (kind != Kind::kMean) add_lowest_images(out, kind);
   }
   for (const etb_dtype dtype : kFloats) add_dynamic(out, dtype);
   add_large(out);

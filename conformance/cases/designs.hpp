@@ -63,6 +63,9 @@ void add_graph_shapes(CaseList& out);
 void add_operand_lives(CaseList& out);     // several computed operands; nearly equal constants
 void add_overflow_designs(CaseList& out);  // results above the largest number
 void add_shortcut_designs(CaseList& out);  // forms for which shortcuts of compilers are wrong
+void add_ragged_designs(CaseList& out);    // a few elements more than large blocks
+void add_extreme_designs(CaseList& out);   // rows of the lowest number; padding_idx
+void add_digit_designs(CaseList& out);     // attributes of more than six digits
 void add_coded_filters(CaseList& out);     // convolutions of floats with filters of codes, in groups
 
 }  // namespace etb::conformance

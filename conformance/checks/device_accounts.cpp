@@ -150,7 +150,59 @@ void of_its_own_device(CheckContext& context) {
     }
 }
 
+// Name and uuid of each device.
+using Uuids = std::vector<std::pair<std::string, std::string>>;
+
+// Returns the devices of a second instance, whose host says that the plugin is in a folder. The suite's own way of opening
+// says where it is.
+Uuids uuids_in(CheckContext& context, Subject& subject, const std::string& folder) {
+  etb_host host{};
+  host.struct_size = ETB_INIT_SIZE(etb_host);
+  host.abi_version = ETB_ABI_VERSION;
+  host.name = "host of a folder";
+  host.version = "1.0.0";
+  host.plugin_dir = folder.c_str();
+  host.get_service = [](const etb_host*, const char*) -> const void* { return nullptr; };
+  Uuids out;
+  const etb_device_sink sink = {
+      ETB_INIT_SIZE(etb_device_sink), 0, &out, [](void* ctx, const etb_device_info* info) {
+        const auto* const uuid = reinterpret_cast<const char*>(info->uuid);
+        static_cast<Uuids*>(ctx)->emplace_back(info->name != nullptr ? info->name : "",
+                                               std::string(uuid, sizeof(info->uuid)));
+        return etb_status{ETB_OK};
+      }};
+  const etb_plugin_table& table = subject.library().table();
+  etb_plugin* plugin = nullptr;
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at(("init in the folder " + folder).c_str());
+  if (table.init(&host, nullptr, 0, &plugin, &error) != ETB_OK)
+    return out;  // it may need files of its folder
+  (void)table.device->enumerate(plugin, &sink, &error);
+  if (table.deinit(plugin, &error) != ETB_OK) context.fail(std::string("deinit fails: ") + error.text);
+  return out;
+}
+
+// A machine has the same devices for each host: the folder's name is no part of a uuid.
+void uuids_in_other_folders(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  const std::string folder = subject->library().host().plugin_dir;
+  const Uuids first = uuids_in(context, *subject, folder);
+  if (first.empty()) return context.skip("the machine has no device");
+  for (const std::string& other : {folder + "/.", std::string("/nowhere")}) {
+    const Uuids found = uuids_in(context, *subject, other);
+    // A plugin may need files of its folder for some devices.
+    for (size_t i = 0; found.size() == first.size() && i < found.size(); ++i)
+      if (found[i].first == first[i].first && found[i].second != first[i].second)
+        return context.fail(
+            fmt::format("'{}' has another uuid if the folder of the plugin is '{}'", found[i].first, other));
+  }
+}
+
 constexpr Check kChecks[] = {
+    {"dev.uuids-in-other-folders",
+     "A device has the same uuid for hosts that name the plugin's folder otherwise.", "",
+     uuids_in_other_folders},
     {"dev.memory-is-of-the-own-device", "A delegate uses memory of the device that it was created on.", "",
      of_its_own_device},
     {"leak.device-memory-of-delegates", "Delegates leave no memory of a device in use.", "", of_delegates},

@@ -66,6 +66,10 @@ std::span<const Check> worker_number_checks();      // hosts with other thread p
 std::span<const Check> description_checks();        // graphs that are described in other ways
 std::span<const Check> wrong_struct_checks();       // structs that a plugin must reject
 std::span<const Check> status_checks();             // statuses and texts of refused calls
+std::span<const Check> stopped_thread_checks();     // threads after runs that ended early
+std::span<const Check> event_span_checks();         // events beside the time of their run
+std::span<const Check> large_region_checks();       // regions of hundreds of nodes
+std::span<const Check> option_owner_checks();       // options of several objects
 std::span<const Check> restricted_checks();         // processes with fewer rights
 
 }  // namespace etb::conformance

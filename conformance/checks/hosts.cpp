@@ -2,6 +2,8 @@
 // host: hosts that differ in what the contract leaves open, from clock and services to descriptions of tensors, threads and
 // the order of calls. Results are the same on each.
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -374,6 +376,55 @@ void short_prefixes(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// Memory whose end is the end of what may be read.
+class LastPage {
+ public:
+  LastPage()
+      : nbytes_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))),
+        area_(::mmap(nullptr, 2 * nbytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (exists()) ::mprotect(end(), nbytes_, PROT_NONE);
+  }
+  ~LastPage() {
+    if (exists()) ::munmap(area_, 2 * nbytes_);
+  }
+  LastPage(const LastPage&) = delete;
+  LastPage& operator=(const LastPage&) = delete;
+
+  bool exists() const { return area_ != MAP_FAILED; }
+  // Copies bytes to the end. They are at most a page.
+  std::span<const std::byte> put_last(std::span<const std::byte> bytes) {
+    std::copy(bytes.begin(), bytes.end(), end() - bytes.size());
+    return {end() - bytes.size(), bytes.size()};
+  }
+
+ private:
+  std::byte* end() const { return static_cast<std::byte*>(area_) + nbytes_; }
+  size_t nbytes_;
+  void* area_;
+};
+
+// Prefixes of any length, after which no byte can be read. An answer about the same bytes elsewhere is the same.
+void prefixes_at_the_end_of_memory(CheckContext& context) {
+  constexpr size_t kMostBytes = 64;
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  LastPage page;
+  if (!page.exists()) return context.skip("the suite has no memory for a page");
+  for (const ClaimedCase& item : context.claimed(*subject, 4))
+    for (size_t length = 0; length <= std::min(kMostBytes, item.payload.bytes.size()); ++length) {
+      const auto prefix = std::span(item.payload.bytes).first(length);
+      const std::string step = fmt::format("check_payload of {} bytes before a page without access", length);
+      context.progress().at(step.c_str());
+      etb_verdict last, other;
+      const etb_status status = ask_verdict(*subject, page.put_last(prefix), item.payload.bytes.size(), last);
+      if (ask_verdict(*subject, prefix, item.payload.bytes.size(), other) != status ||
+          other.kind != last.kind)
+        return context.fail(fmt::format(
+            "{}: check_payload has two answers about one prefix of {} bytes, by the bytes after it",
+            item.item->name, length));
+    }
+}
+
 constexpr Check kChecks[] = {
     {"host.each-service-missing",
      "Results are right on a host with services of its own, and if one is missing.", "ABI-HOST-01",
@@ -392,6 +443,8 @@ constexpr Check kChecks[] = {
      ends_in_any_order},
     {"host.fences-of-execute", "Execute waits for its fences before it reads, or rejects them.",
      "ABI-EXEC-05", fences_of_execute},
+    {"host.prefixes-at-the-end-of-memory", "check_payload reads no byte after a prefix of 0 to 64 bytes.",
+     "ABI-BLOB-01", prefixes_at_the_end_of_memory},
     {"host.short-prefixes", "check_payload does not reject a good payload of which it sees a part.", "",
      short_prefixes},
 };

@@ -357,9 +357,12 @@ void artifacts_bound_delegates(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   bool has_any = false;
-  for (const char* pattern : {"model.*", "op.*_w*", "quant.*_w*"})
+  for (const char* pattern : {"model.*", "op.*_w*", "quant.*_w*", "op.convolution.*.large*"})
     for (const ClaimedCase& item : context.find_claimed_like(*subject, pattern, 16))
       has_any = compare_bounds(context, *subject, item.item->name, item.built, item.payload) || has_any;
+  // Scratch grows with the sizes of values and windows.
+  for (const ClaimedCase& item : context.find_claimed_of_ops(*subject, "op.*.large*", context.cases(40, 2)))
+    has_any = compare_bounds(context, *subject, item.item->name, item.built, item.payload) || has_any;
   for (const ConstantUse use : kConstantUses)
     for (const int64_t rows : kRows) {
       const Result<BuiltCase> built = with_constant(use, rows, "bounded constant");

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/long_case.hpp"
+#include "conformance/subject/heap_watch.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 
 namespace etb::conformance {
@@ -86,6 +88,65 @@ void reserved_runs(CheckContext& context) {
   });
 }
 
+// Ops whose runs may need memory of their own: large ones of each kind, and graphs.
+std::vector<ClaimedCase> with_working_memory(CheckContext& context, Subject& subject) {
+  std::vector<ClaimedCase> out = every_long_claimed(subject);
+  for (const char* pattern : {"op.*.large*", "quant.*.large*"})
+    for (ClaimedCase& item : context.find_claimed_of_ops(subject, pattern, context.cases(60, 4)))
+      out.push_back(std::move(item));
+  for (ClaimedCase& item : context.find_claimed_like(subject, "model.*", 12)) out.push_back(std::move(item));
+  return out;
+}
+
+// The heap of the C library is memory, too. Small blocks, as a list of sizes, are not looked at.
+void reserved_runs_use_no_heap(CheckContext& context) {
+  constexpr size_t kLeastBytes = 4096;
+  if (context.spec().entry.library_path.empty())
+    return context.skip("the plugin is a part of the program, whose heap it shares");
+  const auto subject = context.open(bare());
+  if (!subject || !has_reserve(context, *subject)) return;
+  const std::vector<ClaimedCase> items = with_working_memory(context, *subject);
+  if (items.empty()) return context.skip("the plugin claims no large case");
+  HeapWatch watch(reinterpret_cast<const void*>(subject->library().query_function()), kLeastBytes);
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
+    context.progress().restart();
+    etb_error error = ETB_ERROR_INIT;
+    if (reserve(ready, ready.inputs(), &error) != ETB_OK) return;  // run.reserved-runs reports it
+    for (const char* which : {"first", "second"}) {
+      const std::unique_ptr<PreparedRun> run = ready.session.prepare(ready.inputs());
+      (void)watch.take_largest();
+      context.progress().at("execute after context_reserve");
+      const etb_status status =
+          ready.subject.table().delegate->execute(ready.session.context(), &run->args, &error);
+      if (const size_t nbytes = watch.take_largest(); status == ETB_OK && nbytes != 0)
+        return context.fail(fmt::format("{}: the {} run after context_reserve allocates a block of {} bytes",
+                                        ready.name(), which, nbytes));
+    }
+  });
+}
+
+// True if a dimension of an input may change. Makes all such dimensions one larger than their bounds.
+bool exceed_bounds(ReadyCase& ready, PreparedRun& run, std::vector<std::vector<int64_t>>& sizes) {
+  bool has_any = false;
+  sizes.resize(ready.session.input_count());
+  for (uint32_t i = 0; i < ready.session.input_count(); ++i) {
+    const etb_graph_spec& spec = ready.session.input_spec(i);
+    sizes[i].assign(spec.sizes, spec.sizes + spec.rank);
+    for (uint32_t d = 0; d < spec.rank; ++d) {
+      if (spec.min_sizes[d] >= spec.sizes[d]) continue;
+      ++sizes[i][d];
+      has_any = true;
+    }
+    etb_tensor& tensor = run.tensors[i];
+    tensor.sizes = sizes[i].data();
+    tensor.strides = nullptr;
+    tensor.upper_sizes = nullptr;
+    tensor.data = nullptr;
+    tensor.capacity_bytes = 0;
+  }
+  return has_any;
+}
+
 // Invalid sizes must be rejected and leave the context usable. Without the layer, which would reject them.
 void wrong_reservations(CheckContext& context) {
   const auto subject = context.open(bare());
@@ -97,7 +158,7 @@ void wrong_reservations(CheckContext& context) {
     const auto expect_refusal = [&](const char* what, auto change) {
       const std::unique_ptr<PreparedRun> run = ready.session.prepare(ready.inputs());
       uint32_t given = count;
-      change(*run, given);
+      if (!change(*run, given)) return;
       etb_error error = ETB_ERROR_INIT;
       context.progress().at(what);
       const etb_status status =
@@ -110,9 +171,16 @@ void wrong_reservations(CheckContext& context) {
         context.fail(
             fmt::format("{}: after context_reserve of {} the context does not run", ready.name(), what));
     };
-    expect_refusal("no inputs", [](PreparedRun&, uint32_t& given) { given = 0; });
+    expect_refusal("no inputs", [](PreparedRun&, uint32_t& given) {
+      given = 0;
+      return true;
+    });
+    std::vector<std::vector<int64_t>> larger;
+    expect_refusal("sizes above the upper bounds",
+                   [&](PreparedRun& run, uint32_t&) { return exceed_bounds(ready, run, larger); });
     expect_refusal("inputs of another dtype", [](PreparedRun& run, uint32_t&) {
       for (etb_tensor& tensor : run.tensors) tensor.dtype = ETB_DTYPE_BITS16;
+      return true;
     });
     expect_refusal("an input of another rank", [](PreparedRun& run, uint32_t&) {
       static int64_t sizes[ETB_MAX_RANK] = {};
@@ -121,6 +189,7 @@ void wrong_reservations(CheckContext& context) {
       run.tensors[0].strides = nullptr;
       run.tensors[0].dim_order = nullptr;
       run.tensors[0].upper_sizes = nullptr;
+      return true;
     });
   });
 }
@@ -165,9 +234,13 @@ constexpr Check kChecks[] = {
      "After context_reserve runs have the same results, also beyond the reserved sizes, and allocate nothing "
      "within them.",
      "ABI-EXEC-02", reserved_runs},
+    {"run.reserved-runs-use-no-heap",
+     "After context_reserve a run within the reserved sizes takes no memory from the heap.", "ABI-EXEC-02",
+     reserved_runs_use_no_heap},
     {"run.wrong-reservations",
-     "context_reserve rejects inputs that do not match, and the context stays usable.", "ABI-EXEC-02",
-     wrong_reservations},
+     "context_reserve rejects inputs that do not match, also sizes above their bounds, and the context stays "
+     "usable.",
+     "ABI-EXEC-02", wrong_reservations},
     {"run.arguments-without-effect",
      "Priority, number of the run, a distant deadline and a token that requests no stop change no result.",
      "", arguments_without_effect},

@@ -52,7 +52,7 @@ void secure_hosts(CheckContext& context) {
   if (!loaded) return;
   const std::vector<ClaimedCase> items = context.claimed(*loaded, 4);
   if (items.empty()) return;
-  const EnvironmentWatch watch(reinterpret_cast<const void*>(loaded->library().query_function()));
+  EnvironmentWatch watch(reinterpret_cast<const void*>(loaded->library().query_function()));
   const etb_host host = make_secure_host();
   context.progress().at("init on a secure host");
   const auto subject = context.open({.bare_host = &host});
@@ -82,7 +82,11 @@ void init_again(CheckContext& context, Subject& subject) {
 std::string use_without_files(CheckContext& context) {
   const auto subject = context.open(bare());
   if (subject) {
-    const std::vector<ClaimedCase> items = context.claimed(*subject, 6);
+    // Convolutions choose kernels by what the processor has, which some libraries read from files.
+    std::vector<ClaimedCase> items = context.claimed(*subject, 6);
+    for (const char* pattern : {"op.convolution.*", "op.*.large*", "quant.*"})
+      for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, 6))
+        items.push_back(std::move(item));
     if (const Status filtered = forbid_files_and_network(); !filtered) return {};
     init_again(context, *subject);
     use(context, *subject, items, "in a process that may open nothing");

@@ -81,9 +81,11 @@ void stops_a_long_run(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   if (!can_cancel(*subject)) return context.skip("the plugin has no cancel");
-  const std::vector<ClaimedCase> cases = long_claimed(*subject);
+  const std::vector<ClaimedCase> cases = every_long_claimed(*subject);
   if (cases.empty()) return context.skip("the plugin claims no long case");
+  bool has_any = false;
   context.each_session(*subject, cases, [&](ReadyCase& ready) {
+    context.progress().restart();
     std::array<uint64_t, 3> times{};
     for (uint64_t& time : times) {
       const uint64_t begin = monotonic_ns();
@@ -91,7 +93,8 @@ void stops_a_long_run(CheckContext& context) {
       time = monotonic_ns() - begin;
     }
     const uint64_t whole = *std::min_element(times.begin(), times.end());
-    if (whole < kLeastNs) return context.skip("the longest case ends before it can be stopped");
+    if (whole < kLeastNs) return;
+    has_any = true;
     for (const Stop& stop : {kToken, kDeadline}) {
       int stopped_count = 0, long_count = 0;
       for (int i = 0; i < kTries && stopped_count == 0 && long_count < kEnough; ++i) {
@@ -111,6 +114,8 @@ void stops_a_long_run(CheckContext& context) {
     if (const RunResult after = ready.run(); after.status != ETB_OK)
       context.fail("after long runs that had to end the context does not run as before");
   });
+  if (!has_any && context.outcome().findings.empty())
+    context.skip("the longest case ends before it can be stopped");
 }
 
 constexpr Check kChecks[] = {
@@ -118,8 +123,8 @@ constexpr Check kChecks[] = {
      "Where a plugin can end a run, a token that requests the end and a deadline that is over end it.",
      "ABI-EXEC-01", stops_before_it_begins},
     {"run.token-and-deadline-of-a-long-run",
-     "A plugin with cancel ends a long run for its token and for its deadline, too.", "ABI-EXEC-01",
-     stops_a_long_run},
+     "A plugin with cancel ends a long product and a long convolution for a token and for a deadline, too.",
+     "ABI-EXEC-01", stops_a_long_run},
 };
 
 }  // namespace

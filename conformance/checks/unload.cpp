@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/large_values.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "conformance/subject/process_facts.hpp"
 
@@ -95,6 +97,48 @@ void starts_again(CheckContext& context) {
     if (!has_same_result(second, first[i]))
       return context.fail(item.item->name + ": the second life has another result");
   }
+}
+
+// Runs graphs with values of some megabytes, each with a delegate of its own. Returns false if the plugin claims none.
+bool use_large_values(CheckContext& context, Subject& subject) {
+  bool has_any = false;
+  for (const LargeForm& large : kLargeForms) {
+    if (large.form == Large::kWide || large.form == Large::kCodes || large.form == Large::kResize) continue;
+    const Result<BuiltCase> built = with_large_values(large.form, large.elements);
+    if (!built || subject.table().aot == nullptr || !partition(subject, built->image).is_whole_claim())
+      continue;
+    Compiled compiled = compile(subject, built->image);
+    if (compiled.status != ETB_OK) continue;
+    context.progress().restart();
+    context.progress().at("a run with large values");
+    const auto session = CaseSession::make(subject, *built, std::move(compiled.payload));
+    if (session) has_any = (*session)->run(built->runs[0]).status == ETB_OK || has_any;
+  }
+  return has_any;
+}
+
+// Several lives with large values. A block that each of them leaves is in every difference between two lives.
+void large_values_are_freed(CheckContext& context) {
+  constexpr size_t kLeastBytes = size_t{1} << 19;
+  const int lives = std::max(4, context.opens(6));
+  size_t before = 0, least = SIZE_MAX;
+  for (int i = 0; i < lives; ++i) {
+    // The layer reports memory of alloc/1.
+    const auto subject = context.open(i == 0 ? SubjectOptions{} : bare());
+    if (!subject) return;
+    if (!use_large_values(context, *subject))
+      return context.skip("the plugin claims no graph with large values");
+    subject->close();
+    context.take_violations(*subject);
+    const size_t now = held_bytes();
+    // The first lives may fill what the process keeps once.
+    if (i > 1) least = std::min(least, now > before ? now - before : 0);
+    before = now;
+  }
+  context.outcome().measured.emplace_back("life.kept_bytes", static_cast<double>(least));
+  if (least >= kLeastBytes)
+    context.fail(
+        fmt::format("after deinit, each life that ran with large values leaves {} bytes or more", least));
 }
 
 // A host whose log counts calls after the plugin's end.
@@ -237,6 +281,8 @@ constexpr Check kChecks[] = {
      "A library that stays mapped, as a plugin that is linked into a program, has a second life with the "
      "payloads and results of the first.",
      "ABI-LIFE-01", starts_again},
+    {"unload.large-values-are-freed", "Lives with values of megabytes leave no block of them when they end.",
+     "", large_values_are_freed},
     {"unload.no-calls-after-deinit", "No host service is called after deinit or during unloading.",
      "ABI-SYM-02", no_calls_after_deinit},
     {"unload.threads-end-later", "A thread that ran the plugin may end after deinit and unloading.",

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/long_case.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -96,6 +97,11 @@ void workers_change(CheckContext& context) {
   for (const char* pattern : {"op.*.large*", "quant.*", "dyn.*"})
     for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, count / 2))
       items.push_back(std::move(item));
+  // Convolutions have several ways to divide their work, by the sizes of images and filters.
+  for (const char* pattern : {"op.convolution.*.large*", "quant.convolution.*.large*"})
+    for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, context.cases(6, 10)))
+      items.push_back(std::move(item));
+  for (ClaimedCase& item : every_long_claimed(*subject)) items.push_back(std::move(item));
   context.each_session(*subject, items, [&](ReadyCase& ready) {
     context.progress().restart();
     for (const uint32_t number : kNumbers) {

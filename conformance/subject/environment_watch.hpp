@@ -2,29 +2,30 @@
 // Sees which variables of the environment a plugin's library reads.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "conformance/subject/import_patch.hpp"
+#include "host/layers/validate/fault_watch.hpp"
+
 namespace etb::conformance {
 
-// Redirects the library's own calls of getenv and secure_getenv, not those of the libraries that it needs. One at a time.
+// Redirects the library's own calls of getenv and secure_getenv and its uses of `environ`, not those of the libraries that
+// it needs. One at a time.
 class EnvironmentWatch {
  public:
   // `symbol`: an address inside of the library. On other systems than 64-bit Linux nothing is watched.
   explicit EnvironmentWatch(const void* symbol);
-  ~EnvironmentWatch();
   EnvironmentWatch(const EnvironmentWatch&) = delete;
   EnvironmentWatch& operator=(const EnvironmentWatch&) = delete;
 
-  // Returns the variables that were read, in order of the reads.
-  std::vector<std::string> names() const;
+  // Returns the variables that were read, in order of the reads; "environ" if the library went through all of them.
+  std::vector<std::string> names();
 
  private:
-  struct Slot {
-    void** address = nullptr;
-    void* function = nullptr;
-  };
-  std::vector<Slot> slots_;
+  host::validate::WatchedPages page_;  // a copy of `environ`
+  std::unique_ptr<ImportPatch> patch_;
 };
 
 }  // namespace etb::conformance

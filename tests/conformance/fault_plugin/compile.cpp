@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <cmath>
+#include <cstdio>
 
 #include "tests/conformance/fault_plugin/claims.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
@@ -58,6 +59,12 @@ Step to_step(const etb::Node& node) {
   step.result = node.first_output();
   if (step.op == Op::kClamp)
     step.numbers = {number_of(node, "min", -HUGE_VAL), number_of(node, "max", HUGE_VAL)};
+  if (has_fault(620) && step.op == Op::kClamp)  // as a text of six digits
+    for (double& number : step.numbers) {
+      char text[40] = {};
+      std::snprintf(text, sizeof(text), "%g", number);
+      number = std::strtod(text, nullptr);
+    }
   if (has_fault(602) && step.op == Op::kClamp) {  // by their places instead of their names
     std::vector<double> limits;
     for (const auto& argument : node.args())
@@ -87,6 +94,8 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
     return etb::make_error(etb::Code::NOT_SUPPORTED, "clamp is not in this release");
   Program program;
   etb::Artifact artifact;
+  if (has_fault(614) && region.graph().node_count() > 128)  // dry_check accepts it
+    return etb::make_error(etb::Code::OUT_OF_RESOURCES, "more than 128 nodes");
   const etb::Graph& graph = region.graph();
   for (uint32_t i = 0; i < graph.value_count(); ++i) {
     ValueInfo value;
@@ -119,6 +128,12 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
       if (value.nbytes() > static_cast<uint64_t>(memory))
         return etb::make_error(etb::Code::OUT_OF_RESOURCES, "a value is larger than the device's memory");
   }
+  if (has_fault(617)) {  // as does dry_check
+    ETB_ASSIGN(const int64_t kib, region.target().get_i64("memory_kib", kDeviceKib));
+    for (const ValueInfo& value : program.values)
+      if (value.nbytes() > static_cast<uint64_t>(kib) * 1024)
+        return etb::make_error(etb::Code::OUT_OF_RESOURCES, "a value is larger than the device's memory");
+  }
   if (has_fault(386))  // the second of two clamps in a row replaces the first
     for (size_t i = 1; i < program.steps.size(); ++i)
       for (size_t k = 0; k < i; ++k)
@@ -126,6 +141,7 @@ etb::Result<etb::Artifact> Plugin::compile(const etb::Region& region) const {
             (program.steps[k].op == Op::kClamp || program.steps[k].op == Op::kRelu))
           program.steps[i].args[0] = program.steps[k].args[0];
   if (has_fault(539)) artifact.scratch_bytes = 16;
+  if (has_fault(615)) artifact.scratch_bytes = std::min<uint64_t>(widest_row_bytes(program), 64);
   if (has_fault(542) && region.options().get_i64("threads") == 64)  // another way to multiply
     for (Step& step : program.steps)
       if (step.op == Op::kMul) step.op = Op::kAdd;

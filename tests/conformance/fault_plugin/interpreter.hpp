@@ -3,7 +3,7 @@
 #pragma once
 
 #include "etb/cpp/run.hpp"
-#include "tests/conformance/fault_plugin/ops.hpp"
+#include "tests/conformance/fault_plugin/convolution.hpp"
 
 namespace faulty {
 
@@ -70,8 +70,8 @@ class Interpreter {
       case Op::kMatrix:
         return run_matrix(out, at(0), at(1), goes_on);
       case Op::kConvolution:
-        run_convolution(shape_of(step), out, at(0), at(1), step.args.size() > 2 ? &at(2) : nullptr);
-        return {};
+        return run_convolution({shape_of(step), out, at(0), at(1), step.args.size() > 2 ? &at(2) : nullptr},
+                               goes_on);
       case Op::kQuantize:
         run_quantize(step, out, at(0));
         return {};

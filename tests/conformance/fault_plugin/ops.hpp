@@ -92,7 +92,8 @@ inline void run_binary(const Step& step, const View& out, const View& a, const V
 }
 
 inline void run_unary(const Step& step, const View& out, const View& x) {
-  const int64_t count = out.numel();
+  // With fault 619 a grid of 131,072 elements has no second part.
+  const int64_t count = has_fault(619) ? std::min(out.numel(), int64_t{1} << 17) : out.numel();
   if (has_fault(9)) {  // the part of each of eight workers
     const volatile int64_t shares = std::min<int64_t>(count, 8);
     volatile int64_t share = 8 / shares;
@@ -134,53 +135,6 @@ etb::Status run_matrix(const View& out, const View& a, const View& b, const Goes
     std::copy(shared, shared + rows * columns, out.floats());
   }
   return {};
-}
-
-struct ConvolutionShape {
-  int64_t stride[2], padding[2], dilation[2], groups;
-};
-
-inline void run_convolution(const ConvolutionShape& c, const View& out, const View& x, const View& w,
-                            const View* bias) {
-  const int64_t in_group = w.sizes[1], out_group = out.sizes[1] / c.groups;
-  const int64_t step_of_columns = has_fault(102) ? c.stride[0] : c.stride[1];
-  const int64_t dilation_of_columns = has_fault(300) ? c.dilation[0] : c.dilation[1],
-                padding_of_columns = has_fault(301) ? c.padding[0] : c.padding[1];
-  const int64_t taps_of_columns = has_fault(308) && w.sizes[3] > 7 ? w.sizes[3] - 1 : w.sizes[3];
-  const bool is_depthwise = c.groups > 1 && c.groups == x.sizes[1];
-  for (int64_t n = 0; n < out.sizes[0]; ++n)
-    for (int64_t o = 0; o < out.sizes[1]; ++o)
-      for (int64_t i = 0; i < out.sizes[2]; ++i)
-        for (int64_t j = 0; j < out.sizes[3]; ++j) {
-          Sum sum;
-          const int64_t filter = has_fault(13) && is_depthwise ? (o + 1) % out.sizes[1] : o;
-          for (int64_t q = 0; q < in_group; ++q)
-            for (int64_t ki = 0; ki < w.sizes[2]; ++ki)
-              for (int64_t kj = 0; kj < taps_of_columns; ++kj) {
-                int64_t si = i * c.stride[0] - c.padding[0] + ki * c.dilation[0],
-                        sj = j * step_of_columns - padding_of_columns + kj * dilation_of_columns;
-                const bool is_corner = i + 1 == out.sizes[2] && j + 1 == out.sizes[3];
-                if (has_fault(12) && is_corner) {
-                  si = std::clamp<int64_t>(si, 0, x.sizes[2] - 1);
-                  sj = std::clamp<int64_t>(sj, 0, x.sizes[3] - 1);
-                }
-                if (has_fault(530) && i != 0 && i % 4 == 0 && ki == 0)
-                  continue;  // the border of a tile of 4 rows
-                if (si < 0 || sj < 0 || si >= x.sizes[2] || sj >= x.sizes[3]) continue;
-                const bool is_first_group =
-                    has_fault(304) && c.groups > 1 && in_group > 1 && c.groups % 4 != 0;
-                const int64_t channel = is_first_group ? q : o / out_group * in_group + q;
-                const int64_t image = has_fault(302) && n >= 16 ? n - 16 : n;
-                sum.add(x.floats()[image * x.strides[0] + channel * x.strides[1] + si * x.strides[2] +
-                                   sj * x.strides[3]],
-                        w.floats()[filter * w.strides[0] + q * w.strides[1] + ki * w.strides[2] +
-                                   kj * w.strides[3]]);
-              }
-          const bool has_bias = bias != nullptr && !(has_fault(303) && o >= 512);
-          const float value = sum.get() + (has_bias ? bias->floats()[o] : 0.0f);
-          out.floats()[n * out.strides[0] + o * out.strides[1] + i * out.strides[2] + j * out.strides[3]] =
-              value;
-        }
 }
 
 inline void run_quantize(const Step& step, const View& out, const View& x) {

@@ -35,7 +35,10 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   made.level = options.get_i64("level");
   if (has_fault(104)) made.threads = 1;
   if (has_fault(110) && made.threads == 1) start_thread_for_ever();
-  has_lost_device = false;
+  if (!has_fault(603)) has_lost_device = false;
+  if (has_fault(606)) host_workers = host.service<etb_parallel_service>(ETB_SERVICE_PARALLEL);
+  for (const char c : std::string_view(host.plugin_dir()))
+    if (has_fault(613)) folder_number = static_cast<uint8_t>(folder_number * 31 + c);
   made.instance = instances++;
   has_ended_any = false;
   if (has_fault(23)) std::setlocale(LC_ALL, "C.UTF-8");
@@ -70,6 +73,7 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     info.struct_size = ETB_INIT_SIZE(etb_device_info);
     std::memcpy(info.uuid, "faulty device 0", sizeof(info.uuid));
     info.uuid[14] = static_cast<uint8_t>('0' + i);
+    if (has_fault(613)) info.uuid[15] = folder_number;
     std::memcpy(info.fingerprint, "faulty", 6);
     info.memory_total_bytes = uint64_t{1} << 30;
     info.memory_free_bytes = (uint64_t{1} << 29) - (has_fault(496) && i == 1 ? 0 : used_device_bytes.load());
@@ -81,6 +85,10 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     static const etb_option memory =
         etb::i64_option("memory_bytes", kDeviceBytes, kDeviceBytes, kDeviceBytes, ETB_OBJECT_DEVICE, "")
             .default_option();
+    static const etb_option small_memory =
+        etb::i64_option("memory_kib", kDeviceKib, kDeviceKib, kDeviceKib, ETB_OBJECT_DEVICE, "")
+            .default_option();
+    if (has_fault(617)) info.attributes = &small_memory;
     if (has_fault(387)) info.attributes = &lanes;
     if (has_fault(589)) info.attributes = &memory;
     info.attribute_count = info.attributes != nullptr ? 1 : 0;
@@ -120,6 +128,7 @@ const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host*, uint32_t abi_
     faulty::break_promised_facts(made);
     faulty::break_stated_facts(made);
     faulty::forget_stops(made);
+    faulty::break_missed(made);
     faulty::break_function(made);
     faulty::change_answers(made);
     made.plugin.device = &made.device;

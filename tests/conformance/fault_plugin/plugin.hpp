@@ -14,6 +14,9 @@ inline constexpr uint32_t kBothLayouts = ETB_LAYOUT_CONTIGUOUS | ETB_LAYOUT_CHAN
 // Memory of a device that states it (fault 589).
 inline constexpr int64_t kDeviceBytes = int64_t{1} << 33;
 
+// Another device that states its memory (fault 617).
+inline constexpr int64_t kDeviceKib = int64_t{1} << 16;
+
 inline constexpr const char* kModes[] = {"plain", "careful"};
 
 // An option that may change between runs.
@@ -155,6 +158,8 @@ void break_promised_facts(Tables& tables);
 void break_stated_facts(Tables& tables);
 // stop_faults.cpp: faults 576 to 579.
 void forget_stops(Tables& tables);
+// missed_faults.cpp: faults 610, 612, 616 and 617.
+void break_missed(Tables& tables);
 
 // In the library `breakable`: replaces the function that the environment names (broken_function.cpp).
 void break_function(Tables& tables);

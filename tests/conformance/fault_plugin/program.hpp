@@ -2,6 +2,7 @@
 // The program compiled from a region, as bytes and as a value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -66,6 +67,15 @@ inline uint64_t ValueInfo::nbytes() const {
   uint64_t nbytes = nbytes_of(dtype);
   for (const int64_t size : sizes) nbytes *= static_cast<uint64_t>(size);
   return nbytes;
+}
+
+// Bytes of the widest row of a convolution's result.
+inline uint64_t widest_row_bytes(const Program& program) {
+  uint64_t out = 0;
+  for (const Step& step : program.steps)
+    if (step.op == Op::kConvolution && !program.values[step.result].sizes.empty())
+      out = std::max(out, static_cast<uint64_t>(program.values[step.result].sizes.back()) * sizeof(float));
+  return out;
 }
 
 inline std::vector<std::byte> write_program(const Program& program) {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "etb/all.h"
@@ -32,6 +33,10 @@ inline bool has_clock = true;                        // for fault 382
 inline bool has_lost_device = false;                 // until the next instance
 inline bool is_only_wrong_once = false;              // for fault 95
 inline bool is_second_process = false;               // for fault 43
+inline const etb_parallel_service* host_workers = nullptr;  // for fault 606
+inline void* kept_block = nullptr;                   // for fault 609
+inline std::string mode_of_last_delegate;            // for fault 611
+inline uint8_t folder_number = 0;                    // for fault 613
 inline std::atomic<uint64_t> used_device_bytes = 0;  // for faults 366 and 367
 
 // Returns after the thread has begun: a thread that begins during unloading is another fault.
