@@ -44,6 +44,16 @@ TEST_P(VulkanCompiler, CompilesKernel) {
 INSTANTIATE_TEST_SUITE_P(Every, VulkanCompiler, testing::Range(0u, gpu::kKernelCount),
                          [](const auto& test) { return std::string(gpu::kKernelNames[test.param]); });
 
+// So float16=auto is arithmetic there (delegate.hpp).
+TEST(VulkanNullHardware, ComputesInFloat16WithTheSameBits) {
+  const auto hardware = find_null_hardware();
+  if (!hardware) GTEST_SKIP() << hardware.error().message;
+  const DeviceFacts& facts = hardware->facts;
+  EXPECT_TRUE(facts.has_16bit_storage && facts.has_float16 && facts.rounds_halves);
+  EXPECT_TRUE(facts.keeps_subnormal_halves);
+  EXPECT_FALSE(facts.is_cpu);
+}
+
 // A driver with a pipeline cache: what the first load stored holds all pipelines of the second.
 TEST(VulkanNullHardware, StoresEveryPipelineOnce) {
   const auto hardware = find_null_hardware();
