@@ -38,9 +38,12 @@ EnvironmentWatch::EnvironmentWatch(const void* symbol)
 
 std::vector<std::string> EnvironmentWatch::names() {
   const std::lock_guard lock(mutex);
-  host::validate::Fault fault;
-  if (page_.is_valid() && page_.take_fault(fault)) read_names.emplace_back("environ");
   return read_names;
+}
+
+bool EnvironmentWatch::has_used_environ() {
+  host::validate::Fault fault;
+  return page_.is_valid() && page_.take_fault(fault);
 }
 
 }  // namespace etb::conformance

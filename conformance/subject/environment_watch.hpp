@@ -20,8 +20,10 @@ class EnvironmentWatch {
   EnvironmentWatch(const EnvironmentWatch&) = delete;
   EnvironmentWatch& operator=(const EnvironmentWatch&) = delete;
 
-  // Returns the variables that were read, in order of the reads; "environ" if the library went through all of them.
+  // Returns the variables that were read, in order of the reads.
   std::vector<std::string> names();
+  // True if the library went through `environ`.
+  bool has_used_environ();
 
  private:
   host::validate::WatchedPages page_;  // a copy of `environ`

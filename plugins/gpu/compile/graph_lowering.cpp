@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/gpu/compile/graph_lowering.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -19,6 +20,17 @@ uint32_t add_copy(GpuGraph& graph, uint32_t id, uint32_t rank) {
   graph.values.emplace_back();
   graph.nodes.push_back(std::move(copy));
   return graph.nodes.back().output;
+}
+
+// Returns the most bytes of constants among the plans of all devices and options: they pack and widen weights in other ways.
+uint64_t most_constant_bytes(const GpuGraph& graph) {
+  uint64_t most = 0;
+  for (const KernelFamily family :
+       {KernelFamily::kRegisters, KernelFamily::kTiles, KernelFamily::kVectors, KernelFamily::kGroups})
+    for (const HalfStorage halves : {HalfStorage::kOff, HalfStorage::kOn})
+      if (const auto plan = make_execution_plan(graph, family, kMostOffsetAlignment, Fusion::kOn, halves))
+        most = std::max(most, plan->memory.constant_bytes);
+  return most;
 }
 
 }  // namespace
@@ -206,13 +218,13 @@ Result<Artifact> GraphLowering::finish() {
   artifact.format_version = payload_version(state_.graph);
   artifact.payload = write_payload(state_.graph);
   // Checks that our own delegate accepts the payload. The claims reject a node that the plan refuses.
-  ETB_ASSIGN(GpuGraph read, read_payload(artifact.payload));
-  Result<ExecutionPlan> planned = make_execution_plan(std::move(read));
+  ETB_ASSIGN(const GpuGraph read, read_payload(artifact.payload));
+  Result<ExecutionPlan> planned = make_execution_plan(read);
   if (!planned) return reject("attribute", planned.error().message);
   const ExecutionPlan plan = std::move(*planned);
   if (const Status fits = check_ranges(plan, value_limit_); !fits)
     return reject("attribute", fits.error().message);
-  artifact.resident_bytes = plan.memory.constant_bytes;
+  artifact.resident_bytes = most_constant_bytes(read);
   // The commands of all nodes are submitted together: without time stamps a run is one event.
   if (std::vector<uint32_t> handles = debug_handles(); !handles.empty())
     artifact.debug_map.push_back({.name = kRunEvent, .handles = std::move(handles)});

@@ -85,25 +85,21 @@ class GpuDelegate {
                                                   " bytes of shared memory");
   }
 
-  // Not for processors by default: their own kernels read float32 only. Nor arithmetic where it could change a bit.
+  // Not for processors by default: their own kernels read float32 only. Nor arithmetic where it could change a bit. Without it
+  // storage has the same results, so every device takes each value that it has storage for.
   static Result<HalfStorage> halves_of_option(std::string_view float16, const Device& device) {
     const DeviceFacts& facts = device.facts();
     const bool has_arithmetic = facts.has_float16 && facts.rounds_halves;
-    const auto reject = [&](const char* reason) {
-      return make_error(Code::INVALID_ARGUMENT, "float16: " + std::string(float16) + ", but kernels of '" +
-                                                    facts.name + "' " + reason +
-                                                    "\nhint: set the option float16 to auto");
-    };
     if (float16 == "wide") return HalfStorage::kOff;
     if (float16 != "storage" && float16 != "arithmetic") {
       if (!facts.has_16bit_storage || facts.is_cpu) return HalfStorage::kOff;
       return has_arithmetic && facts.keeps_subnormal_halves ? HalfStorage::kArithmetic : HalfStorage::kOn;
     }
-    if (!facts.has_16bit_storage) return reject("cannot read numbers of 16 bits");
-    if (float16 == "storage") return HalfStorage::kOn;
-    if (!facts.has_float16) return reject("cannot compute in float16");
-    if (!facts.rounds_halves) return reject("may round float16 to another number than the nearest");
-    return HalfStorage::kArithmetic;
+    if (!facts.has_16bit_storage)
+      return make_error(Code::INVALID_ARGUMENT,
+                        "float16: " + std::string(float16) + ", but kernels of '" + facts.name +
+                            "' cannot read numbers of 16 bits\nhint: set the option float16 to auto");
+    return float16 == "arithmetic" && has_arithmetic ? HalfStorage::kArithmetic : HalfStorage::kOn;
   }
 
   DelegateInfo info() const {
