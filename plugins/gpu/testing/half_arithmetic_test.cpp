@@ -85,27 +85,6 @@ GpuGraph with_halves(GpuGraph graph, const std::set<uint32_t>& wide = {}) {
   return graph;
 }
 
-// True if a device of the machine states that kernels may compute in float16.
-bool has_device_with_float16() {
-  const etb_plugin_table& table =
-      *tested_plugin().query(&FloatRun::kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
-  etb_error error = ETB_ERROR_INIT;
-  etb_plugin* plugin = nullptr;
-  bool found = false;
-  const etb_device_sink sink = {
-      ETB_INIT_SIZE(etb_device_sink), 0, &found, [](void* ctx, const etb_device_info* info) {
-        for (uint64_t i = 0; i < info->attribute_count; ++i) {
-          const etb_option* const each = ETB_AT(etb_option, info->attributes, i);
-          if (std::string_view(each->key) == "float16" && each->i64 != 0) *static_cast<bool*>(ctx) = true;
-        }
-        return etb_status{ETB_OK};
-      }};
-  if (table.init(&FloatRun::kHost, nullptr, 0, &plugin, &error) != ETB_OK) return false;
-  (void)table.device->enumerate(plugin, &sink, &error);
-  (void)table.deinit(plugin, &error);
-  return found;
-}
-
 class HalfArithmetic : public testing::Test {
  protected:
   void SetUp() override {
