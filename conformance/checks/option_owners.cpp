@@ -137,8 +137,8 @@ void values_stay(CheckContext& context) {
 
 constexpr Check kChecks[] = {
     {"opt.values-stay-with-their-object",
-     "An instance, device, delegate or context that is made without an option has the usual value, whatever "
-     "others were made with.",
+     "An instance, device, delegate or context that is made without an option has the same value as before "
+     "when others are made with another one.",
      "", values_stay},
 };
 

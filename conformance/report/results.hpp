@@ -24,7 +24,7 @@ struct Header {
   std::string library_sha256;  // "" for a static plugin
   std::string backend_id;
   std::string contract;
-  std::string delegate_options;  // of each delegate: "float16=storage fusion=all", "" for none
+  std::string delegate_options;  // "float16=storage fusion=all"; "": none were given
   size_t item_count = 0;
   std::string shard;  // "2/8", "" for all items
   std::string date;   // beginning of the run, "2026-11-23T17:00:00Z"

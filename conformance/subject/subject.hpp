@@ -26,7 +26,7 @@ struct SubjectSpec {
   host::LoadOptions load_options;
   std::string backend_id;          // one of its delegate ids
   passes::Evaluate evaluate = {};  // folds constants of networks that the suite compiles
-  host::OptionTexts delegate_options = {};  // of each delegate that the suite creates, unless it sets them
+  host::OptionTexts delegate_options = {};  // texts of --delegate-option; a check may set others
 
   // Makes layers between the validate layer and the plugin, in each process that opens it. Not set: none.
   std::function<Result<host::LayerSet>()> make_layers = {};
@@ -89,7 +89,7 @@ class Subject {
   // In order of life.
   std::string backend_id_;
   host::OptionTexts option_texts_;
-  std::vector<etb_option> options_;  // of delegates; they borrow from option_texts_
+  std::vector<etb_option> options_;  // option_texts_, read; they borrow from it
   std::unique_ptr<host::Validation> validation_;
   host::LayerSet layers_;
   std::unique_ptr<host::ThreadPool> pool_;

@@ -22,14 +22,17 @@ uint32_t add_copy(GpuGraph& graph, uint32_t id, uint32_t rank) {
   return graph.nodes.back().output;
 }
 
-// Returns the most bytes of constants among the plans of all devices and options: they pack and widen weights in other ways.
-uint64_t most_constant_bytes(const GpuGraph& graph) {
-  uint64_t most = 0;
-  for (const KernelFamily family :
-       {KernelFamily::kRegisters, KernelFamily::kTiles, KernelFamily::kVectors, KernelFamily::kGroups})
-    for (const HalfStorage halves : {HalfStorage::kOff, HalfStorage::kOn})
-      if (const auto plan = make_execution_plan(graph, family, kMostOffsetAlignment, Fusion::kOn, halves))
-        most = std::max(most, plan->memory.constant_bytes);
+// Returns the most bytes of constants among the plans of all devices and options, which pack and widen weights in other ways. `plan`: that
+// of kRegisters for the graph, with float32.
+uint64_t most_constant_bytes(const GpuGraph& graph, const ExecutionPlan& plan) {
+  uint64_t most = plan.memory.constant_bytes;
+  const auto count = [&](KernelFamily family, HalfStorage halves) {
+    const auto other = make_execution_plan(graph, family, kMostOffsetAlignment, Fusion::kOn, halves);
+    if (other) most = std::max(most, other->memory.constant_bytes);
+  };
+  count(KernelFamily::kRegisters, HalfStorage::kOn);
+  for (const KernelFamily family : {KernelFamily::kTiles, KernelFamily::kVectors, KernelFamily::kGroups})
+    for (const HalfStorage halves : {HalfStorage::kOff, HalfStorage::kOn}) count(family, halves);
   return most;
 }
 
@@ -224,7 +227,7 @@ Result<Artifact> GraphLowering::finish() {
   const ExecutionPlan plan = std::move(*planned);
   if (const Status fits = check_ranges(plan, value_limit_); !fits)
     return reject("attribute", fits.error().message);
-  artifact.resident_bytes = most_constant_bytes(read);
+  artifact.resident_bytes = most_constant_bytes(read, plan);
   // The commands of all nodes are submitted together: without time stamps a run is one event.
   if (std::vector<uint32_t> handles = debug_handles(); !handles.empty())
     artifact.debug_map.push_back({.name = kRunEvent, .handles = std::move(handles)});
