@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend bench FILE...`: measures programs side by side, and compares them.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

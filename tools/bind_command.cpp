@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend bind OPS.yaml`: writes the C++ that registers an application's functions as kernels of custom ops.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "api/format/input_file.hpp"

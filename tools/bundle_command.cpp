@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend bundle`: writes a program with test cases of its methods (.bpte), lists what such a file holds, and writes
 // the program that it holds.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

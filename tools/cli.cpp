@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole program: commands, shared options, help, exit codes.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <sys/ioctl.h>

@@ -10,7 +10,6 @@
 //   }
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "tools/cli11_fwd.hpp"
 #include "tools/exit_code.hpp"
 
 namespace etb::tools {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command_facts.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ostream>
 

@@ -3,10 +3,11 @@
 // etbackend.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

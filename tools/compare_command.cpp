@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend compare A B -o PAGE`: two reports side by side.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "api/format/input_file.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend compile MODEL.pt2 -o PROGRAM.pte`: compiles a torch.export archive to a program and delegates
 // parts to plugins.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <malloc.h>

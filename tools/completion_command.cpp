@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend completion SHELL`: a script that completes commands, options, choices and files. It is made from
 // the option tables of the commands, so it knows what this build of the program knows.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/config_file.hpp"
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <sstream>
 

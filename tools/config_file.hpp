@@ -7,11 +7,11 @@
 //   backend-pin = ["XnnpackBackend=org.etbackend.xnnpack"]
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

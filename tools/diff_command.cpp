@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend diff A B --model MODEL.pt2`: compares two ways to compute a model, and finds the node that makes them
 // differ.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend diff-program A B`: prints the structural difference of two programs.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "tools/command.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend exit-codes`: the exit codes of all commands; --markdown is docs/exit_codes.md.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend explain NAME`: prints the plugin that a name resolves to here, the deciding rule, and why others
 // are not used.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend graph FILE`: converts a graph image to text and back, or prints a torch.export archive at any
 // stage of the compiler.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -2,9 +2,11 @@
 // Help of the program and its commands: groups, examples, layout. The tables are in help.cpp.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

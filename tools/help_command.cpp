@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend help [COMMAND]`: the help of the program, or of a command.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "tools/command.hpp"

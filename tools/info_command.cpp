@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend info NAME`: prints a plugin's manifest and its state on this machine. Runs no code of the
 // plugin. `etbackend info FILE`: prints the contents of a program (.pte) or archive (.pt2).
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>

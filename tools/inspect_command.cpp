@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend inspect RUN.etdp`: prints where the time of recorded runs went, and which part of the model it is.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

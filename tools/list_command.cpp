@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend list`: prints every plugin found, and why it would not load. Runs no plugin's code, except with
 // --devices, which tries each plugin in a child process, and with --ops, which tries one.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>

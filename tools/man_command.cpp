@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend man DIR`, a hidden command of the build: writes a man page of the program and one of each command,
 // from the option tables that --help prints.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

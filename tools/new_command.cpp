@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend new NAME`: writes a vendor's project from the template plugin. The program contains the files
 // (EtbEmbedFiles.cmake), so it needs no source tree at run time.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -3,12 +3,12 @@
 // one.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

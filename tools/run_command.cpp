@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend run FILE`: loads a program, runs a method, prints and stores its outputs. Compiles an archive
 // first.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

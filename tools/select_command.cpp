@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend select FILE...`: lists the operators and dtypes of programs, for a run time with these kernels only
 // (tools/cmake/EtbRuntime.cmake).
+#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <set>

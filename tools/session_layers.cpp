@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/session_layers.hpp"
 
+#include <CLI/CLI.hpp>
 #include <mutex>
 
 #include "api/format/printable_text.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend size FILE`: prints what the bytes of a program or archive are, by module, operator and constant.
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `etbackend verify PLUGIN`: runs the conformance suite on one plugin.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <signal.h>
 

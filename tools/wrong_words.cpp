@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/wrong_words.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "api/format/printable_text.hpp"

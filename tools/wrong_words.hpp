@@ -2,9 +2,10 @@
 // Messages for command lines with a word that no command or option has.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

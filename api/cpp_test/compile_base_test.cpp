@@ -192,7 +192,7 @@ TEST_F(CompileBase, PatternsAreClaimedTogether) {
 TEST_F(CompileBase, ArtifactGoesToTheSinkInOrder) {
   Log log;
   ASSERT_EQ(compile(log), ETB_OK) << error_.text;
-  EXPECT_THAT(log.lines, ElementsAre("blob packed 8 64", "begin 0", "write 4",
+  EXPECT_THAT(log.lines, ElementsAre("begin 0", "blob packed 8 64", "write 4",
                                      "end version 3 keys 1 tile pair 8 scratch 128"));
 }
 

@@ -54,6 +54,13 @@ void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tenso
   }
 }
 
+// The memory of an input is that of at most one output.
+bool is_shared(const std::vector<TensorSlot>& slots, size_t first_output, size_t end, const void* data) {
+  return std::any_of(slots.begin() + static_cast<ptrdiff_t>(first_output),
+                     slots.begin() + static_cast<ptrdiff_t>(end),
+                     [&](const TensorSlot& slot) { return slot.data == data; });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CaseSession>> CaseSession::make(Subject& subject, const BuiltCase& built,
@@ -204,7 +211,8 @@ std::vector<TensorSlot> CaseSession::make_slots(const std::vector<TensorData>& i
     if (is_input && !inputs[i].bytes.empty())
       std::memcpy(slot.data, inputs[i].bytes.data(), inputs[i].bytes.size());
     const uint32_t shared = is_input || !options.shares_memory ? 0 : shared_inputs_[i - input_specs_.size()];
-    if (shared != 0 && slots[shared - 1].tensor.capacity_bytes >= capacity)
+    if (shared != 0 && slots[shared - 1].tensor.capacity_bytes >= capacity &&
+        !is_shared(slots, input_specs_.size(), i, slots[shared - 1].data))
       slot.data = slots[shared - 1].data;
     slot.tensor.data = capacity != 0 ? slot.data : nullptr;
     slot.tensor.capacity_bytes = capacity;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "host/services/thread_pool.hpp"
 #include "tools/bench/counters.hpp"
 #include "tools/bench/number_list.hpp"

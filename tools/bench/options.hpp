@@ -2,11 +2,11 @@
 // The options of `etbackend bench`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/cli11_fwd.hpp"
 #include "tools/run/input_options.hpp"
 #include "tools/run/limit_options.hpp"
 #include "tools/run/plugin_options.hpp"

@@ -2,7 +2,6 @@
 // The options of `etbackend run` for bundled programs, with the names of ExecuTorch's runners.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

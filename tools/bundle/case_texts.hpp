@@ -2,13 +2,13 @@
 // The test cases of a command line. --case begins the next one; --method is also that of the cases after it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

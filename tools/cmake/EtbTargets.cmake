@@ -116,6 +116,9 @@ function(etb_add_test name)
   find_package(GTest REQUIRED)
   etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ETB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${arg_DEFINES})
+  # The sources of tests take a quarter less time to compile than with -O2. GCC's search for
+  # uninitialized values has false findings with -O1. Libraries and programs keep -O2.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1;-Wno-maybe-uninitialized>)
   add_test(NAME ${name} COMMAND ${name})
   # No test fills the cache of its user, or finds there what an earlier one left.
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT ETBACKEND_PLUGIN_CACHE=off)

@@ -3,7 +3,6 @@
 // reports.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "partitioner_sdk/partition/partition.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
+#include "tools/cli11_fwd.hpp"
 #include "tools/command.hpp"
 #include "tools/compile/backends.hpp"
 #include "tools/compile/extensions.hpp"

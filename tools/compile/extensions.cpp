@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/extensions.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "api/format/input_file.hpp"
 #include "api/ops/schema.hpp"
 #include "host/registry/side_file.hpp"

@@ -2,7 +2,6 @@
 // Extensions of the compiler from the user and from the plugins that -b names: custom ops and rewrite rules.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <set>
 #include <span>
@@ -12,6 +11,7 @@
 #include "api/ops/custom_ops.hpp"
 #include "host/registry/registry.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

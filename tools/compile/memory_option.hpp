@@ -2,12 +2,12 @@
 // Option --memory of `etbackend compile`: the memories that a method's tensors are planned for.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
 #include "partitioner_sdk/memory_plan/memories.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/record_options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "partitioner_sdk/record/record.hpp"
 
 namespace etb::tools {

@@ -2,12 +2,12 @@
 // The options of `etbackend compile` about the record of the compilation.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

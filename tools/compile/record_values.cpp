@@ -124,8 +124,11 @@ Result<SavedValue> read_outputs(const std::vector<std::string>& texts, const hos
   OutputValues outputs(meta);
   ETB_TRY(outputs.set_texts(texts, "values"));
   add_notes(outputs.notes(), "--etrecord-output", notes);
-  ETB_ASSIGN(SavedValue values, to_list(outputs.values(), "output"));
-  return SavedValue{SavedValue::List{std::move(values)}};
+  Result<SavedValue> values = to_list(outputs.values(), "output");
+  if (!values) return values;
+  SavedValue::List results;
+  results.push_back(*std::move(values));
+  return SavedValue{std::move(results)};
 }
 
 // A name before '=' is that of a method only if there is one: a file's name may contain '='.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/program_info/graph_outputs.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "tools/pages/graph_document.hpp"
 #include "tools/pages/page.hpp"
 #include "tools/standard_files.hpp"

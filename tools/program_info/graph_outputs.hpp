@@ -2,9 +2,9 @@
 // The options that write a model's graph: as a page, for Graphviz, for Model Explorer.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "tools/cli11_fwd.hpp"
 #include "tools/command.hpp"
 #include "tools/program_info/model_page.hpp"
 

@@ -2,12 +2,12 @@
 // The options that name a method's inputs: files, numbers, a seed, or ones.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/cli11_fwd.hpp"
 #include "tools/run/method_inputs.hpp"
 
 namespace etb::tools {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/run/limit_options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "tools/option_values.hpp"
 
 namespace etb::tools {

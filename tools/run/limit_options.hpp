@@ -2,9 +2,9 @@
 // Bounds of runs for a program that is not trusted (time, memory, instructions), and their priority.
 #pragma once
 
-#include <CLI/CLI.hpp>
 
 #include "host/runtime/load_limits.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

@@ -2,12 +2,12 @@
 // The options of commands that run delegates: custom kernels, pins, devices, options of backends.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 

@@ -2,11 +2,11 @@
 // The options of a recording: which events and values of the runs go into which files.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "host/profile/etdump_recording.hpp"
+#include "tools/cli11_fwd.hpp"
 #include "tools/command.hpp"
 
 namespace etb::tools {

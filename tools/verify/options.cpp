@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/verify/options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "tools/command.hpp"
 #include "tools/option_values.hpp"
 #include "tools/session_layers.hpp"

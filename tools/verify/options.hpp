@@ -2,9 +2,10 @@
 // Options of `etbackend verify`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "tools/cli11_fwd.hpp"
 
 namespace etb::tools {
 
