@@ -2,6 +2,7 @@
 // Tests that an application trains a compiled program: it runs the joint graph and writes the parameters, which are outputs.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "host/module/module.hpp"

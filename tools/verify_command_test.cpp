@@ -176,13 +176,15 @@ TEST(VerifyCommand, ResultsFitTheirSchema) {
 
 TEST(VerifyCommand, DelegatesHaveTheGivenOptions) {
   const host::ScratchDir dir;
-  const CliRun run = cli({"verify", "portable", "--case", "op.exp.f32.*", "--in-process", "--layer",
-                          "trace=" + dir.path("calls.etbt"), "--delegate-option", "x-vendor-hint=7",
-                          "--results", dir.path("r.jsonl")});
+  const CliRun run = cli({"verify", "portable", "--case", "op.exp.f32.*", "--delegate-option",
+                          "x-vendor-hint=7", "--results", dir.path("r.jsonl")});
   EXPECT_EQ(run.exit, 0) << run.out << run.err;
   EXPECT_THAT(run.out, HasSubstr("delegates have the options x-vendor-hint=7"));
   EXPECT_THAT(read_all(dir.path("r.jsonl")), HasSubstr(R"("delegate_options":"x-vendor-hint=7")"));
-  EXPECT_THAT(read_all(dir.path("calls.etbt")), HasSubstr("x-vendor-hint"));
+  const CliRun unknown = cli({"verify", "portable", "--case", "op.exp.f32.*", "--no-confirm",
+                              "--delegate-option", "no-such-option=7"});
+  EXPECT_EQ(unknown.exit, static_cast<int>(ExitCode::NEGATIVE)) << unknown.out << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr("option 'no-such-option': unknown key")) << "the delegate gets it";
   const CliRun other =
       cli({"verify", "portable", "--case", "op.exp.f32.*", "--results", dir.path("r.jsonl"), "--resume"});
   EXPECT_THAT(other.err, HasSubstr("another plugin, build, suite, contract, delegate option or seed"));

@@ -11,4 +11,4 @@ if ! grep -q '^    device ' <<<"$devices" || grep -q 'no device' <<<"$devices"; 
   echo "skipped: no device for $name; on Debian, install $package"
   exit 77
 fi
-exec "$etbackend" verify "$library" ${4:+--backend "$4"} --profile ci --case-timeout-ms 60000
+exec "$etbackend" verify "$library" ${4:+--backend "$4"} --profile ci --case-timeout-ms 180000
