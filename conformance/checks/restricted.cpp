@@ -57,7 +57,7 @@ void secure_hosts(CheckContext& context) {
   context.progress().at("init on a secure host");
   const auto subject = context.open({.bare_host = &host});
   // Later, a plugin may save the environment around calls of a driver that changes it.
-  if (watch.has_used_environ())
+  if (watch.end_watch_of_environ())
     return context.fail("init goes through 'environ' on a host with ETB_HOST_SECURE");
   if (!subject) return;
   use(context, *subject, items, "on a secure host");

@@ -28,12 +28,13 @@ EnvironmentWatch::EnvironmentWatch(const void* symbol)
   const std::lock_guard lock(mutex);
   read_names.clear();
   auto* const getter = reinterpret_cast<void*>(&recording_getenv);
-  std::vector<Import> imports = {{"getenv", getter}, {"secure_getenv", getter}};
-  if (page_.is_valid()) {
-    std::memcpy(page_.inside(), &environ, sizeof(environ));
-    for (const char* name : {"environ", "__environ", "_environ"}) imports.push_back({name, page_.begin()});
-  }
-  patch_ = std::make_unique<ImportPatch>(symbol, imports);
+  const Import functions[] = {{"getenv", getter}, {"secure_getenv", getter}};
+  functions_ = std::make_unique<ImportPatch>(symbol, functions);
+  if (!page_.is_valid()) return;
+  std::memcpy(page_.inside(), &environ, sizeof(environ));
+  std::vector<Import> variables;
+  for (const char* name : {"environ", "__environ", "_environ"}) variables.push_back({name, page_.begin()});
+  environ_ = std::make_unique<ImportPatch>(symbol, variables);
 }
 
 std::vector<std::string> EnvironmentWatch::names() {
@@ -41,7 +42,8 @@ std::vector<std::string> EnvironmentWatch::names() {
   return read_names;
 }
 
-bool EnvironmentWatch::has_used_environ() {
+bool EnvironmentWatch::end_watch_of_environ() {
+  environ_.reset();
   host::validate::Fault fault;
   return page_.is_valid() && page_.take_fault(fault);
 }

@@ -22,12 +22,14 @@ class EnvironmentWatch {
 
   // Returns the variables that were read, in order of the reads.
   std::vector<std::string> names();
-  // True if the library went through `environ`.
-  bool has_used_environ();
+  // Ends the watch of `environ`. Returns true if the library went through it since the constructor. The library must not use
+  // `environ` after a call of setenv in the time of this watch, which moves the variables: it has a copy of the pointer.
+  bool end_watch_of_environ();
 
  private:
   host::validate::WatchedPages page_;  // a copy of `environ`
-  std::unique_ptr<ImportPatch> patch_;
+  std::unique_ptr<ImportPatch> functions_;
+  std::unique_ptr<ImportPatch> environ_;  // null after its end
 };
 
 }  // namespace etb::conformance

@@ -111,6 +111,7 @@ etb::Claim Plugin::claim(const etb::Node& node) const {
                  ? etb::Claim::yes()
                  : etb::Claim::no("dtype", "codes of 8 bits only");
     case Op::kSum:
+      if (has_fault(621) && first.dtype == ETB_DTYPE_INT8) return etb::Claim::no("dtype", "int8");
       return claim_sum(node, first);
     default:
       return has_same_order(first, result) ? etb::Claim::yes()

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults 610, 612, 616 and 617 of the tables: short prefixes, the environment, ticks and small targets.
+// Faults 610, 612, 616 and 617 of the tables: short prefixes, the environment, ticks and small targets. The benign variant 7
+// calls a compiler that uses the environment.
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "etb/cpp/fail.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
@@ -32,6 +35,29 @@ void break_environment(etb_plugin_table& table) {
     for (char** each = environ; each != nullptr && *each != nullptr; ++each)
       if (std::strncmp(*each, "FAULTY_DEBUG=", 13) == 0) (void)!::write(STDERR_FILENO, "debug\n", 6);
     return honest.plugin.init(host, options, count, out, error);
+  };
+}
+
+// Sets variables, as some compilers of drivers do, and takes them back. False if `environ` does not show them.
+bool use_environment() {
+  constexpr int kVariables = 64;  // so many that setenv moves the array of all variables
+  const auto name_of = [](int i) { return "FAULTY_COMPILER_" + std::to_string(i); };
+  int found = 0;
+  for (int i = 0; i < kVariables; ++i) ::setenv(name_of(i).c_str(), "1", 1);
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each)
+    found += std::strncmp(*each, "FAULTY_COMPILER_", 16) == 0 ? 1 : 0;
+  for (int i = 0; i < kVariables; ++i) ::unsetenv(name_of(i).c_str());
+  return found == kVariables;
+}
+
+void compile_with_environment(etb_aot_table& table) {
+  if (kVariant != 7) return;
+  table.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
+    // Threads that compile at once could read the environment while it changes.
+    const bool is_first_thread = ::gettid() == ::getpid();
+    if (is_first_thread && !use_environment())
+      return etb::fail(error, ETB_INTERNAL, "environ has no variable that was set");
+    return honest.aot.compile(plugin, args, error);
   };
 }
 
@@ -86,6 +112,7 @@ void break_missed(Tables& tables) {
   break_environment(tables.plugin);
   break_ticks(tables.delegate);
   break_dry_check(tables.aot);
+  compile_with_environment(tables.aot);
 }
 
 }  // namespace faulty
