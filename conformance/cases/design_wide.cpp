@@ -145,6 +145,15 @@ void add_digits(CaseList& out, const Sizes& sizes) {
                   {{kLong, reduced(sizes, last, true), {}}});
   for (const char* op : {"aten.cummax.default", "aten.cummin.default"})
     add_digits_of(out, op, sizes, {value_arg(0, "self"), int_arg(dim, "dim")}, {same, same}, 1, {0});
+  const auto limit = [&](size_t i) { return int_arg((int64_t{1} << 55) + 3, i == 0 ? "min" : "max"); };
+  add_digits_of(out, "aten.clamp.default", sizes, {value_arg(0, "self"), limit(0)}, {same});
+  add_digits_of(out, "aten.clamp.default", sizes, {value_arg(0, "self"), graph::none_arg("min"), limit(1)},
+                {same});
+  for (const char* op : {"aten.eq.Scalar", "aten.lt.Scalar", "aten.ge.Scalar"})
+    add_digits_of(out, op, sizes, {value_arg(0, "self"), int_arg((int64_t{1} << 53) + 1, "other")}, {truth});
+  for (const char* op : {"aten.max.dim", "aten.min.dim"})
+    add_digits_of(out, op, sizes, {value_arg(0, "self"), int_arg(dim, "dim"), bool_arg(true, "keepdim")},
+                  {{kLong, reduced(sizes, last, true), {}}, {kLong, reduced(sizes, last, true), {}}}, 1, {0});
   add_digits_of(out, "aten.median.dim", sizes,
                 {value_arg(0, "self"), int_arg(dim, "dim"), bool_arg(true, "keepdim")},
                 {{kLong, reduced(sizes, last, true), {}}, {kLong, reduced(sizes, last, true), {}}}, 1, {0});
@@ -230,6 +239,11 @@ void add_wide_designs(CaseList& out) {
     }
     add_running(out, dtype, {4, 2100}, 0);
     add_reductions(out, dtype, {4, 2100}, 0);
+    // Long columns of few rows beside each other.
+    for (const auto& [sizes, dim] : {std::pair<Sizes, int64_t>{{131, 3}, 0}, {{2, 70, 5}, 1}}) {
+      add_running(out, dtype, sizes, dim);
+      add_reductions(out, dtype, sizes, dim);
+    }
   }
   for (const Sizes& sizes : {Sizes{80}, {3, 27}, {2, 3, 16}}) add_digits(out, sizes);
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64}) {

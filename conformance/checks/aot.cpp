@@ -240,7 +240,7 @@ void moved_bytes_include_weights(CheckContext& context) {
   if ((subject->table().aot->caps & ETB_AOT_CAP_ESTIMATE) == 0)
     return context.skip("the plugin has no estimate");
   bool has_any = false;
-  for (const ConstantUse use : {ConstantUse::kLinear, ConstantUse::kProduct}) {
+  for (const ConstantUse use : kConstantUses) {
     const Result<BuiltCase> built = with_constant(use, kRows, "estimate");
     etb_estimate found{};
     if (!built || !partition(*subject, built->image).is_whole_claim() ||

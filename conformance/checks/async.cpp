@@ -106,6 +106,9 @@ constexpr Check kChecks[] = {
      "ABI-LIFE-01", destroyed_in_flight},
     {"run.asynchronous-events", "Events of an asynchronous run come before its fence is signalled.",
      "ABI-EXEC-05", profiled_in_flight},
+    {"run.asynchronous-priorities",
+     "Of runs that wait for the device, those of the lowest priority are not first.", "",
+     priorities_in_flight},
 };
 
 }  // namespace

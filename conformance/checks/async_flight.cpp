@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "conformance/checks/async_run.hpp"
+#include "conformance/checks/long_case.hpp"
 #include "conformance/subject/monotonic_clock.hpp"
 #include "conformance/subject/process_facts.hpp"
 
@@ -334,6 +335,45 @@ void profiled_in_flight(CheckContext& context) {
       if (seen.late_count != 0)
         return context.fail(ready.name() + ": an event comes after the fence of its run");
     }
+  });
+}
+
+// A plugin may take runs in any order, but one that always ends them from the lowest priority upwards has it upside down.
+void priorities_in_flight(CheckContext& context) {
+  constexpr uint32_t kPriorities[] = {500, 300, 900, 100, 700};  // the device is busy with the first
+  constexpr size_t kUpwards[] = {3, 1, 4, 2};
+  constexpr int kTries = 3;
+  const auto subject = context.open(bare());
+  if (!subject || !has_async(context, *subject)) return;
+  const std::vector<ClaimedCase> cases = every_long_claimed(*subject);
+  if (cases.empty()) return context.skip("the plugin claims no long case");
+  context.each_session(*subject, cases, [&](ReadyCase& ready) {
+    if (ready.session.info().max_contexts < std::size(kPriorities)) return;
+    Contexts contexts(context, ready, std::size(kPriorities));
+    if (contexts.all().size() != std::size(kPriorities)) return;
+    for (int i = 0; i < kTries; ++i) {
+      context.progress().restart();
+      context.progress().at("execute_async with several priorities");
+      std::vector<std::unique_ptr<AsyncRun>> runs;
+      for (size_t k = 0; k < std::size(kPriorities); ++k) {
+        runs.push_back(
+            std::make_unique<AsyncRun>(ready, ready.inputs(), RunOptions{.priority = kPriorities[k]}));
+        runs.back()->start(ready, contexts.all()[k]);
+      }
+      for (auto& run : runs)
+        if (!expect_started(context, ready, *run) || !expect_signalled(context, ready, run)) {
+          for (auto& other : runs) (void)other.release();
+          ready.session.abandon();
+          return contexts.abandon();
+        }
+      uint64_t last = 0;
+      for (const size_t k : kUpwards) {
+        if (runs[k]->signals[0].number() < last) return;
+        last = runs[k]->signals[0].number();
+      }
+    }
+    context.fail(
+        fmt::format("{}: in {} tries, runs end from the lowest priority upwards", ready.name(), kTries));
   });
 }
 

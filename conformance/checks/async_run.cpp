@@ -60,9 +60,16 @@ std::vector<TensorData> Signals::outputs() {
   return outputs_;
 }
 
+uint64_t Signals::number() {
+  const std::lock_guard lock(mutex_);
+  return number_;
+}
+
 void Signals::take(etb_status status) {
+  static std::atomic<uint64_t> signal_count{0};
   const std::lock_guard lock(mutex_);
   if (count_++ == 0) {
+    number_ = ++signal_count;
     status_ = status;
     if (status == ETB_OK) outputs_ = run_->outputs();
   }

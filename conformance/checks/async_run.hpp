@@ -24,6 +24,8 @@ class Signals {
   etb_status status();
   // Returns the outputs as they were at the first signal.
   std::vector<TensorData> outputs();
+  // Returns the number of the first signal, among those of all fences of the process.
+  uint64_t number();
 
  private:
   void take(etb_status status);
@@ -32,6 +34,7 @@ class Signals {
   std::mutex mutex_;
   std::condition_variable changed_;
   int count_ = 0;
+  uint64_t number_ = 0;
   etb_status status_ = ETB_OK;
   std::vector<TensorData> outputs_;
 };
@@ -89,5 +92,6 @@ void cancelled_in_flight(CheckContext& context);
 void stopped_in_flight(CheckContext& context);
 void destroyed_in_flight(CheckContext& context);
 void profiled_in_flight(CheckContext& context);
+void priorities_in_flight(CheckContext& context);
 
 }  // namespace etb::conformance

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/large_constant.hpp"
 #include "conformance/checks/option_trial.hpp"
+#include "conformance/checks/several_payloads.hpp"
 #include "etb/cpp/graph_view.hpp"
 #include "host/layers/validate/call.hpp"
 
@@ -96,84 +98,6 @@ void compile_is_cancelled(CheckContext& context) {
   }
 }
 
-// The payloads that one compilation of several graphs writes.
-struct SeveralPayloads {
-  std::vector<std::vector<std::byte>> bytes;
-  std::vector<std::vector<std::string>> keys;  // keys in the list of each artifact
-  std::map<std::string, std::vector<std::byte>> named;
-  const graph::View* constants_of = nullptr;  // has the constants; outlives the calls
-  std::string defect;
-  bool is_open = false;
-  etb_blob_writer writer{};
-  etb_artifact_sink sink{};
-  etb_constant_reader constants{};
-
-  SeveralPayloads() {
-    writer = {ETB_INIT_SIZE(etb_blob_writer), 0, this,
-              [](void* ctx, uint64_t offset, const void* data, uint64_t nbytes) {
-                auto& payloads = static_cast<SeveralPayloads*>(ctx)->bytes;
-                if (payloads.empty()) return etb_status{ETB_INVALID_STATE};
-                std::vector<std::byte>& to = payloads.back();
-                to.resize(std::max<size_t>(to.size(), offset + nbytes));
-                std::copy_n(static_cast<const std::byte*>(data), nbytes,
-                            to.begin() + static_cast<std::ptrdiff_t>(offset));
-                return etb_status{ETB_OK};
-              }};
-    sink.struct_size = ETB_INIT_SIZE(etb_artifact_sink);
-    sink.ctx = this;
-    sink.begin_payload = [](void* ctx, uint32_t index, const etb_blob_writer** out) {
-      auto& self = *static_cast<SeveralPayloads*>(ctx);
-      if (self.is_open || index != self.bytes.size())
-        self.defect = fmt::format("payload {} is begun as number {}", index, self.bytes.size());
-      self.is_open = true;
-      self.bytes.emplace_back();
-      *out = &self.writer;
-      return etb_status{ETB_OK};
-    };
-    sink.named_blob = [](void* ctx, const etb_named_blob* blob) {
-      auto& self = *static_cast<SeveralPayloads*>(ctx);
-      const auto* data = static_cast<const std::byte*>(blob->value.data);
-      if (blob->constant_key == nullptr)
-        self.named[blob->key].assign(data, data + blob->value.nbytes);
-      else if (const auto found = self.find(blob->constant_key))
-        self.named[blob->key].assign(found->begin(), found->end());
-      return etb_status{ETB_OK};
-    };
-    sink.end_payload = [](void* ctx, const etb_artifact* artifact) {
-      auto& self = *static_cast<SeveralPayloads*>(ctx);
-      if (!self.is_open || artifact->graph_index + 1 != self.bytes.size())
-        self.defect = fmt::format("payload {} is ended as number {}", artifact->graph_index,
-                                  static_cast<int64_t>(self.bytes.size()) - 1);
-      self.is_open = false;
-      std::vector<std::string>& listed = self.keys.emplace_back();
-      for (uint64_t i = 0; i < artifact->named_key_count; ++i) listed.emplace_back(artifact->named_keys[i]);
-      return etb_status{ETB_OK};
-    };
-    constants = {ETB_INIT_SIZE(etb_constant_reader), 0, this,
-                 [](void* ctx, const char* key, etb_payload_view* out, etb_error*) {
-                   const auto found = static_cast<SeveralPayloads*>(ctx)->find(key);
-                   if (!found) return etb_status{ETB_NOT_FOUND};
-                   out->data = found->data();
-                   out->nbytes = found->size();
-                   out->alignment = 16;
-                   out->fd = -1;
-                   return etb_status{ETB_OK};
-                 }};
-  }
-
-  // Returns the bytes of a constant of the graphs.
-  std::optional<std::span<const std::byte>> find(const char* key) const {
-    for (uint32_t i = 0; constants_of != nullptr && i < constants_of->c().constants.count; ++i) {
-      const etb_graph_constant constant = constants_of->constant(i);
-      if (std::strcmp(constant.key, key) == 0)
-        return std::span(static_cast<const std::byte*>(constant.data), static_cast<size_t>(constant.nbytes));
-    }
-    return std::nullopt;
-  }
-  SeveralPayloads(const SeveralPayloads&) = delete;
-  SeveralPayloads& operator=(const SeveralPayloads&) = delete;
-};
-
 bool has_constants(const BuiltCase& built) {
   const auto view = graph::View::open(built.image.span());
   return !view || view->c().constants.count != 0;
@@ -230,42 +154,57 @@ void several_graphs_of(CheckContext& context, bool has_longer_structs) {
   }
 }
 
-// Two regions with one constant. Each artifact lists the keys that its own payload reads.
+// Compiles two regions with one constant. Each artifact lists the keys that its own payload reads.
+void share_a_constant(CheckContext& context, Subject& subject, const std::array<BuiltCase, 2>& built) {
+  static const Case kCase{"model.shared_constant", "model", ETB_DTYPE_FLOAT32, {}};
+  const auto view = graph::View::open(built[0].image.span());
+  for (const BuiltCase& each : built)
+    if (!view || !partition(subject, each.image).is_whole_claim()) return;
+  SeveralPayloads made;
+  made.constants_of = &*view;
+  const etb_graph_image images[] = {built[0].image.to_c(), built[1].image.to_c()};
+  etb_compile_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_compile_args);
+  args.backend_id = subject.backend_id().c_str();
+  args.graphs = images;
+  args.graph_count = std::size(images);
+  args.constants = &made.constants;
+  args.sink = &made.sink;
+  etb_error error = ETB_ERROR_INIT;
+  context.progress().at("compile of two graphs with one constant");
+  if (subject.table().aot->compile(subject.handle(), &args, &error) != ETB_OK)
+    return context.fail(std::string("compile of two graphs with one constant fails: ") + error.text);
+  if (!made.defect.empty()) return context.fail("of two graphs with one constant, " + made.defect);
+  for (size_t i = 0; i < made.bytes.size() && i < made.keys.size(); ++i) {
+    ClaimedCase item{&kCase, built[i], {}};
+    item.payload.bytes = made.bytes[i];
+    for (const std::string& key : made.keys[i]) item.payload.named[key] = made.named[key];
+    const auto session = CaseSession::make(subject, item.built, item.payload);
+    if (!session)
+      return context.fail(
+          fmt::format("of two graphs with one constant, create of payload {} fails with the "
+                      "keys that its artifact lists: {}",
+                      i, session.error().message));
+    const RunResult result = (*session)->run(item.built.runs[0]);
+    if (result.status != ETB_OK || !context.is_right(item, result))
+      return context.fail(
+          fmt::format("of two graphs with one constant, a run of payload {} fails or is wrong", i));
+  }
+}
+
+// The second region reads the constant as the first does, or adds it: packed weights beside those that are not.
 void graphs_share_a_constant(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
-  for (const ConstantUse use : kConstantUses) {
-    const Result<BuiltCase> built = with_constant(use, 64, "shared constant");
-    const auto view = built ? graph::View::open(built->image.span()) : make_error(Code::NOT_FOUND, "");
-    if (!view || !partition(*subject, built->image).is_whole_claim()) continue;
-    SeveralPayloads made;
-    made.constants_of = &*view;
-    const etb_graph_image images[] = {built->image.to_c(), built->image.to_c()};
-    etb_compile_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_compile_args);
-    args.backend_id = subject->backend_id().c_str();
-    args.graphs = images;
-    args.graph_count = std::size(images);
-    args.constants = &made.constants;
-    args.sink = &made.sink;
-    etb_error error = ETB_ERROR_INIT;
-    context.progress().at("compile of two graphs with one constant");
-    if (subject->table().aot->compile(subject->handle(), &args, &error) != ETB_OK)
-      return context.fail(std::string("compile of two graphs with one constant fails: ") + error.text);
-    for (size_t i = 0; i < made.bytes.size() && i < made.keys.size(); ++i) {
-      Payload payload;
-      payload.bytes = made.bytes[i];
-      for (const std::string& key : made.keys[i]) payload.named[key] = made.named[key];
-      const auto session = CaseSession::make(*subject, *built, std::move(payload));
-      if (!session)
-        return context.fail(
-            fmt::format("of two graphs with one constant, create of payload {} fails with the "
-                        "keys that its artifact lists: {}",
-                        i, session.error().message));
-      if ((*session)->run(built->runs[0]).status != ETB_OK)
-        return context.fail(fmt::format("of two graphs with one constant, payload {} does not run", i));
+  constexpr int64_t kRows = 64;
+  for (const ConstantUse use : kConstantUses)
+    for (const bool is_added : {false, true}) {
+      Result<BuiltCase> first = with_constant(use, kRows, "shared constant"),
+                        second = (is_added ? with_same_constant_added : with_constant)(use, kRows,
+                                                                                       "shared constant");
+      if (first && second && context.outcome().findings.empty())
+        share_a_constant(context, *subject, {std::move(*first), std::move(*second)});
     }
-  }
 }
 
 void several_graphs(CheckContext& context) {

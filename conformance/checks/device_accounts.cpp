@@ -8,6 +8,7 @@
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/growth.hpp"
 #include "conformance/checks/large_constant.hpp"
+#include "conformance/checks/large_values.hpp"
 #include "conformance/checks/option_trial.hpp"
 
 namespace etb::conformance {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::string_view kProcessor = "cpu";  // its memory is that of the machine, which every program uses
 constexpr size_t kMostItems = 12;
+constexpr size_t kSlackBytes = 4096;
 
 // A device with memory of its own, and what of it is in use.
 class Account {
@@ -99,13 +101,69 @@ void of_runs(CheckContext& context) {
       "run on a device", account.limits());
 }
 
-// Returns a delegate with a large constant on a device, null if the plugin claims none.
-std::unique_ptr<CaseSession> make_large(Subject& subject, const BuiltCase& built, etb_device* device) {
+// Returns a delegate on a device, null if the plugin does not claim the case.
+std::unique_ptr<CaseSession> make_claimed(Subject& subject, const BuiltCase& built, etb_device* device) {
   if (!partition(subject, built.image).is_whole_claim()) return nullptr;
   const Compiled compiled = compile(subject, built.image);
   if (compiled.status != ETB_OK) return nullptr;
   auto made = CaseSession::make(subject, built, compiled.payload, {}, device);
   return made ? *std::move(made) : nullptr;
+}
+
+// Runs that fail because an option of the device, such as a limit of memory, is at an end of its range.
+void of_failed_runs(CheckContext& context) {
+  Account account(context);
+  if (account.device() == nullptr) return;
+  Subject& subject = account.subject();
+  if ((subject.table().caps & ETB_PLUGIN_CAP_SET_OPTION) == 0)
+    return context.skip("the plugin has no set_option");
+  const auto set = [&](const etb_option& option) {
+    etb_error error = ETB_ERROR_INIT;
+    return subject.table().set_option(subject.handle(), ETB_OBJECT_DEVICE, account.device(), &option, &error);
+  };
+  size_t failed = 0;
+  for (const OptionFacts& facts : options_of(subject, context)) {
+    if (!facts.has(ETB_OBJECT_DEVICE) || !facts.has_range()) continue;
+    for (const LargeForm& large : kLargeForms)
+      for (const etb_option& option : ordinary_values(facts)) {
+        const Result<BuiltCase> built = with_large_values(large.form, large.elements);
+        const size_t before = account.used_bytes();
+        auto session = built ? make_claimed(subject, *built, account.device()) : nullptr;
+        if (!session || set(option) != ETB_OK) break;
+        context.progress().restart();
+        context.progress().at("a run beyond a limit of a device");
+        failed += session->run(built->runs[0]).status != ETB_OK ? 1 : 0;
+        session.reset();
+        if (const size_t after = account.used_bytes(); after > before + kSlackBytes)
+          return context.fail(fmt::format("{}: {} bytes of the device stay in use after its delegate",
+                                          to_text(option), after - before));
+      }
+  }
+  if (failed == 0) context.skip("no run fails with an option of the device at an end of its range");
+}
+
+// A context that holds memory, on a device that reports all of its memory as free. Devices with less than this may have
+// nothing but a scratchpad, which is free between runs.
+void is_present(CheckContext& context) {
+  Account account(context);
+  if (account.device() == nullptr) return;
+  constexpr uint64_t kLeastBytes = uint64_t{1} << 20, kMostScratchpadBytes = uint64_t{64} << 20;
+  const std::optional<DeviceFacts> facts = query(context, account.subject(), account.device());
+  if (facts && facts->memory_total <= kMostScratchpadBytes)
+    return context.skip("the memory of the device may be a scratchpad");
+  bool has_any = false;
+  for (const LargeForm& large : kLargeForms) {
+    const Result<BuiltCase> built = with_large_values(large.form, large.elements);
+    const auto session = built ? make_claimed(account.subject(), *built, account.device()) : nullptr;
+    if (!session || session->run(built->runs[0]).status != ETB_OK) continue;
+    if (session->info().context_bytes < kLeastBytes) continue;
+    if (account.used_bytes() != 0) return;
+    has_any = true;
+  }
+  if (has_any)
+    context.fail("memory_free_bytes is memory_total_bytes while contexts hold megabytes");
+  else
+    context.skip("no context holds a megabyte");
 }
 
 // A delegate uses memory of its own device, not of another.
@@ -136,7 +194,7 @@ void of_its_own_device(CheckContext& context) {
     for (const ConstantUse use : kConstantUses) {
       const Result<BuiltCase> built = with_constant(use, kRows, "memory of a device");
       const std::vector<uint64_t> before = used();
-      const auto session = built ? make_large(*subject, *built, devices[own]->handle()) : nullptr;
+      const auto session = built ? make_claimed(*subject, *built, devices[own]->handle()) : nullptr;
       if (!session) continue;
       (void)session->run(built->runs[0]);
       const std::vector<uint64_t> after = used();
@@ -208,6 +266,11 @@ constexpr Check kChecks[] = {
     {"leak.device-memory-of-delegates", "Delegates leave no memory of a device in use.", "", of_delegates},
     {"leak.device-memory-of-failed-creates", "Creates that fail leave no memory of a device in use.", "",
      of_failed_creates},
+    {"leak.device-memory-of-failed-runs",
+     "Runs that fail with an option of the device at an end of its range leave no memory in use.", "",
+     of_failed_runs},
+    {"dev.free-memory-is-present",
+     "A device does not report all of its memory as free while contexts hold megabytes.", "", is_present},
     {"leak.device-memory-of-runs", "Repeated runs use no additional memory of a device.", "", of_runs},
 };
 

@@ -12,6 +12,7 @@
 #include "conformance/checks/concurrent_runs.hpp"
 #include "conformance/checks/devices.hpp"
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/large_values.hpp"
 #include "conformance/subject/payload_verdict.hpp"
 #include "host/layers/replay/from_trace.hpp"
 
@@ -61,35 +62,57 @@ bool runs_on_its_device(CheckContext& context, Subject& subject, const ClaimedCa
   return true;
 }
 
+// Ops whose results are exact in chains of kChainNodes: an operand is at most 4, and a product of 13 of those has 21 bits.
+struct ExactOp {
+  const char* name;
+  bool has_other;  // the input
+};
+constexpr ExactOp kExactOps[] = {{"aten.relu.default", false},   {"aten.neg.default", false},
+                                 {"aten.abs.default", false},    {"aten.add.Tensor", true},
+                                 {"aten.mul.Tensor", true},      {"aten.sub.Tensor", true},
+                                 {"aten.maximum.default", true}, {"aten.minimum.default", true}};
+constexpr int kChainNodes = 12;
+
+// Of an attribute that may be bytes of memory.
+constexpr int64_t kTinyValues[] = {int64_t{1} << 18, int64_t{1} << 12};
+
 // Nodes one after the other, each value an output: a node needs little memory, the chain much. With one node, a large value.
-Result<BuiltCase> large_values(const char* op, int64_t elements, int nodes) {
+Result<BuiltCase> large_values(const ExactOp& op, int64_t elements, int nodes) {
   CaseBuilder builder("large values");
   const Shape shape{ETB_DTYPE_FLOAT32, {elements}, {}};
-  uint32_t last = builder.input(shape, Values::kExact);
+  const uint32_t input = builder.input(shape, Values::kExact);
+  uint32_t last = input;
   for (int i = 0; i < nodes; ++i) {
     std::vector<graph::ArgumentDesc> args = {graph::value_arg(last, "self")};
-    if (std::string_view(op).ends_with(".Tensor")) args.push_back(graph::value_arg(last, "other"));
-    last = builder.node(op, std::move(args), shape);
+    if (op.has_other) args.push_back(graph::value_arg(input, "other"));
+    last = builder.node(op.name, std::move(args), shape);
     builder.output(last);
   }
   return builder.finish({});
 }
 
+// Adds a case if it is claimed and compiles.
+bool add_claimed(Subject& subject, const Case& item, Result<BuiltCase> built, std::vector<ClaimedCase>& out) {
+  if (!built || !partition(subject, built->image).is_whole_claim()) return false;
+  Compiled compiled = compile(subject, built->image);
+  if (compiled.status != ETB_OK) return false;
+  out.push_back({&item, std::move(*built), std::move(compiled.payload)});
+  return true;
+}
+
 void add_large_values(Subject& subject, std::vector<ClaimedCase>& out) {
   static const Case kOne{"model.large_value", "model", ETB_DTYPE_FLOAT32, {}},
-      kChain{"model.large_values", "model", ETB_DTYPE_FLOAT32, {}};
+      kChain{"model.large_values", "model", ETB_DTYPE_FLOAT32, {}},
+      kAtOnce{"model.large_values_at_once", "model", ETB_DTYPE_FLOAT32, {}};
   constexpr int64_t kLarge = int64_t{1} << 20, kMiddle = int64_t{1} << 17;
-  constexpr int kNodes = 12;
   for (const bool is_chain : {false, true})
-    for (const char* op : {"aten.relu.default", "aten.neg.default", "aten.abs.default", "aten.add.Tensor",
-                           "aten.mul.Tensor", "aten.sigmoid.default", "aten.tanh.default"}) {
-      Result<BuiltCase> built = large_values(op, is_chain ? kMiddle : kLarge, is_chain ? kNodes : 1);
-      if (!built || !partition(subject, built->image).is_whole_claim()) continue;
-      Compiled compiled = compile(subject, built->image);
-      if (compiled.status != ETB_OK) continue;
-      out.push_back({is_chain ? &kChain : &kOne, std::move(*built), std::move(compiled.payload)});
-      break;
+    for (const ExactOp& op : kExactOps) {
+      Result<BuiltCase> built = large_values(op, is_chain ? kMiddle : kLarge, is_chain ? kChainNodes : 1);
+      if (add_claimed(subject, is_chain ? kChain : kOne, std::move(built), out)) break;
     }
+  // Nine values at once, of which the three of a node fit into the memory of a tiny device.
+  for (const int64_t tiny : kTinyValues)
+    (void)add_claimed(subject, kAtOnce, with_large_values(Large::kWide, tiny / 16), out);
 }
 
 void compiled_for_each_device(CheckContext& context) {
@@ -200,7 +223,7 @@ std::vector<int64_t> smaller_values(const format::TraceOption& attribute) {
   if (attribute.type != ETB_OPTION_I64) return out;
   for (const int64_t divisor : {int64_t{2}, int64_t{8}, kMostTimesLess})
     if (attribute.i64 / divisor >= 1) out.push_back(attribute.i64 / divisor);
-  for (const int64_t tiny : {int64_t{1} << 18, int64_t{1} << 12})
+  for (const int64_t tiny : kTinyValues)
     if (attribute.i64 / kMostTimesLess > tiny) out.push_back(tiny);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "conformance/checks/async_run.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/large_constant.hpp"
 #include "conformance/checks/option_trial.hpp"
@@ -19,11 +20,18 @@
 namespace etb::conformance {
 namespace {
 
-// The validate layer compares the whole process before and after every call.
+// The validate layer compares the whole process before and after every call, of which execute_async may start threads.
 void process_state_is_unchanged(CheckContext& context) {
   const auto subject = context.open({.whole_process = true});
   if (!subject) return;
-  context.each_session(*subject, context.claimed(*subject, 3), [](ReadyCase& ready) { (void)ready.run(); });
+  const bool is_async = (subject->table().delegate->caps & ETB_DELEGATE_CAP_EXECUTE_ASYNC) != 0;
+  context.each_session(*subject, context.claimed(*subject, 3), [&](ReadyCase& ready) {
+    (void)ready.run();
+    if (!is_async) return;
+    auto run = std::make_unique<AsyncRun>(ready, ready.inputs());
+    run->start(ready);
+    if (run->started == ETB_OK) (void)expect_signalled(context, ready, run);
+  });
   subject->close();
   context.take_violations(*subject);
 }

@@ -9,6 +9,7 @@
 
 #include "api/ops/schema.hpp"
 #include "conformance/cases/case_builder.hpp"
+#include "conformance/cases/mutable_graph.hpp"
 #include "conformance/checks/groups.hpp"
 #include "conformance/subject/node_rows.hpp"
 #include "etb/cpp/graph_view.hpp"
@@ -193,6 +194,19 @@ void ask(Subject& subject, const std::vector<OpFacts>& rows, const Case& item, b
         item.name + ": " + (answers.reasons.empty() ? answers.error : answers.reasons.begin()->second);
 }
 
+// Returns the graph of a case with constants in the place of its inputs, which a constraint may ask for.
+Result<graph::ImageBytes> with_constants(const BuiltCase& built) {
+  ETB_ASSIGN(MutableGraph graph, read_mutable_graph(built.image));
+  size_t next = 0;
+  for (MutableGraph::Input& input : graph.inputs) {
+    if (input.constant || next >= built.runs[0].size()) continue;
+    const auto& bytes = built.runs[0][next++].bytes;
+    const auto* const begin = reinterpret_cast<const uint8_t*>(bytes.data());
+    input.constant.emplace(begin, begin + bytes.size());
+  }
+  return write_image(graph);
+}
+
 // True if the plugin claims this case with another dtype of its row.
 bool is_claimed_with_another(Subject& subject, const std::set<etb_dtype>& dtypes, const Case& item) {
   const std::string own = fmt::format(".{}.", short_name(item.dtype));
@@ -208,13 +222,22 @@ bool is_claimed_with_another(Subject& subject, const std::set<etb_dtype>& dtypes
   });
 }
 
+bool is_claimed_of_constants(Subject& subject, const Case& item) {
+  const Result<BuiltCase> built = item.build(item.name);
+  if (!built || built->runs.empty()) return false;
+  const Result<graph::ImageBytes> image = with_constants(*built);
+  return image && partition(subject, *image).is_whole_claim();
+}
+
 // The constraint of a row may restrict each of its dtypes. It cannot explain that of so many cases each is accepted with one
-// dtype, and rejected with another one.
+// dtype, and rejected with another one, also for constants.
 bool lists_an_absent_dtype(Subject& subject, const CoveredCases& found) {
   constexpr size_t kEnough = 8;
   size_t count = 0;
-  for (auto item = found.rejected.begin(); item != found.rejected.end() && count < kEnough; ++item)
+  for (auto item = found.rejected.begin(); item != found.rejected.end() && count < kEnough; ++item) {
+    if (is_claimed_of_constants(subject, **item)) return false;
     if (is_claimed_with_another(subject, found.dtypes, **item)) ++count;
+  }
   return count == kEnough;
 }
 

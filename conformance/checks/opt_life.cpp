@@ -268,7 +268,7 @@ bool is_equal(const Read& read, const etb_option& option) {
   return read.value.i64 == option.i64;
 }
 
-// Reads the option. A plugin that does not report it says so; then nothing is compared.
+// Reads the option. Where a plugin does not report it, nothing is compared.
 bool expect_value(CheckContext& context, const Target& target, const etb_option& expected, const char* when) {
   const Read found = read(context, target, expected.key);
   if (found.status == ETB_NOT_IMPLEMENTED || found.status == ETB_NOT_SUPPORTED) return false;
@@ -284,9 +284,9 @@ bool expect_value(CheckContext& context, const Target& target, const etb_option&
   return true;
 }
 
-// Changes one option of a living object to each value and back; a fixed one must refuse.
+// Changes one option of a living object to each value and back; a fixed one must refuse. `passes_excluded`: also other values.
 void change(CheckContext& context, const Target& target, const Described& each,
-            const std::function<void()>& use) {
+            const std::function<void()>& use, bool passes_excluded) {
   const bool is_fixed = each.mutable_when == ETB_OPTION_FIXED;
   etb_option current = *each.default_value;
   std::vector<etb_option> values = ordinary_values(each.facts);
@@ -308,6 +308,7 @@ void change(CheckContext& context, const Target& target, const Described& each,
                        status == ETB_OK ? "after it was set" : "after a rejected change");
     use();
   }
+  if (!passes_excluded) return;
   for (const etb_option& option : excluded_values(each.facts)) {
     const etb_status status = set(context, target, option);
     if (status == ETB_OK)
@@ -324,8 +325,8 @@ void change(CheckContext& context, const Target& target, const Described& each,
   use();
 }
 
-void living_objects(CheckContext& context) {
-  const auto subject = context.open(bare());
+void use_living_objects(CheckContext& context, const SubjectOptions& subject_options) {
+  const auto subject = context.open(subject_options);
   if (!subject) return;
   const std::vector<Described> options = schema_of(context, *subject);
   const bool can_set = (subject->table().caps & ETB_PLUGIN_CAP_SET_OPTION) != 0,
@@ -359,7 +360,8 @@ void living_objects(CheckContext& context) {
       for (const Described& each : options) {
         if (!each.facts.has(target.kind) || !each.default_value || !each.defect.empty()) continue;
         is_any_read = expect_value(context, target, *each.default_value, "without a change") || is_any_read;
-        if (can_set) change(context, target, each, use);
+        if (can_set) change(context, target, each, use, !subject_options.is_validated);
+        context.take_violations(*subject);
         if (!context.outcome().findings.empty()) return;
         context.progress().restart();
       }
@@ -367,6 +369,12 @@ void living_objects(CheckContext& context) {
   }
   if (can_get && !is_any_read && !options.empty() && context.outcome().findings.empty())
     context.warn("the plugin offers get_option and reports no option of the plugin or of a delegate");
+}
+
+void living_objects(CheckContext& context) {
+  use_living_objects(context, bare());
+  // The validate layer ends the loan of each text with the call.
+  if (context.outcome().state == State::kPass) use_living_objects(context, {});
 }
 
 // A delegate that was created with a value has it.

@@ -113,7 +113,7 @@ bool compare_owners(CheckContext& context, const OptionFacts& facts, uint32_t sc
 }
 
 void values_stay(CheckContext& context) {
-  const auto subject = context.open(bare());
+  const auto subject = context.open();  // the validate layer ends the loan of each text with the call
   if (!subject) return;
   if ((subject->table().caps & ETB_PLUGIN_CAP_GET_OPTION) == 0)
     return context.skip("the plugin has no get_option");
@@ -130,6 +130,7 @@ void values_stay(CheckContext& context) {
       has_any =
           compare_owners(context, facts, scope, kind, devices.empty() ? nullptr : devices.data(), next) ||
           has_any;
+      context.take_violations(*subject);
       if (!context.outcome().findings.empty()) return;
     }
   if (!has_any) context.skip("the plugin reports no option of its objects");

@@ -46,8 +46,10 @@ Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const Su
     load_options.host = options.bare_host;
     ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, load_options));
     subject->watch(options);
+    subject->bare_host_ = subject->library_->host();
+    subject->bare_host_.flags = options.bare_host->flags;  // a library is loaded by the rules of this process
     ETB_ASSIGN(host::PluginContext context,
-               host::PluginContext::make(subject->library_, subject->watched_, subject->library_->host(),
+               host::PluginContext::make(subject->library_, subject->watched_, subject->bare_host_,
                                          options.init_options));
     subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
     return subject;

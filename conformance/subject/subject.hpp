@@ -95,6 +95,7 @@ class Subject {
   std::unique_ptr<host::ThreadPool> pool_;
   std::unique_ptr<host::LogSink> log_;
   std::shared_ptr<host::LoadedPlugin> library_;
+  etb_host bare_host_{};  // a copy of options.bare_host with this plugin's folder
   StructChanges longer_;
   ChangedStructs changed_;
   etb_plugin_table watched_{};  // the library's table, with a deinit whose status is kept

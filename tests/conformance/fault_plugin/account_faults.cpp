@@ -53,6 +53,48 @@ void break_device_memory(etb_delegate_table& table) {
   };
 }
 
+// With no share of the device a run fails, and its memory stays in use (plugin.cpp).
+void break_limits(Tables& tables) {
+  if (!has_fault(625)) return;
+  static std::atomic<double> share{1};
+  tables.plugin.set_option = [](etb_plugin* plugin, uint32_t kind, void* object, const etb_option* option,
+                                etb_error* error) {
+    const bool is_share = kind == ETB_OBJECT_DEVICE && std::strcmp(option->key, "share") == 0;
+    if (!is_share) return kept.plugin.set_option(plugin, kind, object, option, error);
+    share = option->f64;
+    return etb_status{ETB_OK};
+  };
+  tables.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+    if (share > 0) return kept.delegate.execute(context, args, error);
+    used_device_bytes += 1 << 16;
+    return etb::fail(error, ETB_OUT_OF_RESOURCES, "no share of the device");
+  };
+}
+
+// Keeps the caller's pointer to the text of a delegate's option.
+void break_texts(Tables& tables) {
+  if (!has_fault(623)) return;
+  static std::atomic<const char*> mode{nullptr};
+  tables.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                              etb_error* error) {
+    for (uint64_t i = 0; i < args->option_count; ++i)
+      if (const etb_option& each = *ETB_AT(etb_option, args->options, i); std::strcmp(each.key, "mode") == 0)
+        mode = each.text;
+    return kept.delegate.create(plugin, args, out, error);
+  };
+  tables.plugin.get_option = [](etb_plugin* plugin, uint32_t kind, void* object, const char* key,
+                                const etb_option_sink* sink, etb_error* error) {
+    if (mode == nullptr || kind != ETB_OBJECT_DELEGATE || std::strcmp(key, "mode") != 0)
+      return kept.plugin.get_option(plugin, kind, object, key, sink, error);
+    etb_option option{};
+    option.struct_size = ETB_INIT_SIZE(etb_option);
+    option.key = key;
+    option.type = ETB_OPTION_TEXT;
+    option.text = mode;
+    return sink->put(sink->ctx, &option);
+  };
+}
+
 // The time of the run in two equal parts, one for each node (compile.cpp).
 void break_times(etb_delegate_table& table) {
   if (!has_fault(497)) return;
@@ -364,6 +406,8 @@ void break_accounts(Tables& tables) {
   kept = tables;
   break_workers(tables);
   break_device_memory(tables.delegate);
+  break_limits(tables);
+  break_texts(tables);
   break_times(tables.delegate);
   break_estimates(tables.aot);
   break_reasons(tables.aot);

@@ -19,6 +19,7 @@ etb_delegate_table table;  // without asynchronous runs
 etb_context* latest_context = nullptr;
 etb_exec_args latest_args;                     // of latest_context
 std::atomic<etb_context*> cancelled{nullptr};  // for fault 526
+pid_t first_process = 0;                       // for fault 622
 
 void signal(const etb_exec_args& args, etb_status status) {
   for (uint32_t i = 0; i < args.signal_count; ++i) {
@@ -107,6 +108,7 @@ etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* arg
   // The run would begin on a thread when the fence is reached. The check never lets it be.
   if (has_fault(527) && args->wait_count != 0) return ETB_OK;
   if (has_fault(526) && args->wait_count == 0) return run_until_cancelled(context, args), ETB_OK;
+  if (has_fault(622) && ::getpid() != first_process) return ETB_OK;  // the thread is in the first process
   if ((has_fault(580) || has_fault(581)) && args->wait_count == 1)
     return run_behind_a_fence(context, args), ETB_OK;
   etb_exec_args mine = *args;
@@ -138,6 +140,7 @@ etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* arg
 
 void add_async_runs(Tables& tables) {
   table = tables.delegate;
+  first_process = ::getpid();
   if (has_fault(526)) tables.delegate.cancel = cancel;
   tables.delegate.caps |= ETB_DELEGATE_CAP_EXECUTE_ASYNC;
   tables.delegate.execute_async = execute_async;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults 610, 612, 616 and 617 of the tables: short prefixes, the environment, ticks and small targets. The benign variant 7
-// calls a compiler that uses the environment.
+// reads the environment, and calls a compiler that uses it.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -27,8 +27,15 @@ void break_prefixes(etb_delegate_table& table) {
   };
 }
 
-// Looks for a variable of its own in all of the environment.
+// Looks for a variable of its own in all of the environment. The benign variant reads it where the host allows that.
 void break_environment(etb_plugin_table& table) {
+  if (kVariant == 7)
+    table.init = [](const etb_host* host, const etb_option* options, uint64_t count, etb_plugin** out,
+                    etb_error* error) {
+      if ((host->flags & ETB_HOST_SECURE) == 0 && std::getenv("FAULTY_DEBUG") != nullptr)
+        (void)!::write(STDERR_FILENO, "debug\n", 6);
+      return honest.plugin.init(host, options, count, out, error);
+    };
   if (!has_fault(612)) return;
   table.init = [](const etb_host* host, const etb_option* options, uint64_t count, etb_plugin** out,
                   etb_error* error) {

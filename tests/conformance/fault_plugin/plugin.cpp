@@ -77,7 +77,10 @@ etb::Status Plugin::enumerate(const etb::DeviceSink& sink) const {
     std::memcpy(info.fingerprint, "faulty", 6);
     info.memory_total_bytes = uint64_t{1} << 30;
     info.memory_free_bytes = (uint64_t{1} << 29) - (has_fault(496) && i == 1 ? 0 : used_device_bytes.load());
-    info.kind = has_fault(366) || has_fault(367) || has_fault(496) || has_fault(505) ? "npu" : "cpu";
+    if (has_fault(624)) info.memory_free_bytes = info.memory_total_bytes;
+    const bool has_own_memory = has_fault(366) || has_fault(367) || has_fault(496) || has_fault(505) ||
+                                has_fault(624) || has_fault(625);
+    info.kind = has_own_memory ? "npu" : "cpu";
     info.name = i == 0 ? "first half of the processor" : "second half of the processor";
     info.driver_version = "";
     static const etb_option lanes =
