@@ -2,6 +2,8 @@
 // Memory of a device that delegates and runs leave in use, as the device reports it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "conformance/checks/devices.hpp"
@@ -16,7 +18,6 @@ namespace {
 
 constexpr std::string_view kProcessor = "cpu";  // its memory is that of the machine, which every program uses
 constexpr size_t kMostItems = 12;
-constexpr size_t kSlackBytes = 4096;
 
 // A device with memory of its own, and what of it is in use.
 class Account {
@@ -110,34 +111,54 @@ std::unique_ptr<CaseSession> make_claimed(Subject& subject, const BuiltCase& bui
   return made ? *std::move(made) : nullptr;
 }
 
+// Makes a delegate on a new device, sets the option and runs once. Returns the bytes of the device that stay in use after
+// the delegate if the run failed, 0 if not.
+size_t left_by_failed_run(CheckContext& context, const LargeForm& large, const etb_option& option,
+                          size_t& out_failed) {
+  Account account(context);
+  if (account.device() == nullptr) return 0;
+  Subject& subject = account.subject();
+  const Result<BuiltCase> built = with_large_values(large.form, large.elements);
+  const size_t before = account.used_bytes();
+  auto session = built ? make_claimed(subject, *built, account.device()) : nullptr;
+  etb_error error = ETB_ERROR_INIT;
+  if (!session || subject.table().set_option(subject.handle(), ETB_OBJECT_DEVICE, account.device(), &option,
+                                             &error) != ETB_OK)
+    return 0;
+  context.progress().restart();
+  context.progress().at("a run beyond a limit of a device");
+  const bool has_failed = session->run(built->runs[0]).status != ETB_OK;
+  session.reset();
+  out_failed += has_failed ? 1 : 0;
+  const size_t after = account.used_bytes();
+  return has_failed && after > before ? after - before : 0;
+}
+
 // Runs that fail because an option of the device, such as a limit of memory, is at an end of its range.
 void of_failed_runs(CheckContext& context) {
   Account account(context);
   if (account.device() == nullptr) return;
-  Subject& subject = account.subject();
-  if ((subject.table().caps & ETB_PLUGIN_CAP_SET_OPTION) == 0)
+  if ((account.subject().table().caps & ETB_PLUGIN_CAP_SET_OPTION) == 0)
     return context.skip("the plugin has no set_option");
-  const auto set = [&](const etb_option& option) {
-    etb_error error = ETB_ERROR_INIT;
-    return subject.table().set_option(subject.handle(), ETB_OBJECT_DEVICE, account.device(), &option, &error);
-  };
+  constexpr size_t kSlackBytes = 4096;
+  constexpr int kTries = 3;  // other programs use a device, too
   size_t failed = 0;
-  for (const OptionFacts& facts : options_of(subject, context)) {
+  for (const OptionFacts& facts : options_of(account.subject(), context)) {
     if (!facts.has(ETB_OBJECT_DEVICE) || !facts.has_range()) continue;
-    for (const LargeForm& large : kLargeForms)
+    for (const LargeForm& large : kLargeForms) {
+      if (large.form != Large::kWide && large.form != Large::kOneNode && large.form != Large::kProducts)
+        continue;
       for (const etb_option& option : ordinary_values(facts)) {
-        const Result<BuiltCase> built = with_large_values(large.form, large.elements);
-        const size_t before = account.used_bytes();
-        auto session = built ? make_claimed(subject, *built, account.device()) : nullptr;
-        if (!session || set(option) != ETB_OK) break;
-        context.progress().restart();
-        context.progress().at("a run beyond a limit of a device");
-        failed += session->run(built->runs[0]).status != ETB_OK ? 1 : 0;
-        session.reset();
-        if (const size_t after = account.used_bytes(); after > before + kSlackBytes)
-          return context.fail(fmt::format("{}: {} bytes of the device stay in use after its delegate",
-                                          to_text(option), after - before));
+        size_t least = SIZE_MAX;
+        for (int i = 0; i < kTries && least > kSlackBytes; ++i)
+          least = std::min(least, left_by_failed_run(context, large, option, failed));
+        if (least > kSlackBytes)
+          return context.fail(
+              fmt::format("{}: after a failed run and the end of its delegate, {} bytes of "
+                          "the device stay in use",
+                          to_text(option), least));
       }
+    }
   }
   if (failed == 0) context.skip("no run fails with an option of the device at an end of its range");
 }
