@@ -107,7 +107,9 @@ void defaults_are_in_force(CheckContext& context) {
   for (const char* pattern : {"op.*_w*", "quant.*", "model.*", "op.*.large.*"})
     for (ClaimedCase& item : context.find_claimed_like(*subject, pattern, 2))
       items.push_back(std::move(item));
-  for (const auto& [scopes, option] : defaults.options)
+  for (const auto& [scopes, option] : defaults.options) {
+    // Delegates of this run have another value of it (--delegate-option).
+    if (context.spec().delegate_options.contains(option.key)) continue;
     for (const ClaimedCase& item : items) {
       Comparison comparison(context, *subject, option);
       context.progress().restart();
@@ -118,6 +120,7 @@ void defaults_are_in_force(CheckContext& context) {
       if ((scopes & ETB_OBJECT_RUN) != 0) comparison.run_with(item);
       if (!context.outcome().findings.empty()) return;
     }
+  }
 }
 
 constexpr Check kChecks[] = {
