@@ -97,7 +97,8 @@ void set_identity(const VkPhysicalDeviceIDProperties& ids, const VkPhysicalDevic
                   DeviceFacts& facts) {
   const VkPhysicalDeviceProperties& properties = facts.properties;
   facts.driver_name = driver != nullptr ? driver->driverName : "";
-  facts.driver_version = driver != nullptr ? driver->driverInfo : std::to_string(properties.driverVersion);
+  const bool has_text = driver != nullptr && driver->driverInfo[0] != '\0';  // SwiftShader has none
+  facts.driver_version = has_text ? driver->driverInfo : std::to_string(properties.driverVersion);
   facts.driver = driver != nullptr ? facts.driver_name + " " + facts.driver_version : facts.driver_version;
   std::memcpy(facts.uuid.data(), ids.deviceUUID, facts.uuid.size());
   std::memcpy(facts.fingerprint.data(), ids.driverUUID, VK_UUID_SIZE);

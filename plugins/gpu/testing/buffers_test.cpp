@@ -10,6 +10,7 @@
 
 #include "etb/ext/buffer.h"
 #include "plugins/gpu/graph/payload.hpp"
+#include "plugins/gpu/testing/float_run.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 #include "plugins/gpu/testing/tested_plugin.hpp"
 
@@ -270,6 +271,7 @@ TEST_F(BuffersOfGpus, MemoryOfTheHostIsUsedWithoutACopy) {
 
 // Between delegates that have its elements of 16 bits. A delegate that widens them passes memory of the host.
 TEST_F(BuffersOfGpus, AValueOfFloat16StaysOnTheDevice) {
+  if (!has_device_with("storage_16bit")) GTEST_SKIP() << "no device has numbers of 16 bits in memory";
   const auto graph_of = [](UnaryFunction function) {
     GpuGraph graph;
     const uint32_t input = add_input(graph, shape_of({kRows, kColumns}));

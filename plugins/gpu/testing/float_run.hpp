@@ -222,25 +222,29 @@ class FloatRun {
   Constants constants_;
 };
 
-// True if a device of the machine states that kernels may compute in float16.
-inline bool has_device_with_float16() {
+// True if a device of the machine states this fact, such as "float16": kernels may compute in it.
+inline bool has_device_with(std::string_view fact) {
   const etb_plugin_table& table =
       *tested_plugin().query(&FloatRun::kHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
   etb_error error = ETB_ERROR_INIT;
   etb_plugin* plugin = nullptr;
-  bool found = false;
-  const etb_device_sink sink = {
-      ETB_INIT_SIZE(etb_device_sink), 0, &found, [](void* ctx, const etb_device_info* info) {
-        for (uint64_t i = 0; i < info->attribute_count; ++i) {
-          const etb_option* const each = ETB_AT(etb_option, info->attributes, i);
-          if (std::string_view(each->key) == "float16" && each->i64 != 0) *static_cast<bool*>(ctx) = true;
-        }
-        return etb_status{ETB_OK};
-      }};
+  struct Search {
+    std::string_view fact;
+    bool is_found = false;
+  } search{fact};
+  const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, &search,
+                                [](void* ctx, const etb_device_info* info) {
+                                  auto& self = *static_cast<Search*>(ctx);
+                                  for (uint64_t i = 0; i < info->attribute_count; ++i) {
+                                    const etb_option* const each = ETB_AT(etb_option, info->attributes, i);
+                                    if (each->key == self.fact && each->i64 != 0) self.is_found = true;
+                                  }
+                                  return etb_status{ETB_OK};
+                                }};
   if (table.init(&FloatRun::kHost, nullptr, 0, &plugin, &error) != ETB_OK) return false;
   (void)table.device->enumerate(plugin, &sink, &error);
   (void)table.deinit(plugin, &error);
-  return found;
+  return search.is_found;
 }
 
 }  // namespace etb::gpu

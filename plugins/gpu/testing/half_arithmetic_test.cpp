@@ -88,7 +88,7 @@ GpuGraph with_halves(GpuGraph graph, const std::set<uint32_t>& wide = {}) {
 class HalfArithmetic : public testing::Test {
  protected:
   void SetUp() override {
-    if (!has_device_with_float16()) GTEST_SKIP() << "no device computes in float16";
+    if (!has_device_with("float16")) GTEST_SKIP() << "no device computes in float16";
     GpuGraph graph;
     const uint32_t x = add_input(graph, shape_of({4}));
     graph.outputs = {add_binary(graph, BinaryFunction::kAdd, x, x)};

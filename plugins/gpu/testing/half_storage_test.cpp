@@ -67,7 +67,7 @@ class Twins {
       if (!twin.run()) GTEST_SKIP() << twin.error();
       // Drivers take long to compile products, so one of the four is left out.
       std::vector<std::pair<const char*, const char*>> options = {{"on", "storage"}, {"off", "storage"}};
-      if (has_device_with_float16()) options.emplace_back("on", "arithmetic");
+      if (has_device_with("float16")) options.emplace_back("on", "arithmetic");
       for (const auto& [fusion, float16] : options) {
         SCOPED_TRACE(std::string(fusion) + " " + float16);
         FloatRun half(half_, output, kernels, fusion, "off", &FloatRun::kHost, float16);
