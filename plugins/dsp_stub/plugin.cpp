@@ -109,12 +109,22 @@ Status DspPlugin::partition(const Graph& graph, const CompileRequest& request,
   return {};
 }
 
+namespace {
+
+// A layer that does not fit into the memory of the target is one whose nodes the claim rejects.
+Result<Schedule> schedule_claimed(Network& network, uint32_t tcm_bytes, uint32_t payload_version) {
+  Result<Schedule> made = schedule(network, tcm_bytes, payload_version >= kLayerPayloadVersion);
+  if (!made && made.error().code == Code::OUT_OF_RESOURCES) made.error().code = Code::NOT_SUPPORTED;
+  return made;
+}
+
+}  // namespace
+
 Result<Estimate> DspPlugin::estimate(const Graph& region, const CompileRequest& request) const {
   ETB_ASSIGN(const Subject subject, read_subject(request.target(), request.options()));
   const GraphFacts facts(region, subject.payload_version);
   ETB_ASSIGN(Network network, lower_region(facts, nullptr, subject.tcm_bytes));
-  ETB_ASSIGN(const Schedule made,
-             schedule(network, subject.tcm_bytes, subject.payload_version >= kLayerPayloadVersion));
+  ETB_ASSIGN(const Schedule made, schedule_claimed(network, subject.tcm_bytes, subject.payload_version));
   std::vector<std::byte> bytes(made.commands.size() * sizeof(uint32_t));
   std::memcpy(bytes.data(), made.commands.data(), bytes.size());
   const dsp_stream stream = {reinterpret_cast<const uint8_t*>(bytes.data()),
@@ -136,8 +146,7 @@ Result<Artifact> DspPlugin::compile(const Region& region) const {
   ETB_ASSIGN(const Subject subject, read_subject(region.target(), region.options()));
   const GraphFacts facts(region.graph(), subject.payload_version);
   ETB_ASSIGN(Network network, lower_region(facts, &region, subject.tcm_bytes));
-  ETB_ASSIGN(Schedule made,
-             schedule(network, subject.tcm_bytes, subject.payload_version >= kLayerPayloadVersion));
+  ETB_ASSIGN(Schedule made, schedule_claimed(network, subject.tcm_bytes, subject.payload_version));
   Artifact artifact;
   const PayloadParts parts = to_parts(network, std::move(made), subject);
   artifact.format_version = parts.version;
