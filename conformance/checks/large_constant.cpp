@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/checks/large_constant.hpp"
 
-namespace etb::conformance {
+#include "conformance/checks/plain_convolution.hpp"
 
+namespace etb::conformance {
 namespace {
 
-using graph::ints_arg;
 using graph::value_arg;
 
 struct Shapes {
@@ -34,12 +34,7 @@ uint32_t add_node(CaseBuilder& builder, ConstantUse use, uint32_t x, uint32_t w,
     case ConstantUse::kBatchProduct:
       return builder.node("aten.bmm.default", {value_arg(x, "self"), value_arg(w, "mat2")}, result);
     case ConstantUse::kFilter:
-      return builder.node(
-          "aten.convolution.default",
-          {value_arg(x, "input"), value_arg(w, "weight"), graph::none_arg("bias"), ints_arg({1, 1}, "stride"),
-           ints_arg({0, 0}, "padding"), ints_arg({1, 1}, "dilation"), graph::bool_arg(false, "transposed"),
-           ints_arg({0, 0}, "output_padding"), graph::int_arg(1, "groups")},
-          result);
+      return add_plain_convolution(builder, x, w, 0, result);
     default:
       return builder.node("aten.add.Tensor", {value_arg(x, "self"), value_arg(w, "other")}, result);
   }

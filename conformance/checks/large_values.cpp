@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "conformance/checks/plain_convolution.hpp"
 #include "etb/cpp/graph_view.hpp"
 
 namespace etb::conformance {
@@ -69,12 +70,7 @@ uint32_t add_image_op(CaseBuilder& builder, Large form, int64_t side) {
         std::vector<Shape>{image, {ETB_DTYPE_INT64, image.sizes, {}}});
   const uint32_t w = builder.constant(
       make_values({ETB_DTYPE_FLOAT32, {1, 1, 3, 3}, {}}, Values::kExact, {}, 1, builder.random()));
-  return builder.node(
-      "aten.convolution.default",
-      {value_arg(x, "input"), value_arg(w, "weight"), none_arg("bias"), ints_arg({1, 1}, "stride"),
-       ints_arg({1, 1}, "padding"), ints_arg({1, 1}, "dilation"), bool_arg(false, "transposed"),
-       ints_arg({0, 0}, "output_padding"), graph::int_arg(1, "groups")},
-      image);
+  return add_plain_convolution(builder, x, w, 1, image);
 }
 
 uint32_t add_products(CaseBuilder& builder, int64_t elements) {

@@ -2,11 +2,11 @@
 #include "conformance/checks/long_case.hpp"
 
 #include "conformance/cases/case_builder.hpp"
+#include "conformance/checks/plain_convolution.hpp"
 
 namespace etb::conformance {
 namespace {
 
-using graph::ints_arg;
 using graph::value_arg;
 
 enum class Long { kProduct, kConvolution, kSum };
@@ -18,12 +18,7 @@ uint32_t add_convolution(CaseBuilder& builder) {
   const uint32_t x = builder.input(image, Values::kExact);
   const uint32_t w = builder.constant(make_values({ETB_DTYPE_FLOAT32, {kChannels, kChannels, 3, 3}, {}},
                                                   Values::kExact, {}, 1, builder.random()));
-  return builder.node(
-      "aten.convolution.default",
-      {value_arg(x, "input"), value_arg(w, "weight"), graph::none_arg("bias"), ints_arg({1, 1}, "stride"),
-       ints_arg({1, 1}, "padding"), ints_arg({1, 1}, "dilation"), graph::bool_arg(false, "transposed"),
-       ints_arg({0, 0}, "output_padding"), graph::int_arg(1, "groups")},
-      image);
+  return add_plain_convolution(builder, x, w, 1, image);
 }
 
 // A node whose run takes a while.

@@ -163,7 +163,7 @@ void claims_are_listed(CheckContext& context) {
 // Cases of one node whose first operand some row lists, by op and dtype.
 struct CoveredCases {
   bool is_restricted = false;  // by the constraint of a row
-  std::set<etb_dtype> dtypes;  // of the rows
+  std::set<etb_dtype> dtypes;  // those that the rows list
   std::vector<const Case*> rejected;
   std::string example;  // the first rejected case, and the reason
   bool is_plain_claimed = false, is_claimed = false;
