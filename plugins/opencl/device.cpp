@@ -138,7 +138,7 @@ Status Device::unmap(const OwnedQueue& queue, const OwnedMemory& buffer, std::by
 // No option lets the compiler ignore NaN, infinities or signs of zeros. -w: PoCL prints the number of warnings, and has some for
 // vectors of 16 numbers on processors without AVX-512.
 std::string Device::build_options(const std::string& macros) const {
-  std::string options = "-w -cl-std=CL1.2 -cl-single-precision-constant";
+  std::string options = "-w -cl-std=CL1.2";
   if (facts_.has_exact_division) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   return options + macros;
 }

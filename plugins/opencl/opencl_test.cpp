@@ -63,9 +63,8 @@ TEST(KernelSources, AreOpenClC12WithoutExtensions) {
       const char* const extension = halves > 0x3fu ? " -Xclang -cl-ext=+cl_khr_fp16" : "";
       const std::string command =
           clang +
-          " -x cl -cl-std=CL1.2 -cl-single-precision-constant -Xclang "
-          "-finclude-default-header -Xclang -fdeclare-opencl-builtins -target nvptx64 "
-          "-fsyntax-only -Wpedantic -Wno-keyword-macro -Werror" +
+          " -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -Xclang -fdeclare-opencl-builtins "
+          "-target nvptx64 -fsyntax-only -Wpedantic -Wdouble-promotion -Wno-keyword-macro -Werror" +
           extension + source.macros + " -";
       FILE* const compiler = ::popen(command.c_str(), "w");
       ASSERT_NE(compiler, nullptr);

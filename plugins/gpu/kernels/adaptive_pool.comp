@@ -19,9 +19,9 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   uint column = index - line * push.out_width, row = line - plane * push.out_height;
   uint top = row * push.height / push.out_height, bottom = part_end(row, push.height, push.out_height);
   uint left = column * push.width / push.out_width, right = part_end(column, push.width, push.out_width);
-  float total = 0.0;
+  float total = 0.0f;
   for (uint i = top; i < bottom; ++i) {
-    precise float part = 0.0;
+    precise float part = 0.0f;
     for (uint j = left; j < right; ++j) part += LOAD(x, (plane * push.height + i) * push.width + j);
     total += part;
   }

@@ -15,7 +15,7 @@ KERNEL6(READS, float, x, READS, float, weight, READS, float, bias, READS, float,
   uint index = linear_index();
   if (index >= push.count) return;
   uint channel = (index / push.inner) % push.channels;
-  float scale = 1.0 / sqrt(LOAD(variance, channel) + push.eps);
+  float scale = 1.0f / sqrt(LOAD(variance, channel) + push.eps);
   float difference = LOAD(x, index) - LOAD(mean, channel);
   STORE(y, index, difference * scale * LOAD(weight, channel) + LOAD(bias, channel))
 }

@@ -31,7 +31,7 @@ KERNEL3(READS, float, a, READS, float, b, WRITES, float, y) {
   uint end = min(4u, push.sizes[0] - first);
 #ifdef HALF_FUNCTION
   if (IN_HALF) {
-    half4 v = HALF4(NARROW(0.0)), w = v;
+    half4 v = HALF4(NARROW(0.0f)), w = v;
     UNROLL for (uint n = 0; n < 4; ++n) {
       if (n < end) {
         HALF_ELEMENT(v, n) = LOAD_HALF(a, i);

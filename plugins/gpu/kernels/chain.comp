@@ -71,15 +71,15 @@ LINKED_HALF(half_function_7)
       vec4 v = slots[step >> 8 & 15u], w = slots[step >> 12 & 15u];                                         \
       last = VEC4(function(v.x, w.x, p0, p1), function(v.y, w.y, p0, p1), function(v.z, w.z, p0, p1),       \
                   function(v.w, w.w, p0, p1));                                                              \
+      if ((step >> 16 & 1u) != 0u) last = nearest_halves(last);                                             \
       rounded = NARROW4(last);                                                                              \
-      if ((step >> 16 & 1u) != 0u) last = WIDE4(rounded);                                                   \
     }                                                                                                       \
     slots[5 + n] = last;                                                                                    \
     halves[5 + n] = rounded;                                                                                \
   }
 #define BEGIN_SLOTS                                  \
-  vec4 slots[16], last = VEC4(0.0);                  \
-  half4 halves[16], rounded = HALF4(NARROW(0.0));
+  vec4 slots[16], last = VEC4(0.0f);                  \
+  half4 halves[16], rounded = HALF4(NARROW(0.0f));
 #else
 #define STEP(n, step, function)                                                                             \
   if (step != 0u) {                                                                                         \
@@ -166,7 +166,7 @@ CHAIN_KERNEL {
 #else
   for (uint n = 0; n < end; ++n) {
     float slots[16];
-    float last = 0.0;
+    float last = 0.0f;
     EACH_OPERAND(READ_ELEMENT)
     STEPS
     STORE(y, at + n, last)
@@ -198,10 +198,10 @@ CHAIN_KERNEL {
   if (IS_HALF(y)) { WRITE_RAW4(y, i, rounded) } else { y[i] = last; }
 #else
   EACH_OPERAND(READ_GROUP)
-  vec4 result = VEC4(0.0);
+  vec4 result = VEC4(0.0f);
   UNROLL for (uint n = 0; n < 4; ++n) {
     float slots[16];
-    float last = 0.0;
+    float last = 0.0f;
     EACH_OPERAND(READ_ELEMENT)
     STEPS
     ELEMENT(result, n) = last;

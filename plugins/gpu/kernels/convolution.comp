@@ -71,7 +71,7 @@ KERNEL5(READS, float, x, READS, vec4, filters, READS, float, bias, READS, float,
     uint channel = block * 8 + i;
     if (channel >= push.channels) break;
     channel += group * push.channels;
-    float start = push.has_bias != 0 ? LOAD(bias, channel) : 0.0;
+    float start = push.has_bias != 0 ? LOAD(bias, channel) : 0.0f;
     uint to = ((batch * push.groups * push.channels + channel) * push.out_height + out_y) * push.out_width + out_x;
     UNROLL for (uint n = 0; n < 4; ++n) {
       if (out_x + n >= push.out_width) continue;

@@ -37,7 +37,7 @@ KERNEL5(READS, float, x, READS, float, filters, READS, float, bias, READS, float
     uint line = plane + uint(clamp(row, 0, int(push.height) - 1)) * push.width;
     for (uint kx = 0; kx < push.kernel_width; ++kx) {
 #if BITS
-      float code = float(filters[filter_at / 4] >> (filter_at % 4 * 8) & 255u) - 128.0;
+      float code = float(filters[filter_at / 4] >> (filter_at % 4 * 8) & 255u) - 128.0f;
       float factor = (code - factors[(push.channels + 3) / 4 * 4 + channel]) * factors[channel];
       ++filter_at;
 #else
@@ -49,7 +49,7 @@ KERNEL5(READS, float, x, READS, float, filters, READS, float, bias, READS, float
       sum += factor * zero_outside(GATHER4(x, at), column, push.width, has_row);
     }
   }
-  float start = push.has_bias != 0 ? LOAD(bias, channel) : 0.0;
+  float start = push.has_bias != 0 ? LOAD(bias, channel) : 0.0f;
   uint to = ((GROUP_Z * push.channels + channel) * push.out_height + out_y) * push.out_width + out_x;
   UNROLL for (uint n = 0; n < 4; ++n) {
     if (out_x + n >= push.out_width) continue;

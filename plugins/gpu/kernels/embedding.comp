@@ -19,7 +19,7 @@ KERNEL3(READS, float, table, READS, uint, indices, WRITES, float, y) {
   bool is_known = push.words < 2 || indices[which * push.words + 1] == 0;
   if (push.words == 0) {
     float number = uintBitsToFloat(row);
-    is_known = number >= 0.0 && number < float(push.first + push.rows);
+    is_known = number >= 0.0f && number < float(push.first + push.rows);
     row = is_known ? uint(number) : 0;
   }
   row -= push.first;  // wraps: a row before the first is too large

@@ -20,19 +20,19 @@ KERNEL5(READS, float, a, READS, float, b, READS, float, bias, READS, float, resi
   uint i = linear_index();
   if (i >= push.rows * push.columns) return;
   uint row = i / push.columns, column = i % push.columns;
-  precise float sum = 0.0;
-  precise float lost = 0.0;
+  precise float sum = 0.0f;
+  precise float lost = 0.0f;
   for (uint k = 0; k <= push.depth; ++k) {
     bool is_bias = k == push.depth;
     if (is_bias && push.has_bias == 0) break;
     precise float x = is_bias ? LOAD(bias, row * push.bias_row + column * push.bias_column) : LOAD(a, row * push.depth + k);
-    precise float factor = is_bias ? 1.0 : LOAD(b, k * push.b_row + column);
+    precise float factor = is_bias ? 1.0f : LOAD(b, k * push.b_row + column);
     precise float product = x * factor;
     // Halves of 12 digits, whose products are exact.
-    precise float large_x = x * 4097.0;
+    precise float large_x = x * 4097.0f;
     precise float high_x = large_x - (large_x - x);
     precise float low_x = x - high_x;
-    precise float large_factor = factor * 4097.0;
+    precise float large_factor = factor * 4097.0f;
     precise float high_factor = large_factor - (large_factor - factor);
     precise float low_factor = factor - high_factor;
     precise float of_product =
@@ -45,7 +45,7 @@ KERNEL5(READS, float, a, READS, float, b, READS, float, bias, READS, float, resi
   }
   // Where a number is too large to be split, or infinite, only the plain sum is known.
   precise float difference = lost - lost;
-  float result = limited(difference == 0.0 ? sum + lost : sum, push.low, push.high);
+  float result = limited(difference == 0.0f ? sum + lost : sum, push.low, push.high);
   ADD_RESIDUAL(result, LOAD(residual, i))
   STORE(y, i, result)
 }

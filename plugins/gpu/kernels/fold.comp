@@ -22,7 +22,7 @@ KERNEL3(READS, float, columns, READS, float, bias, WRITES, float, y) {
   uint row = rest - plane * push.out_height + push.padding_height;
   uint pixels = push.in_height * push.in_width;
   uint from = plane * push.kernel_height * push.kernel_width * pixels;
-  float total = 0.0;
+  float total = 0.0f;
   for (uint v = 0; v < push.kernel_height; ++v) {
     uint down = v * push.dilation_height;
     uint above = row >= down ? (row - down) / push.stride_height : push.in_height;
@@ -32,7 +32,7 @@ KERNEL3(READS, float, columns, READS, float, bias, WRITES, float, y) {
       uint before = column >= right ? (column - right) / push.stride_width : push.in_width;
       bool is_met = has_row && before < push.in_width && before * push.stride_width + right == column;
       uint at = from + (v * push.kernel_width + h) * pixels + above * push.in_width + before;
-      total += is_met ? LOAD(columns, is_met ? at : 0) : 0.0;
+      total += is_met ? LOAD(columns, is_met ? at : 0) : 0.0f;
     }
   }
   STORE(y, i, total + LOAD(bias, plane % push.channels))

@@ -23,8 +23,8 @@ KERNEL3(READS, float, x, READS, uint, indices, WRITES, float, y) {
   bool is_known = push.words < 2 || indices[which * push.words + 1] == (from >> 31 != 0 ? 0xffffffffu : 0u);
   if (push.words == 0) {
     float given = uintBitsToFloat(from);
-    float counted = given < 0.0 ? given + float(push.size) : given;
-    is_known = counted >= 0.0 && counted < float(push.size);
+    float counted = given < 0.0f ? given + float(push.size) : given;
+    is_known = counted >= 0.0f && counted < float(push.size);
     from = is_known ? uint(counted) : 0;
   } else if (from >> 31 != 0) {
     from += push.size;  // wraps: below -size it is still too large

@@ -24,7 +24,7 @@
 #define FOUR(from, at, index, count) from[((at) + (index)) / 4]
 #else
 #define NUMBERS float
-#define ONE(from, at, index, count) ((index) < (count) ? from[(at) + (index)] : 0.0)
+#define ONE(from, at, index, count) ((index) < (count) ? from[(at) + (index)] : 0.0f)
 #define FOUR(from, at, index, count)                                          \
   VEC4(ONE(from, at, index, count), ONE(from, at, (index) + 1, count),        \
        ONE(from, at, (index) + 2, count), ONE(from, at, (index) + 3, count))
@@ -67,7 +67,7 @@ KERNEL5(READS, NUMBERS, q, READS, NUMBERS, k, READS, NUMBERS, v, READS, float, m
   vec4 sum[ROWS][BLOCKS];
   UNROLL for (uint i = 0; i < ROWS; ++i) {
     largest[i] = -INFINITY;
-    total[i] = 0.0;
+    total[i] = 0.0f;
     UNROLL for (uint j = 0; j < BLOCKS; ++j) sum[i][j] = VEC4(0);
   }
   // No invocation leaves early: all reach the barriers.
@@ -101,7 +101,7 @@ KERNEL5(READS, NUMBERS, q, READS, NUMBERS, k, READS, NUMBERS, v, READS, float, m
         float number = ELEMENT(score[i], m) * push.scale;
         if (push.mask_kind != 0) {
           float each = mask[mask_row + min(key, keys - 1) * push.mask_key];
-          bool is_hidden = (each != 0.0) == (push.mask_kind == 2);
+          bool is_hidden = (each != 0.0f) == (push.mask_kind == 2);
           number = push.mask_kind == 1 ? number + each : (is_hidden ? push.fill : number);
         }
         number = key < keys ? number : -INFINITY;
@@ -117,7 +117,7 @@ KERNEL5(READS, NUMBERS, q, READS, NUMBERS, k, READS, NUMBERS, v, READS, float, m
         float other = highest[(own_row + i) * 8 + n];
         most = other > most ? other : most;
       }
-      float base = most == -INFINITY ? 0.0 : most;  // -infinity - -infinity is NaN
+      float base = most == -INFINITY ? 0.0f : most;  // -infinity - -infinity is NaN
       float shrink = exponential(largest[i] - base);
       largest[i] = most;
       total[i] *= shrink;
@@ -146,7 +146,7 @@ KERNEL5(READS, NUMBERS, q, READS, NUMBERS, k, READS, NUMBERS, v, READS, float, m
     uint row = tile_row + own_row + i;
     if (row >= rows) break;
     float all = total[i];
-    if (largest[i] == -INFINITY) all = push.zeroes_masked != 0 || keys == 0 ? 1.0 : NOT_A_NUMBER;
+    if (largest[i] == -INFINITY) all = push.zeroes_masked != 0 || keys == 0 ? 1.0f : NOT_A_NUMBER;
     uint to = (batch * rows + row) * columns;
     UNROLL for (uint j = 0; j < BLOCKS; ++j) {
       uint column = across * 4 + 32 * j;

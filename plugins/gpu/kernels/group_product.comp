@@ -178,10 +178,10 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
     if (row >= rows) break;
 #if CONVOLUTION
     uint channel = group * push.channels + row;
-    vec4 result = sum[i] + (push.has_bias != 0 ? LOAD(bias, channel) : 0.0);
+    vec4 result = sum[i] + (push.has_bias != 0 ? LOAD(bias, channel) : 0.0f);
     uint to = (batch * push.groups * push.channels + channel) * columns + column;
 #else
-    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * LOAD(bias, row * push.bias_row) : 0.0;
+    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * LOAD(bias, row * push.bias_row) : 0.0f;
     vec4 result = push.alpha * sum[i] + (start + row_start);
     uint to = batch * push.y_batch + row * columns + column;
 #endif

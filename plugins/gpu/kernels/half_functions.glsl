@@ -38,11 +38,11 @@ half4 half_binary_minimum(half4 x, half4 y, float p0) {
   return WHERE4(are_nan(x), x, WHERE4(LESS4(x, y), x, y));
 }
 half4 half_binary_equal(half4 x, half4 y, float p0) {
-  return WHERE4(EQUAL4(x, y), HALF4(NARROW(1.0)), HALF4(NARROW(0.0)));
+  return WHERE4(EQUAL4(x, y), HALF4(NARROW(1.0f)), HALF4(NARROW(0.0f)));
 }
 half4 half_binary_less(half4 x, half4 y, float p0) {
-  return WHERE4(LESS4(x, y), HALF4(NARROW(1.0)), HALF4(NARROW(0.0)));
+  return WHERE4(LESS4(x, y), HALF4(NARROW(1.0f)), HALF4(NARROW(0.0f)));
 }
 half4 half_binary_less_equal(half4 x, half4 y, float p0) {
-  return WHERE4(LESS_EQUAL4(x, y), HALF4(NARROW(1.0)), HALF4(NARROW(0.0)));
+  return WHERE4(LESS_EQUAL4(x, y), HALF4(NARROW(1.0f)), HALF4(NARROW(0.0f)));
 }

@@ -25,8 +25,8 @@ KERNEL4(READS, float, x, READS, float, values, READS, uint, indices, WRITES, flo
     bool is_known = push.words < 2 || indices[n * push.words + 1] == (index >> 31 != 0 ? 0xffffffffu : 0u);
     if (push.words == 0) {
       float number = uintBitsToFloat(index);
-      number = number < 0.0 ? number + float(push.size) : number;
-      is_known = number >= 0.0 && number < float(push.size);
+      number = number < 0.0f ? number + float(push.size) : number;
+      is_known = number >= 0.0f && number < float(push.size);
       index = is_known ? uint(number) : 0;
     } else if (index >> 31 != 0) {
       index += push.size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beginning of every kernel for OpenCL: the words of kernel.glsl in OpenCL C 1.2. Kernels are built with
-// -cl-single-precision-constant, so that 0.5 is a float. The build appends numbers.glsl and, where a kernel includes them,
-// functions.glsl and half_functions.glsl.
+// Beginning of every kernel for OpenCL: the words of kernel.glsl in OpenCL C 1.2. Numbers end in f, because not every
+// compiler heeds -cl-single-precision-constant. The build appends numbers.glsl and, where a kernel includes them, functions.glsl and
+// half_functions.glsl.
 #ifdef HALF_ARITHMETIC
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #endif
@@ -67,8 +67,6 @@ typedef float4 vec4;
 #define READ_HALVES(name, i) convert_float4(RAW_HALVES(name, i))
 #define WRITE_HALF(name, i, number) WRITE_RAW(name, i, NARROW(number))
 #define WRITE_HALVES(name, i, numbers) WRITE_RAW4(name, i, NARROW4(numbers))
-#define NEAREST_HALF(x) convert_float(NARROW(x))
-#define NEAREST_HALVES(x) WIDE4(NARROW4(x))
 #define GREATER4(x, y) ((x) > (y))
 #define LESS4(x, y) ((x) < (y))
 #define EQUAL4(x, y) ((x) == (y))
@@ -82,8 +80,6 @@ short4 are_nan(half4 x) { return (as_short4(x) & (short4)(0x7fff)) > (short4)(0x
 #define READ_HALVES(name, i) half_numbers(convert_uint4(((__global const ushort4*)name)[i]))
 #define WRITE_HALF(name, i, number) ((__global ushort*)name)[i] = (ushort)half_bits(number);
 #define WRITE_HALVES(name, i, numbers) ((__global ushort4*)name)[i] = convert_ushort4(half_bits4(numbers));
-#define NEAREST_HALF nearest_half
-#define NEAREST_HALVES nearest_halves
 #endif
 #else
 #define BUFFER(index, name)

@@ -91,8 +91,6 @@ SPECIALIZED(10, HALVES)
 #define READ_HALVES(name, i) vec4(name##_halves[i])
 #define WRITE_HALF(name, i, number) name##_halves[i] = float16_t(number);
 #define WRITE_HALVES(name, i, numbers) name##_halves[i] = f16vec4(numbers);
-#define NEAREST_HALF(x) float(float16_t(x))
-#define NEAREST_HALVES(x) vec4(f16vec4(x))
 #define GREATER4 greaterThan
 #define LESS4 lessThan
 #define EQUAL4 equal
@@ -115,8 +113,6 @@ bvec4 are_nan(half4 x) {
 #define READ_HALVES(name, i) half_numbers(uvec4(name##_halves[i]))
 #define WRITE_HALF(name, i, number) name##_halves[i] = uint16_t(half_bits(number));
 #define WRITE_HALVES(name, i, numbers) name##_halves[i] = u16vec4(half_bits4(numbers));
-#define NEAREST_HALF nearest_half
-#define NEAREST_HALVES nearest_halves
 #endif
 #else
 #define BUFFER(index, access, type, name) layout(set = 0, binding = index) access buffer Buffer##index { type name[]; };

@@ -14,17 +14,17 @@ KERNEL4(READS, float, x, READS, float, weight, READS, float, bias, WRITES, float
   uint index = linear_index();
   if (index >= push.count) return;
   uint from = index * push.row_size;
-  float total = 0.0, part = 0.0;
+  float total = 0.0f, part = 0.0f;
   FOUR_EACH(first, push.row_size) {
     EACH_OF_FOUR(i, first, push.row_size) part += LOAD(x, from + i);
     if ((first & 63) == 60) {
       total += part;
-      part = 0.0;
+      part = 0.0f;
     }
   }
   float mean = divided(total + part, float(push.row_size));
-  float squares = 0.0;
-  part = 0.0;
+  float squares = 0.0f;
+  part = 0.0f;
   FOUR_EACH(first, push.row_size) {
     EACH_OF_FOUR(i, first, push.row_size) {
       float difference = LOAD(x, from + i) - mean;
@@ -32,10 +32,10 @@ KERNEL4(READS, float, x, READS, float, weight, READS, float, bias, WRITES, float
     }
     if ((first & 63) == 60) {
       squares += part;
-      part = 0.0;
+      part = 0.0f;
     }
   }
-  float scale = 1.0 / sqrt((squares + part) / float(push.row_size) + push.eps);
+  float scale = 1.0f / sqrt((squares + part) / float(push.row_size) + push.eps);
   FOUR_EACH(first, push.row_size) {
     EACH_OF_FOUR(i, first, push.row_size)
       STORE(y, from + i, (LOAD(x, from + i) - mean) * scale * LOAD(weight, i) + LOAD(bias, i))

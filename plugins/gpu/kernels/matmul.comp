@@ -105,7 +105,7 @@ KERNEL5(READS, float, a, READS, COLUMNS, b, READS, float, bias, READS, COLUMNS, 
   }
   UNROLL for (uint i = 0; i < ROWS; ++i) {
     if (row + i >= push.rows) break;
-    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * LOAD(bias, (row + i) * push.bias_row) : 0.0;
+    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * LOAD(bias, (row + i) * push.bias_row) : 0.0f;
     UNROLL for (uint j = 0; j < VECTORS; ++j) {
       uint first = column + 4 * j;
       if (first >= push.columns) break;

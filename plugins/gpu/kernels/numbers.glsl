@@ -14,13 +14,14 @@ vec4 limited4(vec4 x, float low, float high) {
   return VEC4(limited(x.x, low, high), limited(x.y, low, high), limited(x.z, low, high), limited(x.w, low, high));
 }
 
-// The number of float16 that is nearest to x; of two, the even one.
+// The number of float16 that is nearest to x; of two, the even one. By the bits on every device: Mesa 25 takes a conversion to float16
+// and back for none.
 float nearest_half(float x) {
   uint magnitude = floatBitsToUint(x) & 0x7fffffffu, sign = floatBitsToUint(x) & 0x80000000u;
   if (magnitude > 0x7f800000u) return x;
   if (magnitude < 0x38800000u) {  // below the normal numbers, which end at 2^-14
-    float steps = roundEven(uintBitsToFloat(magnitude) * 16777216.0);
-    return uintBitsToFloat(floatBitsToUint(steps * 5.9604644775390625e-8) | sign);
+    float steps = roundEven(uintBitsToFloat(magnitude) * 16777216.0f);
+    return uintBitsToFloat(floatBitsToUint(steps * 5.9604644775390625e-8f) | sign);
   }
   uint rounded = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) & 0xffffe000u;
   return uintBitsToFloat((rounded > 0x477fe000u ? 0x7f800000u : rounded) | sign);
@@ -33,7 +34,7 @@ vec4 nearest_halves(vec4 x) {
 uint half_bits(float x) {
   float number = nearest_half(x);
   uint magnitude = floatBitsToUint(number) & 0x7fffffffu, sign = floatBitsToUint(number) >> 16 & 0x8000u;
-  if (magnitude < 0x38800000u) return sign | uint(uintBitsToFloat(magnitude) * 16777216.0);
+  if (magnitude < 0x38800000u) return sign | uint(uintBitsToFloat(magnitude) * 16777216.0f);
   if (magnitude < 0x7f800000u) return sign | (magnitude - 0x38000000u) >> 13;
   return sign | 0x7c00u | (magnitude > 0x7f800000u ? 0x200u | (magnitude >> 13 & 0x3ffu) : 0u);
 }
@@ -54,8 +55,8 @@ uvec4 half_bits4(vec4 x) { return UVEC4(half_bits(x.x), half_bits(x.y), half_bit
   { if (IS_HALF(name)) { WRITE_HALF(name, i, uintBitsToFloat(bits)) } else { name[i] = bits; } }
 #define STORE_BITS4(name, i, bits) \
   { if (IS_HALF(name)) { WRITE_HALVES(name, i, BITS_FLOAT(bits)) } else { name[i] = bits; } }
-#define AS_STORED(name, number) (IS_HALF(name) ? NEAREST_HALF(number) : number)
-#define AS_STORED4(name, numbers) (IS_HALF(name) ? NEAREST_HALVES(numbers) : numbers)
+#define AS_STORED(name, number) (IS_HALF(name) ? nearest_half(number) : number)
+#define AS_STORED4(name, numbers) (IS_HALF(name) ? nearest_halves(numbers) : numbers)
 #else
 #define IS_HALF(name) false
 #define LOAD(name, i) name[i]
@@ -107,10 +108,10 @@ float divided(float x, float count) {
 
 // Four codes of eight bits of a word, or of four bits of its lower half. They are stored without a sign (plan/codes.hpp).
 vec4 codes8(uint word) {
-  return VEC4(float(word & 255u), float(word >> 8 & 255u), float(word >> 16 & 255u), float(word >> 24)) - 128.0;
+  return VEC4(float(word & 255u), float(word >> 8 & 255u), float(word >> 16 & 255u), float(word >> 24)) - 128.0f;
 }
 vec4 codes4(uint word) {
-  return VEC4(float(word & 15u), float(word >> 4 & 15u), float(word >> 8 & 15u), float(word >> 12 & 15u)) - 8.0;
+  return VEC4(float(word & 15u), float(word >> 4 & 15u), float(word >> 8 & 15u), float(word >> 12 & 15u)) - 8.0f;
 }
 
 // The number of float16 in the lower half of a word. By its bits: unpackHalf2x16 may read subnormal numbers as 0, and not every
@@ -118,7 +119,7 @@ vec4 codes4(uint word) {
 float half_number(uint word) {
   uint exponent = word & 0x7c00u;
   uint bits = ((word & 0x7fffu) << 13) + (exponent == 0x7c00u ? 0x70000000u : 0x38000000u);
-  float number = exponent == 0u ? float(word & 1023u) * 5.9604644775390625e-8 : uintBitsToFloat(bits);
+  float number = exponent == 0u ? float(word & 1023u) * 5.9604644775390625e-8f : uintBitsToFloat(bits);
   return (word & 0x8000u) != 0u ? -number : number;
 }
 vec4 halves4(uint first, uint second) {

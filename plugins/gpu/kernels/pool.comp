@@ -29,7 +29,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   int left = int(index - line * out_width) * stride_width - padding_width;
   int top = int(line - plane * out_height) * stride_height - padding_height;
   uint from = plane * uint(height) * uint(width);
-  float result = MEAN != 0 ? 0.0 : -INFINITY;
+  float result = MEAN != 0 ? 0.0f : -INFINITY;
   for (int ky = 0; ky < kernel_height; ++ky) {
     int row = top + ky * dilation_height;
     if (row < 0 || row >= height) continue;

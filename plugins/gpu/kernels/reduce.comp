@@ -22,12 +22,12 @@ KERNEL2(READS, float, x, WRITES, float, y) {
     rest = above;
   }
 #if REDUCTION < 2
-  float total = 0.0, part = 0.0;
+  float total = 0.0f, part = 0.0f;
 #else
   float total = REDUCTION % 2 == 0 ? -INFINITY : INFINITY;
 #endif
 #if REDUCTION >= 4
-  float position = 0.0;
+  float position = 0.0f;
 #endif
   bool has_inner = push.rank > push.kept_rank;
   uint inner = has_inner ? push.sizes[push.kept_rank] : 1, step = has_inner ? push.strides[push.kept_rank] : 0;
@@ -41,7 +41,7 @@ KERNEL2(READS, float, x, WRITES, float, y) {
     }
     FOUR_EACH(first, inner) {
 #if REDUCTION < 2
-      float four[4] = {0.0, 0.0, 0.0, 0.0};
+      float four[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #endif
       EACH_OF_FOUR(i, first, inner) {
         float element = LOAD(x, at + i * step);
@@ -62,13 +62,13 @@ KERNEL2(READS, float, x, WRITES, float, y) {
       part += (four[0] + four[1]) + (four[2] + four[3]);
       if ((first & 63) == 60) {
         total += part;
-        part = 0.0;
+        part = 0.0f;
       }
 #endif
     }
 #if REDUCTION < 2
     total += part;
-    part = 0.0;
+    part = 0.0f;
 #endif
   }
 #if REDUCTION == 1

@@ -17,16 +17,16 @@ KERNEL2(READS, float, x, WRITES, float, y) {
   uint column = i - row * push.out_width;
   uint image = row / push.out_height;
   row -= image * push.out_height;
-  float v = max((float(row) + push.row_offset) * push.row_scale - push.row_offset, 0.0);
-  float h = max((float(column) + push.column_offset) * push.column_scale - push.column_offset, 0.0);
+  float v = max((float(row) + push.row_offset) * push.row_scale - push.row_offset, 0.0f);
+  float h = max((float(column) + push.column_offset) * push.column_scale - push.column_offset, 0.0f);
   uint top = min(uint(v), push.in_height - 1), left = min(uint(h), push.in_width - 1);
   uint at = (image * push.in_height + top) * push.in_width + left;
 #if LINEAR
-  float below = min(max(v - float(top), 0.0), 1.0), after = min(max(h - float(left), 0.0), 1.0);
+  float below = min(max(v - float(top), 0.0f), 1.0f), after = min(max(h - float(left), 0.0f), 1.0f);
   uint down = top + 1 < push.in_height ? push.in_width : 0, right = left + 1 < push.in_width ? 1 : 0;
-  float upper = (1.0 - after) * LOAD(x, at) + after * LOAD(x, at + right);
-  float lower = (1.0 - after) * LOAD(x, at + down) + after * LOAD(x, at + down + right);
-  STORE(y, i, (1.0 - below) * upper + below * lower)
+  float upper = (1.0f - after) * LOAD(x, at) + after * LOAD(x, at + right);
+  float lower = (1.0f - after) * LOAD(x, at + down) + after * LOAD(x, at + down + right);
+  STORE(y, i, (1.0f - below) * upper + below * lower)
 #else
   STORE(y, i, LOAD(x, at))
 #endif

@@ -27,7 +27,7 @@ KERNEL2(READS, float, x, UPDATES, float, y) {
   }
   // A row of only -infinity is NaN, like one with infinity or NaN.
   if (has_nan || largest == INFINITY || largest == -INFINITY) largest = NOT_A_NUMBER;
-  float total = 0.0, part = 0.0;
+  float total = 0.0f, part = 0.0f;
   FOUR_EACH(first, push.row_size) {
     EACH_OF_FOUR(i, first, push.row_size) {
       float power = exponential(LOAD(x, from + i * push.inner) - largest);
@@ -38,7 +38,7 @@ KERNEL2(READS, float, x, UPDATES, float, y) {
     }
     if ((first & 63) == 60) {
       total += part;
-      part = 0.0;
+      part = 0.0f;
     }
   }
   total += part;

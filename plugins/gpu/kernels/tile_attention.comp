@@ -121,7 +121,7 @@ void main() {
       float a = score[i].x > score[i].y ? score[i].x : score[i].y, b = score[i].z > score[i].w ? score[i].z : score[i].w;
       float highest = largest_of(a > b ? a : b);
       float most = highest > largest[i] ? highest : largest[i];
-      float base = most == -INFINITY ? 0.0 : most;  // -infinity - -infinity is NaN
+      float base = most == -INFINITY ? 0.0f : most;  // -infinity - -infinity is NaN
       shrink[i] = exponential(largest[i] - base);
       largest[i] = most;
       score[i] = vec4(exponential(score[i].x - base), exponential(score[i].y - base), exponential(score[i].z - base),
@@ -152,7 +152,7 @@ void main() {
       CHOOSE_SUM(part_total, total, part, i, kRows)
       CHOOSE_SUM(part_largest, largest, part, i, kRows)
       float all = sum_of(part_total);
-      all = part_largest != -INFINITY ? all : zeroes_masked || keys == 0 ? 1.0 : NOT_A_NUMBER;
+      all = part_largest != -INFINITY ? all : zeroes_masked || keys == 0 ? 1.0f : NOT_A_NUMBER;
       uint y_row = row + part * kPart + i;
       [[unroll]] for (uint j = 0; j < kBlocks; ++j) {
         vec4 result = sum[i][j];

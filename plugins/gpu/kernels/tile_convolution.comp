@@ -78,7 +78,7 @@ void main() {
                               has_step && uint(row.y) < height && uint(column.y) < width);
       ivec2 at = int(plane) + row * int(width) + column;
       float first = texelFetch(x, is_inside.x ? at.x : 0).x, second = texelFetch(x, is_inside.y ? at.y : 0).x;
-      pixels[n] = vec2(is_inside.x ? first : 0.0, is_inside.y ? second : 0.0);
+      pixels[n] = vec2(is_inside.x ? first : 0.0f, is_inside.y ? second : 0.0f);
       kx += 1;
       bool is_next_row = kx == kernel_width;
       kx = is_next_row ? 0 : kx;
@@ -98,7 +98,7 @@ void main() {
       uint in_group = block * 16 + part * kPart + i;
       uint channel = group * channels + min(in_group, channels - 1);
       float channel_bias = texelFetch(bias, int(channel)).x;
-      float start = has_bias ? channel_bias : 0.0;
+      float start = has_bias ? channel_bias : 0.0f;
       vec2 total;
       CHOOSE_SUM(total, sum, part, i, kChannels)
       vec2 result = clamped_numbers(total + start, low, high);

@@ -28,7 +28,7 @@ const uint kPixels = 8;
 float pixel_at(bool has_row, int line, int column, uint width) {
   bool is_inside = has_row && uint(column) < width;
   float element = texelFetch(x, is_inside ? line + column : 0).x;
-  return is_inside ? element : 0.0;
+  return is_inside ? element : 0.0f;
 }
 
 void main() {
@@ -50,9 +50,9 @@ void main() {
   int left = int(out_x) * stride_width - push.padding_width;
   int top = int(out_y * push.stride_height) - push.padding_height;
   float channel_bias = texelFetch(bias, int(channel)).x;
-  float start = has_bias ? channel_bias : 0.0;
+  float start = has_bias ? channel_bias : 0.0f;
   float sum[kPixels];
-  [[unroll]] for (uint n = 0; n < kPixels; ++n) sum[n] = 0.0;
+  [[unroll]] for (uint n = 0; n < kPixels; ++n) sum[n] = 0.0f;
 #if STRIDE
   const int kColumns = int(kPixels - 1) * STRIDE + 3;
   [[unroll]] for (int ky = 0; ky < 3; ++ky) {
@@ -76,7 +76,7 @@ void main() {
     bool has_row = uint(row) < height;
     int line = plane + row * int(width);
     float part[kPixels];  // of the row: shorter chains of sums are more exact
-    [[unroll]] for (uint n = 0; n < kPixels; ++n) part[n] = 0.0;
+    [[unroll]] for (uint n = 0; n < kPixels; ++n) part[n] = 0.0f;
     for (uint kx = 0; kx < kernel_width; ++kx) {
       float factor = texelFetch(filters, filter_at++).x;
       int column = left + int(kx) * dilation_width;

@@ -86,8 +86,8 @@ void main() {
       uvec2 at = b_at + step * b_row;
       float upper_number = texelFetch(a, int(upper_at + step)).x, lower_number = texelFetch(a, int(lower_at + step)).x;
       vec2 numbers = vec2(texelFetch(b, int(at.x)).x, texelFetch(b, int(at.y)).x);
-      upper[n] = is_inside ? upper_number : 0.0;
-      lower[n] = is_inside ? lower_number : 0.0;
+      upper[n] = is_inside ? upper_number : 0.0f;
+      lower[n] = is_inside ? lower_number : 0.0f;
       factor[n] = is_inside ? numbers : vec2(0);
     }
 #endif
@@ -109,7 +109,7 @@ void main() {
     [[unroll]] for (uint i = 0; i < kPart; ++i) {
       uint y_row = row + part * kPart + i;
       float row_bias = bias_at(min(y_row, rows - 1) * bias_row);
-      float row_start = has_row_bias ? beta * row_bias : 0.0;
+      float row_start = has_row_bias ? beta * row_bias : 0.0f;
       NUMBERS total;
       CHOOSE_SUM(total, sum, part, i, kRows)
       NUMBERS result = clamped_numbers(alpha * total + (start + row_start), low, high);

@@ -19,16 +19,16 @@ END_PUSH
 
 // exponential() of functions.glsl for vectors. NaN stays NaN.
 float16 exponential16(float16 x) {
-  float16 clamped = select(x, (float16)(89.0), x > 89.0);
-  clamped = select(clamped, (float16)(-104.0), clamped < -104.0);
-  float16 n = rint(clamped * 1.44269504);
-  float16 r = (clamped - n * 0.693145752) - n * 1.42860677e-6;
-  float16 series = (float16)(0.0013951717);
-  series = series * r + 0.008369599;
-  series = series * r + 0.041666187;
-  series = series * r + 0.16666512;
-  series = series * r + 0.5;
-  float16 result = (series * r) * r + r + 1.0;
+  float16 clamped = select(x, (float16)(89.0f), x > 89.0f);
+  clamped = select(clamped, (float16)(-104.0f), clamped < -104.0f);
+  float16 n = rint(clamped * 1.44269504f);
+  float16 r = (clamped - n * 0.693145752f) - n * 1.42860677e-6f;
+  float16 series = (float16)(0.0013951717f);
+  series = series * r + 0.008369599f;
+  series = series * r + 0.041666187f;
+  series = series * r + 0.16666512f;
+  series = series * r + 0.5f;
+  float16 result = (series * r) * r + r + 1.0f;
   int16 exponent = convert_int16(n), first = exponent >> 1;
   return result * as_float16((first + 127) << 23) * as_float16((exponent - first + 127) << 23);
 }
@@ -106,14 +106,14 @@ KERNEL5(READS, float, q, READS, float, k, READS, float, v, READS, float, mask, W
         if (push.mask_kind != 0) {
           float16 each = push.mask_key != 0 ? load16(mask, mask_at[i] + first + 16 * j, push.mask_count)
                                             : (float16)(mask[mask_at[i]]);
-          int16 is_hidden = push.mask_kind == 2 ? each != 0.0 : each == 0.0;
+          int16 is_hidden = push.mask_kind == 2 ? each != 0.0f : each == 0.0f;
           score[i][j] = push.mask_kind == 1 ? score[i][j] + each : select(score[i][j], (float16)(push.fill), is_hidden);
         }
         score[i][j] = select((float16)(-INFINITY), score[i][j], lanes + (int)(16 * j) < (int16)((int)count));
         high = select(high, score[i][j], score[i][j] > high);
       }
       float highest = largest16(high), most = highest > largest[i] ? highest : largest[i];
-      float base = most == -INFINITY ? 0.0 : most;  // -infinity - -infinity is NaN
+      float base = most == -INFINITY ? 0.0f : most;  // -infinity - -infinity is NaN
       shrink[i] = exponential16((float16)(largest[i] - base)).x;
       largest[i] = most;
       total[i] *= shrink[i];
@@ -147,7 +147,7 @@ KERNEL5(READS, float, q, READS, float, k, READS, float, v, READS, float, mask, W
   UNROLL for (uint i = 0; i < ROWS; ++i) {
     if (row + i >= push.rows) break;
     float all = sum16(total[i]);
-    if (largest[i] == -INFINITY) all = push.zeroes_masked != 0 || push.keys == 0 ? 1.0 : NOT_A_NUMBER;
+    if (largest[i] == -INFINITY) all = push.zeroes_masked != 0 || push.keys == 0 ? 1.0f : NOT_A_NUMBER;
     __global float* to = y + (batch * push.rows + row + i) * push.columns;
     for (uint c = 0; c < column_blocks; ++c) {
       float16 result = sum[c][i] / all;

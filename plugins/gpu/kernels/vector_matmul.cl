@@ -40,7 +40,7 @@ KERNEL5(READS, float, a, READS, float, b, READS, float, bias, READS, float, resi
   }
   UNROLL for (uint i = 0; i < ROWS; ++i) {
     if (row + i >= push.rows) break;
-    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * bias[(row + i) * push.bias_row] : 0.0;
+    float row_start = push.has_bias != 0 && push.bias_row != 0 ? push.beta * bias[(row + i) * push.bias_row] : 0.0f;
     float line[COLUMNS];
     uint at = GROUP_Z * push.y_batch + (row + i) * push.columns + first;
     __global float* to = y + at;

@@ -15,11 +15,11 @@ KERNEL4(READS, vec4, condition, READS, uvec4, a, READS, uvec4, b, WRITES, uvec4,
 #ifdef HALF_ARITHMETIC
   if (IS_HALF(a) && IS_HALF(b) && IS_HALF(y)) {
     half4 yes = RAW_HALVES(a, i), no = RAW_HALVES(b, i);
-    WRITE_RAW4(y, i, HALF4(c.x != 0.0 ? yes.x : no.x, c.y != 0.0 ? yes.y : no.y, c.z != 0.0 ? yes.z : no.z, c.w != 0.0 ? yes.w : no.w))
+    WRITE_RAW4(y, i, HALF4(c.x != 0.0f ? yes.x : no.x, c.y != 0.0f ? yes.y : no.y, c.z != 0.0f ? yes.z : no.z, c.w != 0.0f ? yes.w : no.w))
     return;
   }
 #endif
   uvec4 v = LOAD_BITS4(a, i), w = LOAD_BITS4(b, i);
-  uvec4 bits = UVEC4(c.x != 0.0 ? v.x : w.x, c.y != 0.0 ? v.y : w.y, c.z != 0.0 ? v.z : w.z, c.w != 0.0 ? v.w : w.w);
+  uvec4 bits = UVEC4(c.x != 0.0f ? v.x : w.x, c.y != 0.0f ? v.y : w.y, c.z != 0.0f ? v.z : w.z, c.w != 0.0f ? v.w : w.w);
   STORE_BITS4(y, i, bits)
 }
