@@ -112,6 +112,29 @@ void add_digits_of(CaseList& out, const char* op, const Sizes& sizes, std::vecto
   add_form(out, ETB_DTYPE_INT64, std::move(form));
 }
 
+// Running and whole sums that leave 32 bits, some after a few elements only.
+void add_long_sums(CaseList& out, etb_dtype dtype) {
+  const Sizes sizes = {3, 70};
+  const double step = dtype == ETB_DTYPE_INT64 ? 8589934597 : 268435459;  // 2^33 + 5, 2^28 + 3
+  Operand numbers{{dtype, sizes, {}}};
+  numbers.fill = [step](TensorData& data, Random&) {
+    data = filled(data.shape, [step](int64_t i) {
+      return (i / 70 == 1 ? -1.0 : 1.0) * (step + static_cast<double>(i % 7));
+    });
+  };
+  const auto add = [&](const char* op, std::vector<ArgumentDesc> args, const Sizes& result) {
+    OpForm form{op, {numbers}, {value_arg(0, "self")}, {{ETB_DTYPE_INT64, result, {}}}};
+    form.args.insert(form.args.end(), args.begin(), args.end());
+    form.word = "long_sums";
+    form.error_model = exact_model(Rule::kExact);
+    add_form(out, dtype, std::move(form));
+  };
+  for (const int64_t dim : {0, 1}) add("aten.cumsum.default", {int_arg(dim, "dim")}, sizes);
+  for (const int64_t dim : {0, 1})
+    add("aten.sum.dim_IntList", {ints_arg({dim}, "dim"), bool_arg(true, "keepdim")},
+        reduced(sizes, static_cast<size_t>(dim), true));
+}
+
 void add_digits(CaseList& out, const Sizes& sizes) {
   constexpr etb_dtype kLong = ETB_DTYPE_INT64;
   const Shape same{kLong, sizes, {}}, truth{ETB_DTYPE_BOOL, sizes, {}};
@@ -246,6 +269,7 @@ void add_wide_designs(CaseList& out) {
     }
   }
   for (const Sizes& sizes : {Sizes{80}, {3, 27}, {2, 3, 16}}) add_digits(out, sizes);
+  for (const etb_dtype dtype : {ETB_DTYPE_INT64, ETB_DTYPE_INT32}) add_long_sums(out, dtype);
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64}) {
     add_near_quotients(out, dtype);
     add_single_special(out, dtype);

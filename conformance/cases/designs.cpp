@@ -55,6 +55,7 @@ void add_designs(CaseList& out) {
                                               add_overflow_designs,
                                               add_extreme_designs,
                                               add_digit_designs,
+                                              add_fused_step_designs,
                                               add_ragged_designs,
                                               add_many_run_designs,
                                               add_padding_designs,

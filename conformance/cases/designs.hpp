@@ -66,6 +66,7 @@ void add_shortcut_designs(CaseList& out);  // forms for which shortcuts of compi
 void add_ragged_designs(CaseList& out);    // a few elements more than large blocks
 void add_extreme_designs(CaseList& out);   // rows of the lowest number; padding_idx
 void add_digit_designs(CaseList& out);     // attributes of more than six digits
+void add_fused_step_designs(CaseList& out);  // two functions of single elements; rows whose largest number comes late
 void add_coded_filters(CaseList& out);     // convolutions of floats with filters of codes, in groups
 
 }  // namespace etb::conformance

@@ -131,8 +131,7 @@ void unknown_fences(CheckContext& context) {
         run->run->args.wait = &unknown;
         run->run->args.wait_count = 1;
       } else {
-        run->run->args.signal = &unknown;
-        run->run->args.signal_count = 1;
+        run->fences[1] = unknown;  // between two that it knows
       }
       context.progress().at("execute_async with a fence of an unknown kind");
       run->start(ready);
@@ -147,7 +146,7 @@ void unknown_fences(CheckContext& context) {
         (void)run.release();
         return ready.session.abandon();
       }
-      if (run->signals[0].wait(kMoment))
+      if (run->signals[0].wait(kMoment) || run->signals[2].count() != 0)
         return context.fail(ready.name() + ": execute_async returned an error, and signalled a fence");
     }
     if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))

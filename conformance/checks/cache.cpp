@@ -195,14 +195,17 @@ void damaged_entries(CheckContext& context) {
   }
 }
 
-// Runs one case of each op. An entry that one of them leaves in the cache must not serve another one.
+// Runs one case of each op, and layers with constants. An entry that one of them leaves in the cache must not serve another one.
 void run_each_op(CheckContext& context, const SuiteCache& cache, const char* what) {
-  constexpr size_t kOps = 48;
+  constexpr size_t kOps = 48, kLayers = 8;
   SubjectOptions options = bare();
   options.application = &cache.host();
   const auto subject = context.open(options);
   if (!subject) return;
-  context.each_session(*subject, context.find_claimed_of_ops(*subject, "op.*", kOps), [&](ReadyCase& ready) {
+  std::vector<ClaimedCase> items = context.find_claimed_of_ops(*subject, "op.*", kOps);
+  for (ClaimedCase& item : context.find_claimed_of_ops(*subject, "op.*.constant.*", kLayers))
+    items.push_back(std::move(item));
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
     context.progress().restart();
     context.progress().at(what);
     const RunResult result = ready.run();

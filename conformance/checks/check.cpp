@@ -41,6 +41,22 @@ const std::vector<const Case*>& plain_graphs() {
   return cases;
 }
 
+// Returns the first case of each op with constants of some size.
+const std::vector<const Case*>& plain_layers() {
+  static const std::vector<const Case*> cases = [] {
+    std::vector<const Case*> out;
+    for (const char* pattern : {"op.linear.f32.*constant*", "op.convolution.f32.*constant*",
+                                "op.addmm.f32.*constant*", "op.native_layer_norm.f32.*constant*"})
+      for (const Case& item : all_cases())
+        if (matches_pattern(item.name, pattern)) {
+          out.push_back(&item);
+          break;
+        }
+    return out;
+  }();
+  return cases;
+}
+
 }  // namespace
 
 std::unique_ptr<Subject> CheckContext::open(const SubjectOptions& options) {
@@ -59,7 +75,8 @@ std::vector<ClaimedCase> CheckContext::find_claimed(Subject& subject, size_t cou
     for (const Case* item : cases)
       if (out.size() >= most || (try_claim(subject, *item, out) && out.size() == most)) break;
   };
-  // A quarter are graphs: values between nodes, fused ones, codes.
+  // One of four is a layer with constants, which delegates pack. A quarter are graphs: values between nodes, fused ones, codes.
+  if (count >= 4) take(plain_layers(), 1);
   take(plain_cases(), count - count / 4);
   if (out.empty()) take(plain_patterns(), count - count / 4);
   take(plain_graphs(), count - count / 8);
@@ -227,6 +244,7 @@ std::vector<Check> all_checks() {
                            reason_checks,
                            det_checks,
                            blob_checks,
+                           payload_verdict_checks,
                            newer_version_checks,
                            opt_checks,
                            err_checks,

@@ -47,7 +47,8 @@ class CheckContext {
 
   // Opens the plugin. On failure, adds a finding and returns null.
   std::unique_ptr<Subject> open(const SubjectOptions& options = {});
-  // Returns up to `count` small cases that the plugin claims, spread over its ops.
+  // Returns up to `count` small cases that the plugin claims, spread over its ops: of four or more, a layer with constants is
+  // the first, and a quarter are graphs.
   std::vector<ClaimedCase> find_claimed(Subject& subject, size_t count = 1);
   // As find_claimed, among cases whose name matches.
   std::vector<ClaimedCase> find_claimed_like(Subject& subject, const char* pattern, size_t count = 1);

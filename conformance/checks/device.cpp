@@ -82,6 +82,8 @@ void run_on_device(CheckContext& context, Subject& subject, const ClaimedCase& i
   const RunResult result = (*session)->run(item.built.runs[0]);
   if (result.status != ETB_OK) context.fail(where() + "execute fails: " + result.error.text);
   if (result.status == ETB_OK && !context.is_right(item, result)) context.fail(where() + "a wrong result");
+  if (const auto used = query(context, subject, device.handle()); used && !used->is_same_device(facts))
+    context.fail(where() + "query describes another device while a delegate lives");
   if (const Status ended = (*session)->end(); !ended) context.fail(where() + ended.error().message);
 }
 
@@ -89,7 +91,7 @@ void each_device_runs(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   const DeviceList devices = devices_of(context, *subject);
-  const std::vector<ClaimedCase> items = context.claimed(*subject, 3);
+  const std::vector<ClaimedCase> items = context.claimed(*subject, 4);
   if (items.empty()) return;
   size_t run_count = 0, open_count = 0;
   for (const DeviceFacts& facts : devices) {

@@ -77,7 +77,7 @@ void each_allocation_fails(CheckContext& context) {
     options.bare_host = &host;
     const Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), options);
     if (subject)
-      for (const ClaimedCase& item : context.find_claimed(**subject, 2)) {
+      for (const ClaimedCase& item : context.find_claimed(**subject, 4)) {
         const Result<std::unique_ptr<CaseSession>> session =
             CaseSession::make(**subject, item.built, item.payload);
         if (!session) continue;

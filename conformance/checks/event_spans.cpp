@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/long_case.hpp"
@@ -81,7 +82,54 @@ void spans_of_long_runs(CheckContext& context) {
   if (!has_any && context.outcome().findings.empty()) context.skip("no long run of the plugin has events");
 }
 
+// Times on the host's clock, and those of them that are no whole microseconds.
+struct HostTimes {
+  size_t count = 0, odd_count = 0;
+  void add(uint64_t ns) {
+    ++count;
+    if (ns % 1000 != 0) ++odd_count;
+  }
+};
+using TimesOfEvents = std::map<std::string, HostTimes>;  // by name or debug id
+
+etb_status ETB_CALL take_host_times(void* ctx, const etb_event* event) {
+  if (event->timebase == nullptr || std::string_view(event->timebase) != ETB_TIMEBASE_HOST ||
+      (event->flags & ETB_EVENT_LOSSY) != 0)
+    return ETB_OK;
+  HostTimes& times = (*static_cast<TimesOfEvents*>(
+      ctx))[event->name != nullptr ? std::string(event->name) : std::to_string(event->debug_id)];
+  times.add(event->begin_ticks);
+  times.add(event->end_ticks);
+  return ETB_OK;
+}
+
+// Times of an event that are whole microseconds in each run were rounded: they may begin before the run.
+void rounded_times_are_lossy(CheckContext& context) {
+  constexpr size_t kLeastTimes = 24;
+  HostTimes clock;
+  for (size_t i = 0; i < kLeastTimes; ++i) clock.add(monotonic_ns());
+  if (clock.odd_count < kLeastTimes / 2) return context.skip("the clock of this machine counts microseconds");
+  bool has_any = false;
+  context.each_session(bare(), 4, [&](ReadyCase& ready) {
+    TimesOfEvents events;
+    const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &events, take_host_times};
+    for (size_t i = 0; i < kLeastTimes; ++i) (void)ready.run({.events = &sink});
+    for (const auto& [name, times] : events) {
+      if (times.count < kLeastTimes) continue;
+      has_any = true;
+      if (times.odd_count == 0)
+        return context.fail(
+            fmt::format("{}: all {} times of the event '{}' are whole microseconds, without ETB_EVENT_LOSSY",
+                        ready.name(), times.count, name));
+    }
+  });
+  if (!has_any && context.outcome().findings.empty())
+    context.skip("no run of the plugin has exact events on the host's clock");
+}
+
 constexpr Check kChecks[] = {
+    {"prof.rounded-times-are-lossy", "Events whose times are rounded say so.", "ABI-PROF-01",
+     rounded_times_are_lossy},
     {"prof.spans-are-of-long-runs",
      "By the length of its ticks, the span of the events of a long run is near the time that the run takes.",
      "ABI-PROF-01", spans_of_long_runs},

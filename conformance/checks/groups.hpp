@@ -25,6 +25,7 @@ std::span<const Check> concurrent_option_checks();  // events and limits of runs
 std::span<const Check> many_checks();               // many objects and runs
 std::span<const Check> det_checks();                // determinism
 std::span<const Check> blob_checks();               // damaged payloads
+std::span<const Check> payload_verdict_checks();    // verdicts about payloads that were cut
 std::span<const Check> newer_version_checks();      // payloads of newer versions
 std::span<const Check> opt_checks();                // options
 std::span<const Check> err_checks();                // errors of the environment

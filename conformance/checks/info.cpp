@@ -260,7 +260,7 @@ bool compare_context_bytes(CheckContext& context, Subject& subject, const LargeF
   // Memory that contexts share counts for the first one that needs it.
   if (of_both > resident) measured.held = std::max(measured.held, of_both - resident);
   record(context, large.name, measured);
-  if (measured.held > 2 * measured.reported + kSlackBytes)
+  if (measured.held > measured.reported + measured.reported / 4 + kSlackBytes)
     context.fail(fmt::format("{}: context_bytes is {}, one more context holds {} after a run", large.name,
                              measured.reported, measured.held));
   if (measured.reported > kMostTimesLess * (kMostValues * value_bytes + measured.held))

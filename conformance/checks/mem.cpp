@@ -151,7 +151,12 @@ void least_alignment(CheckContext& context) {
 // An output that shares memory with an input must have the same result as elsewhere.
 void shared_memory(CheckContext& context) {
   size_t count = 0;
-  context.each_session(bare(), 40, [&](ReadyCase& ready) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  std::vector<ClaimedCase> items = context.claimed(*subject, 40);
+  for (ClaimedCase& item : context.find_claimed_like(*subject, "call.*.read_later.*", 24))
+    items.push_back(std::move(item));
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
     if (!ready.session.may_share_memory()) return;
     ++count;
     const RunResult expected = ready.run();

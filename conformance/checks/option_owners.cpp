@@ -92,6 +92,10 @@ bool compare_owners(CheckContext& context, const OptionFacts& facts, uint32_t sc
   if (usual.empty()) return false;
   std::vector<etb_option> values = ordinary_values(facts);
   for (const etb_option& inner : inner_values(facts)) values.push_back(inner);
+  if (facts.type == ETB_OPTION_TEXT && facts.choices.empty()) {  // any text; an empty one names no file
+    values.push_back(make_option(facts.key.c_str(), facts.type));
+    values.back().text = "";
+  }
   for (const etb_option& option : values) {
     context.progress().restart();
     context.progress().at(to_text(option).c_str());

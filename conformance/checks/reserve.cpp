@@ -50,13 +50,25 @@ size_t smallest_of(const std::vector<std::vector<TensorData>>& runs) {
   return static_cast<size_t>(least - runs.begin());
 }
 
+// Ops whose runs may need memory of their own: large ones of each kind, and graphs.
+std::vector<ClaimedCase> with_working_memory(CheckContext& context, Subject& subject) {
+  std::vector<ClaimedCase> out = every_long_claimed(subject);
+  for (const char* pattern : {"op.*.large*", "quant.*.large*"})
+    for (ClaimedCase& item : context.find_claimed_of_ops(subject, pattern, context.cases(60, 4)))
+      out.push_back(std::move(item));
+  for (ClaimedCase& item : context.find_claimed_like(subject, "model.*", 12)) out.push_back(std::move(item));
+  return out;
+}
+
 // Reserves for each run and for the first only, on one context. The results must be those of a context
 // without a reservation. The validate layer sees what a reserved run allocates.
 void reserved_runs(CheckContext& context) {
   constexpr size_t kMostOps = 1000;
   const auto subject = context.open();
   if (!subject || !has_reserve(context, *subject)) return;
-  context.each_session(*subject, static_and_dynamic(context, *subject, kMostOps), [&](ReadyCase& ready) {
+  std::vector<ClaimedCase> items = static_and_dynamic(context, *subject, kMostOps);
+  for (ClaimedCase& item : with_working_memory(context, *subject)) items.push_back(std::move(item));
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
     context.progress().restart();
     const auto& runs = ready.item.built.runs;
     std::vector<std::vector<TensorData>> expected;
@@ -86,16 +98,6 @@ void reserved_runs(CheckContext& context) {
               fmt::format("{}: run {} after context_reserve has another result", ready.name(), i));
       }
   });
-}
-
-// Ops whose runs may need memory of their own: large ones of each kind, and graphs.
-std::vector<ClaimedCase> with_working_memory(CheckContext& context, Subject& subject) {
-  std::vector<ClaimedCase> out = every_long_claimed(subject);
-  for (const char* pattern : {"op.*.large*", "quant.*.large*"})
-    for (ClaimedCase& item : context.find_claimed_of_ops(subject, pattern, context.cases(60, 4)))
-      out.push_back(std::move(item));
-  for (ClaimedCase& item : context.find_claimed_like(subject, "model.*", 12)) out.push_back(std::move(item));
-  return out;
 }
 
 // The heap of the C library is memory, too. Small blocks, as a list of sizes, are not looked at.

@@ -74,7 +74,7 @@ class CardPlugin {
 
   // 2. Claims and compilation, for the device of --target if one is named.
   static constexpr etb::OpRow kOps[] = {{.op = "aten.relu.default"},
-                                        {.op = "aten.add.Tensor", .constraint = "equal sizes; alpha is 1"}};
+                                        {.op = "aten.add.Tensor", .constraint = "equal sizes; self is no constant; alpha is 1"}};
 
   etb::Claim claim(const etb::Node& node, const etb::CompileRequest& request) const {
     const auto operands = node.operands();

@@ -16,15 +16,16 @@ vec4 limited4(vec4 x, float low, float high) {
 
 // The number of float16 that is nearest to x; of two, the even one. By the bits on every device: Mesa 25 takes a conversion to float16
 // and back for none.
+// Each case is computed and one chosen: SwiftShader compiles kernels with many branches for minutes.
 float nearest_half(float x) {
-  uint magnitude = floatBitsToUint(x) & 0x7fffffffu, sign = floatBitsToUint(x) & 0x80000000u;
-  if (magnitude > 0x7f800000u) return x;
-  if (magnitude < 0x38800000u) {  // below the normal numbers, which end at 2^-14
-    float steps = roundEven(uintBitsToFloat(magnitude) * 16777216.0f);
-    return uintBitsToFloat(floatBitsToUint(steps * 5.9604644775390625e-8f) | sign);
-  }
+  uint bits = floatBitsToUint(x), magnitude = bits & 0x7fffffffu;
+  float steps = roundEven(uintBitsToFloat(magnitude) * 16777216.0f);
+  uint subnormal = floatBitsToUint(steps * 5.9604644775390625e-8f);  // below 2^-14
   uint rounded = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) & 0xffffe000u;
-  return uintBitsToFloat((rounded > 0x477fe000u ? 0x7f800000u : rounded) | sign);
+  uint infinite = 0x7f800000u;
+  uint normal = rounded > 0x477fe000u ? infinite : rounded;
+  uint number = (magnitude < 0x38800000u ? subnormal : normal) | (bits & 0x80000000u);
+  return uintBitsToFloat(magnitude > 0x7f800000u ? bits : number);
 }
 vec4 nearest_halves(vec4 x) {
   return VEC4(nearest_half(x.x), nearest_half(x.y), nearest_half(x.z), nearest_half(x.w));
@@ -32,11 +33,13 @@ vec4 nearest_halves(vec4 x) {
 
 // Its 16 bits. NaN stays NaN.
 uint half_bits(float x) {
-  float number = nearest_half(x);
-  uint magnitude = floatBitsToUint(number) & 0x7fffffffu, sign = floatBitsToUint(number) >> 16 & 0x8000u;
-  if (magnitude < 0x38800000u) return sign | uint(uintBitsToFloat(magnitude) * 16777216.0f);
-  if (magnitude < 0x7f800000u) return sign | (magnitude - 0x38000000u) >> 13;
-  return sign | 0x7c00u | (magnitude > 0x7f800000u ? 0x200u | (magnitude >> 13 & 0x3ffu) : 0u);
+  uint bits = floatBitsToUint(nearest_half(x)), magnitude = bits & 0x7fffffffu, fraction = magnitude >> 13 & 0x3ffu;
+  uint subnormal = uint(min(uintBitsToFloat(magnitude), 1.0f) * 16777216.0f);
+  uint normal = (magnitude - 0x38000000u) >> 13;
+  uint nan = 0x7e00u | fraction, infinite = 0x7c00u;
+  uint special = magnitude > 0x7f800000u ? nan : infinite;
+  uint finite = magnitude < 0x38800000u ? subnormal : normal;
+  return (magnitude < 0x7f800000u ? finite : special) | (bits >> 16 & 0x8000u);
 }
 uvec4 half_bits4(vec4 x) { return UVEC4(half_bits(x.x), half_bits(x.y), half_bits(x.z), half_bits(x.w)); }
 
@@ -119,8 +122,9 @@ vec4 codes4(uint word) {
 float half_number(uint word) {
   uint exponent = word & 0x7c00u;
   uint bits = ((word & 0x7fffu) << 13) + (exponent == 0x7c00u ? 0x70000000u : 0x38000000u);
-  float number = exponent == 0u ? float(word & 1023u) * 5.9604644775390625e-8f : uintBitsToFloat(bits);
-  return (word & 0x8000u) != 0u ? -number : number;
+  float small = float(word & 1023u) * 5.9604644775390625e-8f, normal = uintBitsToFloat(bits);
+  float number = exponent == 0u ? small : normal;
+  return uintBitsToFloat(floatBitsToUint(number) | (word & 0x8000u) << 16);
 }
 vec4 halves4(uint first, uint second) {
 #ifdef HALF_ARITHMETIC

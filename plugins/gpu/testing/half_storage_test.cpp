@@ -65,6 +65,7 @@ class Twins {
       SCOPED_TRACE(kernels);
       FloatRun twin(twin_, output, kernels, "off", "off", &FloatRun::kHost, "wide");
       if (!twin.run()) GTEST_SKIP() << twin.error();
+      if (!has_device_with("storage_16bit")) GTEST_SKIP() << "no device has numbers of 16 bits in memory";
       // Drivers take long to compile products, so one of the four is left out.
       std::vector<std::pair<const char*, const char*>> options = {{"on", "storage"}, {"off", "storage"}};
       if (has_device_with("float16")) options.emplace_back("on", "arithmetic");
@@ -396,6 +397,7 @@ TEST(HalfStorage, TakesHalfOfTheMemory) {
   FloatRun wide(layers(64, 96, true), output, "registers", "off", "off", &FloatRun::kHost, "wide"),
       half(layers(64, 96, true), output, "registers", "off", "off", &FloatRun::kHost, "storage");
   if (!wide.run()) GTEST_SKIP() << wide.error();
+  if (!has_device_with("storage_16bit")) GTEST_SKIP() << "no device has numbers of 16 bits in memory";
   ASSERT_TRUE(half.run()) << half.error();
   EXPECT_EQ(half.context_bytes() * 2, wide.context_bytes());
   EXPECT_LT(half.resident_bytes(), wide.resident_bytes()) << "biases; matrices are float16 in both";
@@ -436,6 +438,7 @@ TEST(HalfStorage, FoldsBatchNormsIntoFiltersOfFloat16) {
   FloatRun wide(graph, shape_of({1, 8, 6, 6}), "registers", "on", "off", &FloatRun::kHost, "wide"),
       half(graph, shape_of({1, 8, 6, 6}), "registers", "on", "off", &FloatRun::kHost, "storage");
   if (!wide.run()) GTEST_SKIP() << wide.error();
+  if (!has_device_with("storage_16bit")) GTEST_SKIP() << "no device has numbers of 16 bits in memory";
   ASSERT_TRUE(half.run()) << half.error();
   float largest = 0;
   for (size_t i = 0; i < half.output().size(); ++i) {

@@ -3,9 +3,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -20,6 +23,7 @@ etb_context* latest_context = nullptr;
 etb_exec_args latest_args;                     // of latest_context
 std::atomic<etb_context*> cancelled{nullptr};  // for fault 526
 pid_t first_process = 0;                       // for fault 622
+constexpr uint32_t kNormalPriority = 500;      // runs of it do not wait in fault 626
 
 void signal(const etb_exec_args& args, etb_status status) {
   for (uint32_t i = 0; i < args.signal_count; ++i) {
@@ -95,6 +99,46 @@ void run_behind_a_fence(etb_context* context, const etb_exec_args* args) {
   }).detach();
 }
 
+// A queue of the device, whose thread takes the lowest priority first and ends when nothing waits.
+struct LowestFirst {
+  struct Run {
+    etb_context* context;
+    const etb_exec_args* args;
+  };
+  std::mutex mutex;
+  std::vector<Run> waiting;
+  bool has_thread = false;
+  std::thread thread;
+
+  ~LowestFirst() {
+    if (thread.joinable()) thread.join();
+  }
+  void put(etb_context* context, const etb_exec_args* args) {
+    const std::lock_guard lock(mutex);
+    waiting.push_back({context, args});
+    if (std::exchange(has_thread, true)) return;
+    if (thread.joinable()) thread.join();
+    thread = std::thread([this] { work(); });
+  }
+  void work() {
+    ::usleep(2000);  // the others may be on their way
+    while (const std::optional<Run> run = take()) {
+      const etb_status status = table.execute(run->context, run->args, nullptr);
+      signal(*run->args, status);
+    }
+  }
+  std::optional<Run> take() {
+    const std::lock_guard lock(mutex);
+    const auto lowest = std::min_element(
+        waiting.begin(), waiting.end(),
+        [](const Run& one, const Run& other) { return one.args->priority < other.args->priority; });
+    if (lowest == waiting.end()) return has_thread = false, std::nullopt;
+    const Run run = *lowest;
+    waiting.erase(lowest);
+    return run;
+  }
+} lowest_first;
+
 etb_status ETB_CALL cancel(etb_context* context, etb_error* error) {
   cancelled = context;
   return table.cancel(context, error);
@@ -109,6 +153,7 @@ etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* arg
   if (has_fault(527) && args->wait_count != 0) return ETB_OK;
   if (has_fault(526) && args->wait_count == 0) return run_until_cancelled(context, args), ETB_OK;
   if (has_fault(622) && ::getpid() != first_process) return ETB_OK;  // the thread is in the first process
+  if (has_fault(626) && args->priority != kNormalPriority) return lowest_first.put(context, args), ETB_OK;
   if ((has_fault(580) || has_fault(581)) && args->wait_count == 1)
     return run_behind_a_fence(context, args), ETB_OK;
   etb_exec_args mine = *args;

@@ -191,6 +191,10 @@ etb::Status Delegate::Context::with_wrong_event(const etb::Run& run) {
     event.begin_ticks = first_begin_ns;
   }
   if (has_fault(375)) event.name = "fault.other";
+  if (has_fault(628)) {
+    event.begin_ticks -= event.begin_ticks % 1000;
+    event.end_ticks -= event.end_ticks % 1000;
+  }
   if (has_fault(460) || has_fault(461)) {  // a clock of its own; with 460 it goes back after two runs
     event.timebase = "com.example.faulty.ticks";
     event.begin_ticks = kOwnTicks * static_cast<uint64_t>(has_fault(460) ? runs_ % 2 : runs_);

@@ -167,7 +167,8 @@ class Delegate {
       is_stopped_ = false;
       is_running_ = true;
       etb::Status status = has_fault(41) || has_fault(77) || has_fault(78) || has_fault(115) ||
-                                   has_fault(373) || has_fault(375) || has_fault(460) || has_fault(461)
+                                   has_fault(373) || has_fault(375) || has_fault(460) || has_fault(461) ||
+                                   has_fault(628)
                                ? with_wrong_event(run)
                                : run.timed("fault.run", [&] { return run_once(run); });
       is_running_ = false;

@@ -80,7 +80,9 @@ inline uint64_t widest_row_bytes(const Program& program) {
 
 inline std::vector<std::byte> write_program(const Program& program) {
   etb::ByteWriter out;
-  out.write(kMagic).write(kFormat).write(static_cast<uint32_t>(program.values.size()));
+  out.write(kMagic).write(kFormat);
+  if (has_fault(627)) out.write(uint64_t{0});  // the size, which follows
+  out.write(static_cast<uint32_t>(program.values.size()));
   for (const ValueInfo& value : program.values) {
     out.write(static_cast<uint32_t>(value.kind))
         .write(static_cast<uint32_t>(value.dtype))
@@ -109,6 +111,10 @@ inline std::vector<std::byte> write_program(const Program& program) {
     const auto* const raw = reinterpret_cast<const std::byte*>(&digest);
     bytes.insert(bytes.end(), raw, raw + sizeof(digest));
   }
+  if (has_fault(627)) {
+    const uint64_t nbytes = bytes.size();
+    std::memcpy(bytes.data() + sizeof(kMagic) + sizeof(kFormat), &nbytes, sizeof(nbytes));
+  }
   if (has_fault(45)) bytes.push_back(static_cast<std::byte>(std::rand()));
   return bytes;
 }
@@ -124,6 +130,7 @@ class Reader {
     if (has_digest()) ETB_TRY(verify_digest());
     if (in_.read<uint32_t>() != kFormat && !has_fault(114))
       return etb::make_error(etb::Code::INCOMPATIBLE, "payload: another version");
+    if (has_fault(627) && in_.read<uint64_t>() != bytes_.size()) return bad("another size than stated");
     Program program;
     const auto value_count = in_.read<uint32_t>();
     if (!in_.fits(value_count, 20)) return bad("count of values");
