@@ -196,9 +196,10 @@ TEST(OfficialPayload, SizesThatNoCallComputesAreNamed) {
 
 // A convolution whose filters are an argument becomes products of the images below each number of the filters.
 TEST(OfficialPayload, FiltersMayBeComputed) {
-  const auto convolution = [](std::vector<uint32_t> filters, std::vector<uint32_t> out) {
+  const auto convolution = [](std::vector<uint32_t> filters, std::vector<uint32_t> out,
+                              uint32_t channels = 4) {
     OfficialFile bytes;
-    const int32_t x = bytes.tensor({2, 4, 9}), w = bytes.tensor(std::move(filters)),
+    const int32_t x = bytes.tensor({2, channels, 9}), w = bytes.tensor(std::move(filters)),
                   made = bytes.tensor(std::move(out));
     bytes.inputs = {static_cast<uint32_t>(x), static_cast<uint32_t>(w)};
     bytes.outputs = {static_cast<uint32_t>(made)};
@@ -210,6 +211,7 @@ TEST(OfficialPayload, FiltersMayBeComputed) {
   EXPECT_EQ(convolution({6, 2, 3}, {2, 6, 5}), "");
   EXPECT_THAT(convolution({6, 2, 3}, {2, 6, 4}), HasSubstr("the operator computes [2, 6, 5]"));
   EXPECT_THAT(convolution({6, 3, 3}, {2, 6, 5}), HasSubstr("filters that do not fit the image"));
+  EXPECT_THAT(convolution({6, 0, 3}, {2, 6, 5}, 0), HasSubstr("filters that do not fit the image"));
   EXPECT_THAT(convolution({6, 2, 65}, {2, 6, 5}), HasSubstr("of 65 numbers, expected 1 to 64"));
 }
 

@@ -250,8 +250,8 @@ Result<uint32_t> add_window_products(CallContext& call, const Convolution& made)
     return unsupported("argument 1: computed or passed filters of ", numbers, " numbers, expected 1 to ",
                        kMostNumbers);
   const auto groups = static_cast<uint64_t>(made.groups);
-  if (outputs % groups != 0 || made.in.sizes[1] != made.filters.sizes[1] * groups || batch == 0 ||
-      counts[0] == 0 || counts[1] == 0)
+  if (outputs % groups != 0 || made.in.sizes[1] != made.filters.sizes[1] * groups ||
+      made.in.sizes[1] == 0 || batch == 0 || counts[0] == 0 || counts[1] == 0)
     return bad("argument 1: filters that do not fit the image");
   const uint64_t most = batch * made.in.sizes[1] * numbers;
   if (most > kMaxNumel || counts[0] * counts[1] > kMaxNumel / most)
