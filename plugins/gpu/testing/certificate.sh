@@ -10,7 +10,11 @@ set -eu
 etbackend=$1 plugin=$2 page=$3
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
-if [ $# -ge 4 ]; then cp "$4" "$report"; else "$etbackend" verify "$plugin" --profile cert --case-timeout-ms 60000 >"$report"; fi
+if [ $# -ge 4 ]; then
+  cp "$4" "$report"
+else
+  "$etbackend" verify "$plugin" --profile cert --case-timeout-ms 60000 >"$report" || { tail -20 "$report" >&2; exit 1; }
+fi
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 awk -v root="$root/" -v report="$report" '
   /^<!-- end of certificate -->/ { skips = 0 }
