@@ -45,7 +45,30 @@ std::array<int64_t, kMaxRank> sizes_of(const Shape& shape) {
   return sizes;
 }
 
+// Calls `convert(first, numbers)` for all elements of an argument, as many at a time as `room` takes.
+Status convert_pieces(int64_t numel, std::span<float> room, const auto& convert) {
+  const auto count = static_cast<size_t>(numel);
+  for (size_t first = 0; first < count; first += room.size())
+    ETB_TRY(convert(first, room.first(std::min(room.size(), count - first))));
+  return {};
+}
+
 }  // namespace
+
+ConversionRoom conversion_room(const ExecutionPlan& plan) {
+  constexpr uint64_t kMost = 1 << 17;  // half a megabyte: a call of the API costs little beside that
+  ConversionRoom room;
+  for (const auto* ids : {&plan.graph.inputs, &plan.graph.outputs}) {
+    for (const uint32_t id : *ids) {
+      const GpuValue& value = plan.graph.value(id);
+      if (value.host == HostNumbers::kSame || value.host == HostNumbers::kSize) continue;
+      const auto count = static_cast<size_t>(std::min(plan.bounds[id].numel(), kMost));
+      room.numbers = std::max(room.numbers, count);
+      if (value.is_half) room.halves = std::max(room.halves, count);
+    }
+  }
+  return room;
+}
 
 GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind, CompletionThread& completions)
     : plan_(plan),
@@ -55,16 +78,9 @@ GpuContext::GpuContext(const ExecutionPlan& plan, const char* buffer_kind, Compl
       externals_(plan.graph.values.size()),
       has_moved_(plan.graph.values.size()),
       completions_(completions) {
-  uint64_t most = 0, most_halves = 0;
-  for (const auto* ids : {&plan.graph.inputs, &plan.graph.outputs}) {
-    for (const uint32_t id : *ids) {
-      const GpuValue& value = plan.graph.value(id);
-      if (value.host != HostNumbers::kSame) most = std::max(most, plan.bounds[id].numel());
-      if (value.is_half) most_halves = std::max(most_halves, plan.bounds[id].numel());
-    }
-  }
-  numbers_.resize(most);
-  halves_.resize(most_halves * sizeof(uint16_t));
+  const ConversionRoom room = conversion_room(plan);
+  numbers_.resize(room.numbers);
+  halves_.resize(room.halves * sizeof(uint16_t));
   input_integers_.resize(plan.graph.inputs.size());
 }
 
@@ -199,31 +215,48 @@ Status GpuContext::write_input(uint32_t id, const Tensor& tensor) {
   if (tensor.nbytes() == 0) return {};
   if (is_same_on_device(value, tensor.dtype()) && tensor.is_contiguous())
     return write(location(id).offset, {data, tensor.nbytes()});
-  const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
-  if (value.host == HostNumbers::kInt32Bits) {
-    if (!read_int32_bits(tensor, numbers))
+  return convert_pieces(tensor.numel(), numbers_, [&](size_t first, std::span<float> numbers) {
+    return write_piece(id, tensor, first, numbers);
+  });
+}
+
+Status GpuContext::write_piece(uint32_t id, const Tensor& tensor, size_t first, std::span<float> numbers) {
+  if (plan_.graph.value(id).host == HostNumbers::kInt32Bits) {
+    if (!read_int32_bits(tensor, first, numbers))
       return make_error(Code::INVALID_ARGUMENT, "an integer beyond int32, the type in the payload");
-    return write(location(id).offset, std::as_bytes(numbers));
+    return write_floats(id, first, numbers);
   }
-  const ReadNumbers facts = read_tensor(tensor, numbers);
+  const ReadNumbers facts = read_tensor(tensor, first, numbers);
   if (facts.largest > static_cast<double>(plan_.graph.integer_limit))
     return make_error(Code::INVALID_ARGUMENT, "an integer beyond " +
                                                   std::to_string(plan_.graph.integer_limit) +
                                                   ", up to which the device computes integers as floats");
-  return write_floats(id, numbers);
+  return write_floats(id, first, numbers);
 }
 
-Status GpuContext::write_floats(uint32_t id, std::span<const float> numbers) {
+Status GpuContext::read_piece(uint32_t id, const OutputTensor& tensor, size_t first,
+                              std::span<float> numbers) {
+  ETB_TRY(read_floats(id, first, numbers));
+  if (plan_.graph.value(id).host == HostNumbers::kInt32Bits)
+    write_int32_bits(numbers, first, tensor);
+  else
+    write_tensor(numbers, first, tensor);
+  return {};
+}
+
+Status GpuContext::write_floats(uint32_t id, size_t first, std::span<const float> numbers) {
   const GpuValue& value = plan_.graph.value(id);
-  if (!value.is_half) return write(location(id).offset, std::as_bytes(numbers));
+  const uint64_t offset = location(id).offset + first * element_nbytes(value);
+  if (!value.is_half) return write(offset, std::as_bytes(numbers));
   write_numbers(numbers, ETB_DTYPE_FLOAT16, halves_.data());
-  return write(location(id).offset, std::span(halves_).first(numbers.size() * element_nbytes(value)));
+  return write(offset, std::span(halves_).first(numbers.size() * element_nbytes(value)));
 }
 
-Status GpuContext::read_floats(uint32_t id, std::span<float> numbers) {
+Status GpuContext::read_floats(uint32_t id, size_t first, std::span<float> numbers) {
   const GpuValue& value = plan_.graph.value(id);
-  if (!value.is_half) return read(location(id).offset, std::as_writable_bytes(numbers));
-  ETB_TRY(read(location(id).offset, std::span(halves_).first(numbers.size() * element_nbytes(value))));
+  const uint64_t offset = location(id).offset + first * element_nbytes(value);
+  if (!value.is_half) return read(offset, std::as_writable_bytes(numbers));
+  ETB_TRY(read(offset, std::span(halves_).first(numbers.size() * element_nbytes(value))));
   read_numbers(halves_.data(), ETB_DTYPE_FLOAT16, numbers);
   return {};
 }
@@ -264,13 +297,9 @@ Status GpuContext::read_output(uint32_t id, const OutputTensor& tensor) {
   if (tensor.nbytes() == 0) return {};
   if (is_same_on_device(value, tensor.dtype()) && tensor.is_contiguous())
     return read(location(id).offset, {data, tensor.nbytes()});
-  const std::span<float> numbers = std::span(numbers_).first(static_cast<size_t>(tensor.numel()));
-  ETB_TRY(read_floats(id, numbers));
-  if (value.host == HostNumbers::kInt32Bits)
-    write_int32_bits(numbers, tensor);
-  else
-    write_tensor(numbers, tensor);
-  return {};
+  return convert_pieces(tensor.numel(), numbers_, [&](size_t first, std::span<float> numbers) {
+    return read_piece(id, tensor, first, numbers);
+  });
 }
 
 Status GpuContext::read_outputs(const Run& run) {

@@ -24,6 +24,15 @@ struct ExternalBuffer {
 // True if the host may pass a buffer for an input or output: not if two arguments are this value.
 bool may_be_external(const ExecutionPlan& plan, uint32_t value);
 
+// Numbers that a context converts at a time, in the host's memory: arguments of other types than the device's pass in pieces.
+struct ConversionRoom {
+  size_t numbers = 0;  // as floats
+  size_t halves = 0;   // as float16, after or before that
+
+  uint64_t nbytes() const { return numbers * sizeof(float) + halves * sizeof(uint16_t); }
+};
+ConversionRoom conversion_room(const ExecutionPlan& plan);
+
 // A derived class has the memory and the commands of one run in flight. After construction nothing here allocates, except for
 // a host that profiles or records values.
 class GpuContext : private CompletionThread::Entry {
@@ -106,9 +115,12 @@ class GpuContext : private CompletionThread::Entry {
   void end() noexcept override;
   Status write_input(uint32_t id, const Tensor& tensor);
   Status write_inputs(const Run& run);
-  // Copy numbers to and from the elements that the device has.
-  Status write_floats(uint32_t id, std::span<const float> numbers);
-  Status read_floats(uint32_t id, std::span<float> numbers);
+  // Convert elements from `first` on, as many as `numbers`.
+  Status write_piece(uint32_t id, const Tensor& tensor, size_t first, std::span<float> numbers);
+  Status read_piece(uint32_t id, const OutputTensor& tensor, size_t first, std::span<float> numbers);
+  // Copy numbers to and from the elements that the device has, from `first` on.
+  Status write_floats(uint32_t id, size_t first, std::span<const float> numbers);
+  Status read_floats(uint32_t id, size_t first, std::span<float> numbers);
   Status resize_outputs(const Run& run) const;
   Status read_output(uint32_t id, const OutputTensor& tensor);
   Status read_outputs(const Run& run);
@@ -131,7 +143,7 @@ class GpuContext : private CompletionThread::Entry {
   std::vector<uint8_t> has_moved_;         // by value
   bool has_new_externals_ = false;
   bool is_solved_ = false;               // dispatches_ are those of the solver's sizes
-  std::vector<float> numbers_;           // the numbers of a converted argument
+  std::vector<float> numbers_;           // a piece of a converted argument
   std::vector<std::byte> halves_;        // likewise, as float16
   std::vector<int64_t> input_integers_;  // by input
   StopRequest stop_;

@@ -107,7 +107,8 @@ class GpuDelegate {
     info.input_count = static_cast<uint32_t>(state_->plan.graph.inputs.size());
     info.output_count = static_cast<uint32_t>(state_->plan.graph.outputs.size());
     info.resident_bytes = state_->plan.memory.constant_bytes;
-    info.context_bytes = state_->plan.memory.transfer_bytes + state_->plan.memory.arena_bytes;
+    info.context_bytes = state_->plan.memory.transfer_bytes + state_->plan.memory.arena_bytes +
+                         conversion_room(state_->plan).nbytes();
     return info;
   }
 

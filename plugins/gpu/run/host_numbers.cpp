@@ -188,13 +188,19 @@ std::array<int64_t, kMaxRank> strides_of(const etb_tensor& raw) {
   return strides;
 }
 
-// Calls `visit(index, offset)` for each element in the order of the dimensions.
-void for_each_element(const Tensor& tensor, const auto& visit) {
+// Calls `visit(index, offset)` for `count` elements from `first` on, in the order of the dimensions. Their indices begin at 0.
+void for_each_element(const Tensor& tensor, size_t first, size_t count, const auto& visit) {
   const etb_tensor& raw = tensor.raw();
   const std::array<int64_t, kMaxRank> strides = strides_of(raw);
   std::array<int64_t, kMaxRank> at{};
   int64_t offset = 0;
-  for (size_t i = 0; i < static_cast<size_t>(tensor.numel()); ++i) {
+  auto rest = static_cast<int64_t>(first);
+  for (uint32_t d = raw.rank; d-- > 0 && rest != 0;) {
+    at[d] = rest % raw.sizes[d];
+    rest /= raw.sizes[d];
+    offset += at[d] * strides[d];
+  }
+  for (size_t i = 0; i < count; ++i) {
     visit(i, static_cast<size_t>(offset));
     for (uint32_t d = raw.rank; d-- > 0;) {
       offset += strides[d];
@@ -225,12 +231,12 @@ Status check_strides(const Tensor& tensor) {
   return {};
 }
 
-ReadNumbers read_tensor(const Tensor& tensor, std::span<float> to) {
+ReadNumbers read_tensor(const Tensor& tensor, size_t first, std::span<float> to) {
   const auto* data = static_cast<const std::byte*>(tensor.raw().data);
-  if (tensor.is_contiguous()) return read_numbers(data, tensor.dtype(), to);
   const size_t nbytes = dtype_bits(tensor.dtype()) / 8;
+  if (tensor.is_contiguous()) return read_numbers(data + first * nbytes, tensor.dtype(), to);
   ReadNumbers facts;
-  for_each_element(tensor, [&](size_t i, size_t offset) {
+  for_each_element(tensor, first, to.size(), [&](size_t i, size_t offset) {
     const ReadNumbers one = read_numbers(data + offset * nbytes, tensor.dtype(), to.subspan(i, 1));
     facts.largest = std::max(facts.largest, one.largest);
     facts.is_exact = facts.is_exact && one.is_exact;
@@ -238,11 +244,11 @@ ReadNumbers read_tensor(const Tensor& tensor, std::span<float> to) {
   return facts;
 }
 
-bool read_int32_bits(const Tensor& tensor, std::span<float> to) {
+bool read_int32_bits(const Tensor& tensor, size_t first, std::span<float> to) {
   const auto* data = static_cast<const std::byte*>(tensor.raw().data);
   const size_t nbytes = dtype_bits(tensor.dtype()) / 8;
   bool fits = true;
-  for_each_element(tensor, [&](size_t i, size_t offset) {
+  for_each_element(tensor, first, to.size(), [&](size_t i, size_t offset) {
     int32_t narrow = 0;
     std::memcpy(&narrow, data + offset * nbytes, sizeof(narrow));
     if (tensor.dtype() == ETB_DTYPE_INT64) {
@@ -256,10 +262,10 @@ bool read_int32_bits(const Tensor& tensor, std::span<float> to) {
   return fits;
 }
 
-void write_int32_bits(std::span<const float> from, const OutputTensor& tensor) {
+void write_int32_bits(std::span<const float> from, size_t first, const OutputTensor& tensor) {
   auto* data = static_cast<std::byte*>(tensor.raw().data);
   const size_t nbytes = dtype_bits(tensor.dtype()) / 8;
-  for_each_element(tensor, [&](size_t i, size_t offset) {
+  for_each_element(tensor, first, from.size(), [&](size_t i, size_t offset) {
     int32_t narrow = 0;
     std::memcpy(&narrow, &from[i], sizeof(narrow));
     const int64_t wide = narrow;
@@ -268,11 +274,11 @@ void write_int32_bits(std::span<const float> from, const OutputTensor& tensor) {
   });
 }
 
-void write_tensor(std::span<const float> from, const OutputTensor& tensor) {
+void write_tensor(std::span<const float> from, size_t first, const OutputTensor& tensor) {
   auto* data = static_cast<std::byte*>(tensor.raw().data);
-  if (tensor.is_contiguous()) return write_numbers(from, tensor.dtype(), data);
   const size_t nbytes = dtype_bits(tensor.dtype()) / 8;
-  for_each_element(tensor, [&](size_t i, size_t offset) {
+  if (tensor.is_contiguous()) return write_numbers(from, tensor.dtype(), data + first * nbytes);
+  for_each_element(tensor, first, from.size(), [&](size_t i, size_t offset) {
     write_numbers(from.subspan(i, 1), tensor.dtype(), data + offset * nbytes);
   });
 }

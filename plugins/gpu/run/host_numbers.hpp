@@ -29,11 +29,11 @@ void write_numbers(std::span<const float> from, etb_dtype dtype, std::byte* to);
 
 // Rejects strides that reach past the capacity or are negative.
 [[nodiscard]] Status check_strides(const Tensor& tensor);
-// Reads and writes the elements of a tensor in the order of its dimensions, for any order in memory.
-ReadNumbers read_tensor(const Tensor& tensor, std::span<float> to);
-void write_tensor(std::span<const float> from, const OutputTensor& tensor);
+// Reads and writes elements of a tensor from `first` on, in the order of its dimensions, for any order in memory.
+ReadNumbers read_tensor(const Tensor& tensor, size_t first, std::span<float> to);
+void write_tensor(std::span<const float> from, size_t first, const OutputTensor& tensor);
 // Likewise as the bits of int32. Returns false if an integer is beyond int32.
-bool read_int32_bits(const Tensor& tensor, std::span<float> to);
-void write_int32_bits(std::span<const float> from, const OutputTensor& tensor);
+bool read_int32_bits(const Tensor& tensor, size_t first, std::span<float> to);
+void write_int32_bits(std::span<const float> from, size_t first, const OutputTensor& tensor);
 
 }  // namespace etb::gpu

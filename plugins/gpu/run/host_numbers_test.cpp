@@ -89,11 +89,23 @@ TEST(HostNumbers, ElementsAreReadInTheOrderOfTheDimensions) {
   Transposed tensor;
   std::vector<float> numbers(6);
   ASSERT_TRUE(check_strides(Tensor(tensor.raw)));
-  read_tensor(Tensor(tensor.raw), numbers);
+  read_tensor(Tensor(tensor.raw), 0, numbers);
   EXPECT_THAT(numbers, ElementsAre(1, 2, 3, 4, 5, 6));
   for (float& number : numbers) number *= 10;
-  write_tensor(numbers, OutputTensor(tensor.raw));
+  write_tensor(numbers, 0, OutputTensor(tensor.raw));
   EXPECT_THAT(tensor.data, ElementsAre(10, 40, 20, 50, 30, 60));
+}
+
+TEST(HostNumbers, PiecesOfATensorAreReadAndWritten) {
+  Transposed tensor;
+  std::vector<float> numbers(6);
+  for (const size_t first : {0, 2, 4})
+    read_tensor(Tensor(tensor.raw), first, std::span(numbers).subspan(first, 2));
+  EXPECT_THAT(numbers, ElementsAre(1, 2, 3, 4, 5, 6));
+  for (float& number : numbers) number *= 10;
+  for (const size_t first : {0, 5})
+    write_tensor(std::span(numbers).subspan(first, 1), first, OutputTensor(tensor.raw));
+  EXPECT_THAT(tensor.data, ElementsAre(10, 4, 2, 5, 3, 60));
 }
 
 TEST(HostNumbers, BitsOfInt32AreExact) {
@@ -107,20 +119,20 @@ TEST(HostNumbers, BitsOfInt32AreExact) {
   raw.data = wide.data();
   raw.capacity_bytes = wide.size() * sizeof(int64_t);
   std::vector<float> bits(4);
-  EXPECT_TRUE(read_int32_bits(Tensor(raw), bits));
+  EXPECT_TRUE(read_int32_bits(Tensor(raw), 0, bits));
   const std::vector<int64_t> before = wide;
   wide.assign(4, 0);
-  write_int32_bits(bits, OutputTensor(raw));
+  write_int32_bits(bits, 0, OutputTensor(raw));
   EXPECT_EQ(wide, before);
   std::vector<int32_t> narrow(4);
   etb_tensor of_narrow = raw;
   of_narrow.dtype = ETB_DTYPE_INT32;
   of_narrow.data = narrow.data();
   of_narrow.capacity_bytes = narrow.size() * sizeof(int32_t);
-  write_int32_bits(bits, OutputTensor(of_narrow));
+  write_int32_bits(bits, 0, OutputTensor(of_narrow));
   EXPECT_THAT(narrow, ElementsAre(INT32_MAX, INT32_MIN, 16777217, -1));
   wide[2] = int64_t{INT32_MAX} + 1;
-  EXPECT_FALSE(read_int32_bits(Tensor(raw), bits));
+  EXPECT_FALSE(read_int32_bits(Tensor(raw), 0, bits));
 }
 
 TEST(HostNumbers, StridesBeyondTheCapacityAreRejected) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "plugins/gpu/run/context.hpp"
 #include "plugins/gpu/testing/float_run.hpp"
 #include "plugins/gpu/testing/graphs.hpp"
 
@@ -304,6 +305,11 @@ TEST(HalfStorage, RoundsStepsThatViewsShow) {
   floats.expect_same(floats.unary(UnaryFunction::kAbs, copy), shape_of({40, 3}));
 }
 
+// Bytes of the host's memory in which a context converts arguments of up to `count` numbers.
+uint64_t room_bytes(size_t count, bool is_half) {
+  return ConversionRoom{count, is_half ? count : 0}.nbytes();
+}
+
 // Every number of float16, with its bits in the arguments.
 TEST(HalfStorage, KeepsAllNumbers) {
   constexpr uint32_t kCount = 65536;
@@ -319,7 +325,7 @@ TEST(HalfStorage, KeepsAllNumbers) {
     graph.values[x].host = graph.values[y].host = HostNumbers::kHalves;
     FloatRun run(graph, shape_of({kCount}), "auto", "on", "off", &FloatRun::kHost, "storage");
     if (!run.is_ready()) GTEST_SKIP() << run.error();
-    EXPECT_EQ(run.context_bytes(), 2 * 2 * kCount) << "two arguments of 16 bits";
+    EXPECT_EQ(run.context_bytes(), 2 * 2 * kCount + room_bytes(kCount, true)) << "two arguments of 16 bits";
     const auto call = run.make_call();
     for (etb_tensor& each : call->tensors) each.dtype = ETB_DTYPE_FLOAT16;
     call->tensors[0].data = in.data();
@@ -392,6 +398,34 @@ GpuGraph layers(uint32_t rows, uint32_t width, bool is_half) {
   return graph;
 }
 
+// The host's memory for it does not grow with the arguments.
+TEST(HalfStorage, LargeArgumentsAreConvertedInPieces) {
+  constexpr uint32_t kCount = (1 << 19) + 77;
+  std::vector<uint16_t> in(kCount), out(kCount);
+  for (uint32_t i = 0; i < kCount; ++i) in[i] = static_cast<uint16_t>(i % 0x7c00);  // finite
+  for (const char* float16 : {"wide", "storage"}) {
+    SCOPED_TRACE(float16);
+    GpuGraph graph;
+    const uint32_t x = add_input(graph, shape_of({kCount}));
+    const uint32_t y = add_unary(graph, UnaryFunction::kNeg, x);
+    graph.outputs.push_back(y);
+    graph.values[x].host = graph.values[y].host = HostNumbers::kHalves;
+    FloatRun run(graph, shape_of({kCount}), "auto", "on", "off", &FloatRun::kHost, float16);
+    if (!run.is_ready()) GTEST_SKIP() << run.error();
+    EXPECT_LT(run.context_bytes(), 2 * 4 * kCount + (1 << 20));
+    ASSERT_TRUE(run.run()) << "of float32: " << run.error();
+    const auto call = run.make_call();
+    for (etb_tensor& each : call->tensors) {
+      each.dtype = ETB_DTYPE_FLOAT16;
+      each.capacity_bytes = kCount * 2;
+    }
+    call->tensors[0].data = in.data();
+    call->tensors[1].data = out.data();
+    ASSERT_TRUE(run.run(call->args)) << run.error();
+    for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], in[i] ^ 0x8000u) << i;
+  }
+}
+
 TEST(HalfStorage, TakesHalfOfTheMemory) {
   const Shape output = shape_of({64, 96});
   FloatRun wide(layers(64, 96, true), output, "registers", "off", "off", &FloatRun::kHost, "wide"),
@@ -399,7 +433,8 @@ TEST(HalfStorage, TakesHalfOfTheMemory) {
   if (!wide.run()) GTEST_SKIP() << wide.error();
   if (!has_device_with("storage_16bit")) GTEST_SKIP() << "no device has numbers of 16 bits in memory";
   ASSERT_TRUE(half.run()) << half.error();
-  EXPECT_EQ(half.context_bytes() * 2, wide.context_bytes());
+  const uint64_t of_half = half.context_bytes() - room_bytes(64 * 96, true);
+  EXPECT_EQ(of_half * 2, wide.context_bytes() - room_bytes(64 * 96, false)) << "on the device";
   EXPECT_LT(half.resident_bytes(), wide.resident_bytes()) << "biases; matrices are float16 in both";
   for (size_t i = 0; i < half.output().size(); ++i)
     ASSERT_NEAR(half.output()[i], wide.output()[i], kTolerance) << i;
