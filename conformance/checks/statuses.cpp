@@ -54,7 +54,8 @@ void options_have_the_status(CheckContext& context) {
 
 // ---- tensors
 
-// With one wrong tensor after another, the text must not stay the same: it names the tensor.
+// With one wrong tensor after another, the text must not stay the same: it names the tensor. A plugin whose payload has no sizes
+// can only compare ranks, so it may name the output in both cases.
 void expect_named(CheckContext& context, ReadyCase& ready, Damage damage) {
   const size_t input_count = ready.session.input_count(), count = input_count + ready.session.output_count();
   std::vector<std::string> texts;
@@ -67,7 +68,9 @@ void expect_named(CheckContext& context, ReadyCase& ready, Damage damage) {
     if (result.status != ETB_INVALID_ARGUMENT)
       context.fail(fmt::format("{}: {} with {} is refused with {}, expected ETB_INVALID_ARGUMENT",
                                ready.name(), tensor, to_text(damage), result.status));
-    if (std::find(texts.begin(), texts.end(), result.error.text) != texts.end())
+    const bool names_output = damage == Damage::kLastRank && i >= input_count &&
+                              std::string_view(result.error.text).find(tensor) != std::string_view::npos;
+    if (!names_output && std::find(texts.begin(), texts.end(), result.error.text) != texts.end())
       context.fail(
           fmt::format("{}: {} with {} is refused as another tensor is, '{}': the text does not name "
                       "the tensor",

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Extracts the examples of the contract headers, compiles each as C11 with warnings as errors, and runs them together
-# (header_examples.c). An example is a comment "// Example NAME.c: ..." followed by lines that begin with "//   ".
-# usage: header_examples.sh CC
+# Extracts the examples of the contract headers, compiles each as C11 with warnings as errors, and runs them
+# (header_examples.c). With a second argument, it makes one plugin of relu.c and relu_aot.c and verifies that instead.
+# An example is a comment "// Example NAME.c: ..." followed by lines that begin with "//   ".
+# usage: header_examples.sh CC [ETBACKEND]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 include=$here/../../api/include
@@ -19,6 +20,21 @@ cd "$work"
 for name in add host list_nodes relu relu_aot; do   # module.h, delegate.h, graph.h, plugin.h, aot.h
   [ -s "$name.c" ] || { echo "FAILED: no header has the example $name.c"; exit 1; }
 done
+if [ $# = 2 ]; then
+  # Join both halves as aot.h says: the table, and the profile in the identity.
+  sed -i 's/ETB_PROFILE_RUNTIME, 0/ETB_PROFILE_RUNTIME | ETB_PROFILE_AOT, 0/
+    s/\.delegate = &delegates}/.delegate = \&delegates, .aot = \&relu_aot}/
+    s/^#include "etb\/all.h"/&\nextern const etb_aot_table relu_aot;/' relu.c
+  cat >relu.json <<EOF
+{"manifest_version": 1, "id": "com.example.relu", "version": "1.0.0", "vendor": "Example Inc.",
+ "provides": [{"id": "ReluBackend", "payload_versions": [1, 1]}],
+ "abi": {"min": "1.0", "max": "1.0", "profiles": ["runtime", "aot"]},
+ "libraries": [{"os": "linux", "arch": "$(uname -m)", "path": "relu.so"}]}
+EOF
+  "$1" -std=c11 -O1 -fPIC -shared -fvisibility=hidden -I"$include" relu.c relu_aot.c -o relu.so
+  "$2" verify relu.so --profile ci
+  exit
+fi
 cp "$here/header_examples.c" .
 for source in *.c; do
   "$1" -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -I"$include" -c "$source" -o "${source%.c}.o" ||

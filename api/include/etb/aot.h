@@ -386,9 +386,10 @@ typedef struct etb_aot_table {
 
 // Example relu_aot.c: an ahead-of-time table in C11 that claims aten.relu.default on float32, one region per
 // node. It writes the payload that relu.c of plugin.h reads. In a plugin, etb_plugin_table.aot points to the
-// table, and the identity has ETB_PROFILE_AOT. The test header_examples partitions and compiles a graph with
-// it and runs the payload.
+// table, and the identity has ETB_PROFILE_AOT. The test header_examples_verify has the plugin of both judged by
+// `etbackend verify`.
 //
+//   #include <stdio.h>
 //   #include <string.h>
 //
 //   #include "etb/all.h"
@@ -404,7 +405,7 @@ typedef struct etb_aot_table {
 //                                              .constraint = ""};
 //
 //   static etb_status fail(etb_error* error, etb_status code, const char* text) {
-//     if (error != NULL) {
+//     if (error != NULL && ETB_HAS_FIELD(etb_error, error, text)) {
 //       error->code = code;
 //       strncpy(error->text, text, sizeof error->text - 1);
 //     }
@@ -416,25 +417,55 @@ typedef struct etb_aot_table {
 //     return sink->put(sink->ctx, &relu_row);
 //   }
 //
+//   /* As in relu.c. */
+//   #define READABLE(type, ptr, last) ((ptr) != NULL && ETB_HAS_FIELD(type, ptr, last) && (ptr)->flags == 0)
+//
+//   static etb_status check_options(const etb_option* options, uint64_t count, etb_error* error) {
+//     uint64_t i;
+//     for (i = 0; i < count; ++i) {
+//       const etb_option* option = ETB_AT(etb_option, options, i);
+//       if (!READABLE(etb_option, option, reserved_pointer) || option->key == NULL ||
+//           strncmp(option->key, "x-", 2) != 0)
+//         return fail(error, ETB_INVALID_ARGUMENT, "options: found one, the plugin knows none");
+//     }
+//     return ETB_OK;
+//   }
+//
 //   /* Returns NULL to claim the node, else the id of the reason to reject it. */
 //   static const char* reason_to_reject(const etb_graph_view* view, const etb_graph_body* body,
 //                                       const etb_graph_node* node) {
-//     etb_graph_spec spec;
-//     uint32_t i;
+//     const etb_graph_argument self = etb_graph_get_argument(view, node, 0);
+//     uint32_t ids[2], v, i;
 //     if (strcmp(etb_graph_op_name(view, node->op), relu_row.op) != 0) return "op";
-//     spec = etb_graph_get_spec(view, etb_graph_get_value(view, body, node->first_output).spec);
-//     if (spec.dtype != ETB_DTYPE_FLOAT32) return "dtype";
-//     for (i = 0; i < spec.rank; ++i)
-//       if (spec.dim_order[i] != i) return "layout";
+//     ids[0] = self.value;
+//     ids[1] = node->first_output;
+//     for (v = 0; v < 2; ++v) {
+//       const etb_graph_value value = etb_graph_get_value(view, body, ids[v]);
+//       const etb_graph_spec spec = etb_graph_get_spec(view, value.spec);
+//       if (value.quant != ETB_GRAPH_NONE) return "quant";
+//       if (spec.dtype != ETB_DTYPE_FLOAT32) return "dtype";
+//       for (i = 0; i < spec.rank; ++i)
+//         if (spec.dim_order[i] != i) return "layout";
+//     }
+//     /* Not a constant or state: the payload has no room for it. */
+//     if (self.value < body->inputs.count &&
+//         etb_graph_get_input(view, body, self.value).kind != ETB_GRAPH_INPUT_USER)
+//       return "com.example.relu.constant";
 //     return NULL;
 //   }
 //
 //   static etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args,
 //                                        const etb_partition_sink* sink, etb_error* error) {
 //     etb_graph_view view;
-//     etb_status status = etb_graph_open(args->graph, &view);
+//     etb_status status;
 //     uint32_t g, i;
 //     (void)plugin;
+//     if (!READABLE(etb_partition_args, args, option_count) ||
+//         !READABLE(etb_graph_image, args->graph, image) || !READABLE(etb_partition_sink, sink, reject))
+//       return fail(error, ETB_INVALID_ARGUMENT, "a struct that is too short, or has flags");
+//     status = check_options(args->options, args->option_count, error);
+//     if (status != ETB_OK) return status;
+//     status = etb_graph_open(args->graph, &view);
 //     if (status != ETB_OK)
 //       return fail(error, status, "graph image: found a version that the plugin does not read");
 //     for (g = 0; g < view.graphs.count; ++g) {
@@ -453,24 +484,53 @@ typedef struct etb_aot_table {
 //                                    .reason = reason,
 //                                    .text = "expected aten.relu.default on contiguous float32"};
 //         status = reason == NULL ? sink->claim(sink->ctx, &claim) : sink->reject(sink->ctx, &reject);
-//         if (status != ETB_OK) return fail(error, status, "the sink stopped");
+//         if (status != ETB_OK) return fail(error, status, "the sink stopped"); /* ABI-SINK-02 */
 //       }
 //     }
 //     return ETB_OK;
 //   }
 //
+//   /* Refuses a region that partition does not make: it has one claimed node. */
+//   static etb_status check_region(const etb_graph_image* image, etb_error* error) {
+//     etb_graph_view view;
+//     etb_graph_body body;
+//     char text[96];
+//     uint32_t i;
+//     if (!READABLE(etb_graph_image, image, image) || etb_graph_open(image, &view) != ETB_OK)
+//       return fail(error, ETB_INVALID_ARGUMENT, "a graph image that the plugin cannot read");
+//     body = etb_graph_get_body(&view, 0);
+//     for (i = 0; i < body.nodes.count; ++i) {
+//       const etb_graph_node node = etb_graph_get_node(&view, &body, i);
+//       const char* reason = reason_to_reject(&view, &body, &node);
+//       if (reason == NULL) continue;
+//       snprintf(text, sizeof text, "node %u: %s", (unsigned)i, reason);
+//       return fail(error, ETB_NOT_SUPPORTED, text);
+//     }
+//     if (body.nodes.count != 1 || body.outputs.count != 1)
+//       return fail(error, ETB_NOT_SUPPORTED, "a region of more than one node, expected one");
+//     return ETB_OK;
+//   }
+//
 //   static etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
-//     const etb_artifact_sink* sink = args->sink;
 //     const uint32_t payload = 1; /* the version that relu.c reads; little-endian machines only */
+//     const etb_artifact_sink* sink;
+//     etb_status status;
 //     uint32_t i;
 //     (void)plugin;
+//     if (!READABLE(etb_compile_args, args, cancel) || !READABLE(etb_artifact_sink, args->sink, end_payload))
+//       return fail(error, ETB_INVALID_ARGUMENT, "a struct that is too short, or has flags");
 //     if (args->spec_count != 0)
 //       return fail(error, ETB_INVALID_ARGUMENT, "compile specs: found some, expected none");
+//     status = check_options(args->options, args->option_count, error);
+//     if (status != ETB_OK) return status;
+//     sink = args->sink;
 //     for (i = 0; i < args->graph_count; ++i) {
 //       const etb_artifact artifact = {
 //           .struct_size = ETB_INIT_SIZE(etb_artifact), .graph_index = i, .format_version = 1};
 //       const etb_blob_writer* writer = NULL;
-//       etb_status status = sink->begin_payload(sink->ctx, i, &writer);
+//       status = check_region(ETB_AT(etb_graph_image, args->graphs, i), error);
+//       if (status != ETB_OK) return status;
+//       status = sink->begin_payload(sink->ctx, i, &writer);
 //       if (status == ETB_OK) status = writer->write(writer->ctx, 0, &payload, sizeof payload);
 //       if (status == ETB_OK) status = sink->end_payload(sink->ctx, &artifact);
 //       if (status != ETB_OK) return fail(error, status, "the sink stopped");

@@ -272,8 +272,8 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 // ---- Example ------------------------------------------------------------------------------------
 
 // Example relu.c: a whole plugin for the run time in C11. Its payload is one number; it computes max(x, 0) on
-// float32. The test header_examples compiles it and runs it with the host of delegate.h; aot.h shows the
-// ahead-of-time half.
+// float32. The test header_examples runs it with the host of delegate.h, header_examples_verify has both halves
+// judged by `etbackend verify`; aot.h shows the ahead-of-time half.
 //
 //   #include <stdatomic.h>
 //   #include <stdlib.h>
@@ -300,11 +300,33 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 //   ETB_DEFINE_PLUGIN_NOTE(note, "com.example.relu", "Example Inc.", "1.0.0", "", ETB_PROFILE_RUNTIME, 0);
 //
 //   static etb_status fail(etb_error* error, etb_status code, const char* text) {
-//     if (error != NULL) {
+//     if (error != NULL && ETB_HAS_FIELD(etb_error, error, text)) {
 //       error->code = code;
-//       strncpy(error->text, text, sizeof error->text - 1);
+//       strncpy(error->text, text, sizeof error->text - 1); /* longest text here: 60 bytes */
 //     }
 //     return code;
+//   }
+//
+//   /* A struct of the host may be longer than here, never shorter than in version 1.0 (ABI-SIZE-02), and has no flag
+//      that the plugin does not know (ABI-TYPE-02). `last` is the last field in version 1.0. */
+//   #define READABLE(type, ptr, last) ((ptr) != NULL && ETB_HAS_FIELD(type, ptr, last) && (ptr)->flags == 0)
+//
+//   static etb_status fail_struct(etb_error* error) {
+//     return fail(error, ETB_INVALID_ARGUMENT, "a struct that is too short, or has flags");
+//   }
+//
+//   /* The plugin has no options. Keys that begin with x- are ignored (ABI-OPT-01). */
+//   static etb_status check_options(const etb_option* options, uint64_t count, etb_error* error) {
+//     uint64_t i;
+//     for (i = 0; i < count; ++i) {
+//       const etb_option* option = ETB_AT(etb_option, options, i); /* ABI-SIZE-04 */
+//       if (!READABLE(etb_option, option, reserved_pointer) || option->reserved_pointer != NULL ||
+//           option->key == NULL)
+//         return fail_struct(error);
+//       if (strncmp(option->key, "x-", 2) != 0)
+//         return fail(error, ETB_INVALID_ARGUMENT, "options: found one, the plugin knows none");
+//     }
+//     return ETB_OK;
 //   }
 //
 //   static void* make(size_t nbytes, atomic_uint* count) {
@@ -324,9 +346,9 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 //   static etb_status ETB_CALL init(const etb_host* host, const etb_option* options, uint64_t option_count,
 //                                   etb_plugin** out, etb_error* error) {
 //     etb_plugin* plugin;
-//     (void)host, (void)options;
-//     if (option_count != 0)
-//       return fail(error, ETB_INVALID_ARGUMENT, "options: found some, the plugin knows none");
+//     const etb_status status = check_options(options, option_count, error);
+//     (void)host;
+//     if (status != ETB_OK) return status;
 //     plugin = make(sizeof *plugin, NULL);
 //     if (plugin == NULL) return fail(error, ETB_OUT_OF_MEMORY, "out of memory");
 //     *out = plugin;
@@ -353,7 +375,8 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 //                                          const etb_option* options, uint64_t option_count,
 //                                          etb_device** out, etb_error* error) {
 //     etb_device* device;
-//     (void)options, (void)option_count;
+//     const etb_status status = check_options(options, option_count, error);
+//     if (status != ETB_OK) return status;
 //     if (memcmp(uuid, cpu.uuid, sizeof cpu.uuid) != 0)
 //       return fail(error, ETB_NOT_FOUND, "no device has this uuid");
 //     device = make(sizeof *device, &plugin->children);
@@ -373,29 +396,44 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 //     return sink->put(sink->ctx, &cpu);
 //   }
 //
-//   /* The delegate. Any bytes may come as a payload (ABI-BLOB-01). */
+//   /* The delegate. Any bytes may come as a payload (ABI-BLOB-01). Little-endian machines only. */
+//   static const uint32_t payload_version = 1;
+//
 //   static etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_check* check,
 //                                            etb_verdict* verdict, etb_error* error) {
-//     (void)plugin, (void)error;
-//     verdict->kind = check->payload_nbytes == 4 ? ETB_VERDICT_OPTIMAL : ETB_VERDICT_UNSUPPORTED;
-//     verdict->reasons = check->payload_nbytes == 4 ? 0 : ETB_REASON_FORMAT;
+//     int fits;
+//     (void)plugin;
+//     if (!READABLE(etb_payload_check, check, spec_count) || !READABLE(etb_verdict, verdict, text))
+//       return fail_struct(error);
+//     fits = check->payload_nbytes == sizeof payload_version && check->prefix.nbytes == sizeof payload_version &&
+//            memcmp(check->prefix.data, &payload_version, sizeof payload_version) == 0;
+//     verdict->kind = fits ? ETB_VERDICT_OPTIMAL : ETB_VERDICT_UNSUPPORTED;
+//     verdict->reasons = fits ? 0 : ETB_REASON_FORMAT;
 //     return ETB_OK;
 //   }
 //
 //   static etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
 //                                     etb_error* error) {
-//     atomic_uint* siblings = args->device != NULL ? &args->device->children : &plugin->children;
-//     const etb_payload_view* payload = args->payload;
+//     const etb_payload_view* payload;
+//     atomic_uint* siblings;
 //     etb_delegate* delegate;
-//     uint32_t version = 0;
-//     if (payload->data == NULL || payload->nbytes != 4)
+//     etb_status status;
+//     if (!READABLE(etb_delegate_args, args, option_count) ||
+//         !READABLE(etb_payload_view, args->payload, release) || args->payload->reserved != 0)
+//       return fail_struct(error);
+//     status = check_options(args->options, args->option_count, error);
+//     if (status != ETB_OK) return status;
+//     payload = args->payload;
+//     if (payload->data == NULL || payload->nbytes != sizeof payload_version)
 //       return fail(error, ETB_INVALID_DATA, "payload: expected 4 bytes");
-//     memcpy(&version, payload->data, sizeof version);
-//     if (version != 1) return fail(error, ETB_INCOMPATIBLE, "payload: another version, the plugin reads 1");
+//     if (memcmp(payload->data, &payload_version, sizeof payload_version) != 0)
+//       return fail(error, ETB_INCOMPATIBLE, "payload: another version, the plugin reads 1");
+//     siblings = args->device != NULL ? &args->device->children : &plugin->children;
 //     delegate = make(sizeof *delegate, siblings);
 //     if (delegate == NULL) return fail(error, ETB_OUT_OF_MEMORY, "out of memory");
 //     delegate->siblings = siblings;
 //     *out = delegate;
+//     if (payload->release != NULL) payload->release(payload->release_ctx); /* read, and no longer needed */
 //     return ETB_OK;
 //   }
 //
@@ -404,9 +442,11 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 //   }
 //
 //   static etb_status ETB_CALL query(etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
-//     (void)delegate, (void)error;
+//     if (!READABLE(etb_delegate_info, info, scratch_alignment)) return fail_struct(error);
 //     info->input_count = info->output_count = 1;
 //     info->max_contexts = ETB_UNLIMITED;
+//     info->resident_bytes = sizeof *delegate;
+//     info->context_bytes = sizeof(etb_context);
 //     return ETB_OK;
 //   }
 //
@@ -422,8 +462,10 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 //
 //   static etb_status ETB_CALL context_create(etb_delegate* delegate, const etb_option* options,
 //                                             uint64_t option_count, etb_context** out, etb_error* error) {
-//     etb_context* context = make(sizeof *context, &delegate->children);
-//     (void)options, (void)option_count;
+//     etb_context* context;
+//     const etb_status status = check_options(options, option_count, error);
+//     if (status != ETB_OK) return status;
+//     context = make(sizeof *context, &delegate->children);
 //     if (context == NULL) return fail(error, ETB_OUT_OF_MEMORY, "out of memory");
 //     context->delegate = delegate;
 //     *out = context;
@@ -434,25 +476,56 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 //     return end(context, NULL, &context->delegate->children, error);
 //   }
 //
-//   static etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb_error* error) {
-//     const etb_tensor* input = args->inputs;
-//     const etb_tensor* output = args->outputs;
-//     uint64_t count = 1, i;
-//     (void)context;
-//     if (args->input_count != 1 || args->output_count != 1)
-//       return fail(error, ETB_INVALID_ARGUMENT,
-//                   "found another number of tensors, expected one input and one output");
-//     if (input->dtype != ETB_DTYPE_FLOAT32 || output->dtype != ETB_DTYPE_FLOAT32 ||
-//         input->rank != output->rank)
-//       return fail(error, ETB_INVALID_ARGUMENT, "expected float32 tensors of equal rank");
-//     if (input->strides != NULL || input->dim_order != NULL || output->strides != NULL ||
-//         output->dim_order != NULL)
-//       return fail(error, ETB_INVALID_ARGUMENT,
-//                   "expected packed tensors in default dim order"); /* ABI-TENSOR-01 */
-//     for (i = 0; i < input->rank; ++i) count *= (uint64_t)input->sizes[i];
-//     if (output->capacity_bytes / sizeof(float) < count)
-//       return fail(error, ETB_INVALID_ARGUMENT, "output 0: too little memory");
+//   /* Returns the elements of a packed float32 tensor in default dim order (ABI-TENSOR-01), or UINT64_MAX for another one. */
+//   static uint64_t numel_of(const etb_tensor* tensor) {
+//     uint64_t numel = 1;
+//     uint32_t i;
+//     if (!READABLE(etb_tensor, tensor, reserved_pointer) || tensor->reserved != 0 ||
+//         tensor->reserved_pointer != NULL || tensor->dtype != ETB_DTYPE_FLOAT32 ||
+//         tensor->rank > ETB_MAX_RANK || tensor->buffer != NULL)
+//       return UINT64_MAX;
+//     for (i = tensor->rank; i-- > 0;) {
+//       const int in_order = tensor->dim_order == NULL || tensor->dim_order[i] == i;
+//       if (tensor->strides == NULL ? !in_order
+//                                   : tensor->sizes[i] != 1 && (uint64_t)tensor->strides[i] != numel)
+//         return UINT64_MAX;
+//       numel *= (uint64_t)tensor->sizes[i];
+//     }
+//     return numel;
+//   }
+//
+//   /* True if the output has room for the input's sizes, each at most its upper bound (ABI-TENSOR-02). */
+//   static int can_hold(const etb_tensor* output, const etb_tensor* input, uint64_t numel) {
+//     uint32_t i;
+//     if (!READABLE(etb_tensor, output, reserved_pointer) || output->rank != input->rank) return 0;
+//     for (i = 0; i < input->rank; ++i)
+//       if (output->upper_sizes != NULL ? input->sizes[i] > output->upper_sizes[i]
+//                                       : input->sizes[i] != output->sizes[i])
+//         return 0;
 //     for (i = 0; i < input->rank; ++i) output->sizes[i] = input->sizes[i];
+//     return numel_of(output) == numel && output->capacity_bytes / sizeof(float) >= numel;
+//   }
+//
+//   static etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb_error* error) {
+//     const etb_tensor* input;
+//     const etb_tensor* output;
+//     uint64_t count, i;
+//     etb_status status;
+//     (void)context;
+//     if (!READABLE(etb_exec_args, args, reserved) || args->reserved != 0) return fail_struct(error);
+//     if (args->input_count != 1 || args->output_count != 1)
+//       return fail(error, ETB_INVALID_ARGUMENT, "tensors: expected one input and one output");
+//     if (args->wait_count != 0) return fail(error, ETB_NOT_SUPPORTED, "fences to wait for: expected none");
+//     status = check_options(args->options, args->option_count, error);
+//     if (status != ETB_OK) return status;
+//     input = args->inputs;
+//     output = args->outputs;
+//     count = numel_of(input);
+//     if (count == UINT64_MAX || input->capacity_bytes / sizeof(float) < count ||
+//         (input->data == NULL && count != 0))
+//       return fail(error, ETB_INVALID_ARGUMENT, "input 0: expected packed float32 with all its bytes");
+//     if (!can_hold(output, input, count) || (output->data == NULL && count != 0))
+//       return fail(error, ETB_INVALID_ARGUMENT, "output 0: expected packed float32 for the input's sizes");
 //     for (i = 0; i < count; ++i) {
 //       const float x = ((const float*)input->data)[i];
 //       ((float*)output->data)[i] = x < 0 ? 0 : x;
