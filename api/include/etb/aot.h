@@ -285,7 +285,7 @@ typedef struct etb_estimate {
   double latency_ns;  // latency of one run
   double confidence;  // 0 to 1
 
-  // Bytes that one run reads and writes: inputs, constants, outputs, intermediate values outside of the chip's own memory.
+  // Bytes that one run reads and writes, each at least once: inputs, constants, outputs, results outside of the chip's memory.
   uint64_t moved_bytes;
 
   // Most memory that the delegate holds for one run: intermediate values, scratch, its own copies of inputs and outputs.

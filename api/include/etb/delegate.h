@@ -199,7 +199,7 @@ typedef struct etb_exec_args {
   uint64_t scratch_nbytes;
 
   // End of the time for this run, on clock/1; 0: none. After it the callee returns ETB_DEADLINE_EXCEEDED when
-  // it can.
+  // it can. A host without clock/1 passes 0.
   uint64_t deadline_ns;
 
   const etb_cancel_token* cancel;  // NULL: not cancellable
@@ -207,7 +207,7 @@ typedef struct etb_exec_args {
   const etb_option* options;       // option_count of them, scope ETB_OBJECT_RUN
   uint64_t option_count;
   const etb_fence* wait;           // wait_count fences to wait for before reading inputs
-  const etb_fence* signal;         // signal_count fences to signal after the outputs are written; none in execute
+  const etb_fence* signal;         // signal_count fences to signal after the outputs are written: none in execute, else some
   uint32_t wait_count;
   uint32_t signal_count;
   uint64_t run_id;                 // the host's number of this run, for logs and traces
@@ -327,8 +327,8 @@ typedef struct etb_delegate_table {
   // args     [borrowed-for-call] Input sizes differ from the planned ones only in dimensions that the spec
   //          marks dynamic. Outputs have storage for the upper bound; the callee writes data and final sizes
   //          (ABI-TENSOR-02).
-  // returns  ETB_OK; ETB_INVALID_ARGUMENT (count, dtype, rank, size or stride not understood, naming the
-  //          tensor); ETB_UNAVAILABLE (device lost: the host may fall back); ETB_CANCELLED;
+  // returns  ETB_OK; ETB_INVALID_ARGUMENT (count, dtype, rank, size or stride not understood, naming the tensor);
+  //          ETB_NOT_SUPPORTED (fences to wait for); ETB_UNAVAILABLE (device lost: the host may fall back); ETB_CANCELLED;
   //          ETB_DEADLINE_EXCEEDED. On error outputs hold unspecified bytes and the context stays usable
   //          (ABI-EXEC-01).
   // presence required
@@ -341,8 +341,8 @@ typedef struct etb_delegate_table {
   //
   // context  from context_create.
   // args     [borrowed-until-signalled] with everything in it.
-  // returns  ETB_OK when the run was started; on any error no fence is signalled: ETB_NOT_SUPPORTED (kind of a fence), and
-  //          those of execute.
+  // returns  ETB_OK when the run was started; on any error no fence is signalled: ETB_NOT_SUPPORTED (kind of a fence),
+  //          ETB_INVALID_ARGUMENT (no fence to signal), and those of execute.
   // presence optional: ETB_DELEGATE_CAP_EXECUTE_ASYNC
   // threads  [serial:context], until the run is signalled
   // since    1.0

@@ -45,7 +45,7 @@ typedef struct etb_buffer_desc {
   uint32_t struct_size;
   uint32_t flags;         // must be zero
   const char* kind;       // string id, e.g. "host", "dma-buf", "opencl.mem", "vulkan.buffer"
-  void* handle;           // the kind's handle, NULL when it has none
+  void* handle;           // the kind's handle, NULL when it has none; of kind "host": the address of the memory
   int32_t fd;             // -1 when the kind has none
   uint32_t access;        // 1 read, 2 write
   uint64_t offset_bytes;  // offset of the first byte in the memory

@@ -283,6 +283,8 @@ etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* arg
   if (object == nullptr) return call.finish(ETB_INVALID_HANDLE);
   RunningContext running(call, *object);
   check_args(call, *object->delegate, args);
+  if (!call.is_refused() && args->signal_count == 0)
+    call.host("ABI-EXEC-05", ETB_INVALID_ARGUMENT, "args.signal_count is 0, expected a fence at least");
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
   const etb_delegate_table& next = *object->handle.instance->next->delegate;
   if (!has_only_callbacks(*args))  // nothing reports the end of such a run: it is passed on unchanged

@@ -128,6 +128,20 @@ TEST_F(ValidateThreads, CountsAnAsynchronousRunUntilItIsSignalled) {
 }
 
 // proves: ABI-EXEC-05
+TEST_F(ValidateThreads, ReportsAnAsynchronousRunWithoutAFence) {
+  LayerFixture fixture(strict());
+  fixture.toy.delegate.execute_async = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
+    ADD_FAILURE() << "the call reached the plugin";
+    return ETB_OK;
+  };
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  fixture.run.args.signal_count = 0;
+  EXPECT_EQ(fixture.delegates().execute_async(fixture.context(), &fixture.run.args, fixture.fresh_error()),
+            ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-EXEC-05", Side::HOST, "signal_count is 0")));
+}
+
+// proves: ABI-EXEC-05
 TEST_F(ValidateThreads, ReportsASignalOfARunThatFailed) {
   LayerFixture fixture;
   fixture.toy.delegate.execute_async = [](etb_context*, const etb_exec_args* args,
