@@ -270,12 +270,12 @@ TEST(GpuShapes, FollowTheInputsWithinTheBounds) {
 }
 
 // Returns a convolution and a batch norm with `reads` readers of the convolution's result.
-GpuGraph norm_graph(uint32_t reads) {
+GpuGraph norm_graph(uint32_t reads, const Shape& statistics = shape_of({8})) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   GpuGraph graph;
   const uint32_t x = add_input(graph, shape_of({1, 4, 6, 6})),
                  weight = add_constant(graph, shape_of({8, 4, 1, 1}), "w"),
-                 numbers = add_constant(graph, shape_of({8}), "n");
+                 numbers = add_constant(graph, statistics, "n");
   const uint32_t made =
       add_node(graph, Operator::kConvolution, {x, weight}, {1, 1, 0, 0, 1, 1, 1}, {-kInfinity, kInfinity});
   const uint32_t normal =
@@ -295,6 +295,16 @@ TEST(GpuBatchNorms, BecomePartOfTheConvolutionThatOnlyTheyRead) {
   const auto shared = make_execution_plan(norm_graph(2));
   ASSERT_TRUE(shared) << shared.error().message;
   EXPECT_EQ(shared->graph.nodes.size(), 4u);
+}
+
+// Statistics have a number for each channel, in any shape. The bias of the convolution has one dimension.
+TEST(GpuBatchNorms, StatisticsMayHaveOtherShapes) {
+  const auto folded = make_execution_plan(norm_graph(1, shape_of({1, 8, 1, 1})));
+  ASSERT_TRUE(folded) << folded.error().message;
+  ASSERT_EQ(folded->graph.nodes.size(), 1u);
+  ShapeSolver solver(*folded);
+  const Status solved = solver.solve();
+  EXPECT_TRUE(solved) << solved.error().message;
 }
 
 TEST(GpuBatchNorms, FoldIntoFiltersAndBias) {

@@ -89,7 +89,10 @@ class Folder {
     made.eps = norm.floats[0];
     if (convolution.inputs.size() > 2) made.convolution_bias = convolution.inputs[2];
     made.filters = add_value(Shape(graph_.value(convolution.inputs[1]).shape));
-    made.new_bias = add_value(Shape(graph_.value(made.weight).shape));
+    Shape channels;  // not that of the weight, which may be a scalar for one channel
+    channels.rank = 1;
+    channels.sizes[0] = graph_.value(made.filters).shape.sizes[0];
+    made.new_bias = add_value(channels);
     graph_.values[made.filters].key = graph_.value(convolution.inputs[1]).key;
     graph_.values[made.filters].floats = graph_.value(convolution.inputs[1]).floats;
     graph_.values[made.filters].role = graph_.value(convolution.inputs[1]).role;
