@@ -79,6 +79,7 @@ class DeviceRuns {
       run_with(*set);
       if (!context_.outcome().findings.empty()) return;
     }
+    run_other_sizes(first);
     run_behind_offset();
     // Memory of the host again, after the buffers were freed.
     const RunResult result = ready_.run();
@@ -87,6 +88,13 @@ class DeviceRuns {
   }
 
  private:
+  // The sizes of the other runs of the case, then those of the first again: what a device keeps of its layout is of other sizes.
+  void run_other_sizes(const BufferSet& buffers) {
+    const size_t count = ready_.item.built.runs.size();
+    for (size_t i = 1; count > 1 && i <= count && context_.outcome().findings.empty(); ++i)
+      run_with(buffers, i % count);
+  }
+
   // Arguments that begin inside of their memory. A plugin refuses them, or computes with them.
   void run_behind_offset() {
     constexpr uint64_t kOffset = 4096;
@@ -168,7 +176,7 @@ class DeviceRuns {
   }
 
   // Reads the outputs of a run that has ended, and compares them.
-  void expect_right(PreparedRun& run, const BufferSet& buffers, const char* what) {
+  void expect_right(PreparedRun& run, const BufferSet& buffers, const std::string& what, size_t number = 0) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (buffers[i] == nullptr) continue;
       if (i < run.args.input_count) {
@@ -180,12 +188,13 @@ class DeviceRuns {
     }
     RunResult result;
     result.outputs = run.outputs();
-    if (!context_.is_right(ready_.item, result))
+    if (!context_.is_right(ready_.item, result, number))
       context_.fail(fmt::format("{}: {} in buffers has wrong results", ready_.name(), what));
   }
 
-  void run_with(const BufferSet& buffers) {
-    const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.inputs());
+  // `number`: of the run of the case whose inputs it has.
+  void run_with(const BufferSet& buffers, size_t number = 0) {
+    const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.item.built.runs[number]);
     bind(*run, buffers);
     etb_error error = ETB_ERROR_INIT;
     context_.progress().at("execute");
@@ -194,7 +203,7 @@ class DeviceRuns {
     if (status != ETB_OK)
       return context_.fail(fmt::format("{}: a run in buffers that query_io accepts returns {}: {}",
                                        ready_.name(), status, error.text));
-    expect_right(*run, buffers, "a run");
+    expect_right(*run, buffers, number == 0 ? "a run" : fmt::format("run {} of the case", number), number);
   }
 
   // When a fence is signalled the outputs are in the buffers, for the host and for other delegates.
@@ -242,8 +251,12 @@ void each_in_buffers(CheckContext& context, Subject& subject, const std::vector<
 
 void buffers_carry_values(CheckContext& context) {
   const auto subject = context.open(bare());
-  if (subject)
-    each_in_buffers(context, *subject, context.claimed(*subject, 8), [](DeviceRuns& runs) { runs.run(); });
+  if (!subject) return;
+  std::vector<ClaimedCase> items = context.claimed(*subject, 8);
+  for (const char* pattern : {"dyn.*.dims_0_1.*", "dyn.*.dims_1.*"})
+    for (ClaimedCase& item : context.find_claimed_of_ops(*subject, pattern, 3))
+      items.push_back(std::move(item));
+  each_in_buffers(context, *subject, items, [](DeviceRuns& runs) { runs.run(); });
 }
 
 // Many sums of many elements, one after another.
@@ -278,8 +291,9 @@ void asynchronous_buffers(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"ext.buffers-carry-values", "Runs in memory of buffer/1 have the results of runs in memory of the host.",
-     "", buffers_carry_values},
+    {"ext.buffers-carry-values",
+     "Runs in memory of buffer/1 have the results of runs in memory of the host, also when sizes change.", "",
+     buffers_carry_values},
     {"ext.asynchronous-buffers", "An asynchronous run is signalled when its outputs are in its buffers.",
      "ABI-EXEC-05", asynchronous_buffers},
 };

@@ -117,6 +117,21 @@ bool has_buffers(const etb_tensor* tensors, uint32_t count) {
   return false;
 }
 
+// Puts the rows of an output where those of the first run in buffers began.
+void keep_first_layout(etb_context* context, const etb_tensor& output) {
+  if (output.rank == 0 || output.sizes[output.rank - 1] == 0) return;
+  const uint64_t element_nbytes = etb::dtype_bits(static_cast<etb_dtype>(output.dtype)) / 8,
+                 length = static_cast<uint64_t>(output.sizes[output.rank - 1]) * element_nbytes;
+  uint64_t& first = context_of(context).row_nbytes;
+  if (first == 0) first = length;
+  uint64_t row_count = 1;
+  for (uint32_t d = 0; d + 1 < output.rank; ++d) row_count *= static_cast<uint64_t>(output.sizes[d]);
+  auto* const data = static_cast<std::byte*>(output.data);
+  const std::vector<std::byte> rows(data, data + row_count * length);
+  for (uint64_t i = 0; i < row_count && i * first + length <= output.capacity_bytes; ++i)
+    std::memcpy(data + i * first, rows.data() + i * length, length);
+}
+
 etb_status ETB_CALL execute_in_buffers(etb_context* context, const etb_exec_args* args, etb_error* error) {
   const bool is_wanted = args != nullptr && (has_buffers(args->inputs, args->input_count) ||
                                              has_buffers(args->outputs, args->output_count));
@@ -130,7 +145,9 @@ etb_status ETB_CALL execute_in_buffers(etb_context* context, const etb_exec_args
   etb_exec_args changed = *args;
   changed.inputs = inputs.data();
   changed.outputs = outputs.data();
-  return execute_in_host_memory(context, &changed, error);
+  const etb_status status = execute_in_host_memory(context, &changed, error);
+  if (has_fault(629) && status == ETB_OK && !outputs.empty()) keep_first_layout(context, outputs[0]);
+  return status;
 }
 
 void ETB_CALL free_buffer(etb_buffer* buffer) {
