@@ -88,7 +88,8 @@ class DeviceRuns {
   }
 
  private:
-  // The sizes of the other runs of the case, then those of the first again: what a device keeps of its layout is of other sizes.
+  // Runs with the sizes of the other runs of the case, then with those of the first again. A device that keeps its layout from
+  // one run for the next has wrong results.
   void run_other_sizes(const BufferSet& buffers) {
     const size_t count = ready_.item.built.runs.size();
     for (size_t i = 1; count > 1 && i <= count && context_.outcome().findings.empty(); ++i)
@@ -192,7 +193,7 @@ class DeviceRuns {
       context_.fail(fmt::format("{}: {} in buffers has wrong results", ready_.name(), what));
   }
 
-  // `number`: of the run of the case whose inputs it has.
+  // `number`: index of the case's run whose inputs are used.
   void run_with(const BufferSet& buffers, size_t number = 0) {
     const std::unique_ptr<PreparedRun> run = ready_.session.prepare(ready_.item.built.runs[number]);
     bind(*run, buffers);

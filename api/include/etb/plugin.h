@@ -307,8 +307,8 @@ ETB_EXPORT const etb_plugin_table* ETB_CALL ETB_PLUGIN_QUERY(const etb_host* hos
 //     return code;
 //   }
 //
-//   /* A struct of the host may be longer than here, never shorter than in version 1.0 (ABI-SIZE-02), and has no flag
-//      that the plugin does not know (ABI-TYPE-02). `last` is the last field in version 1.0. */
+//   /* True if a struct of the host has all fields of version 1.0 (ABI-SIZE-02) and no unknown flag (ABI-TYPE-02). It
+//      may be longer than here. `last`: the last of these fields. */
 //   #define READABLE(type, ptr, last) ((ptr) != NULL && ETB_HAS_FIELD(type, ptr, last) && (ptr)->flags == 0)
 //
 //   static etb_status fail_struct(etb_error* error) {

@@ -150,7 +150,8 @@ class Delegate {
 
     // Number of runs, which is the state of a context.
     std::atomic<uint64_t> run_count = 0;
-    uint64_t row_nbytes = 0;  // of the first run in buffers, for fault 629
+    // Bytes of an output's row in the first run in buffers. Fault 629 places later rows by it.
+    uint64_t row_nbytes = 0;
 
     etb::Status execute(const etb::Run& run) {
       if (const etb::Status planned = plan_memory(); !planned) return has_fault(39) ? etb::Status{} : planned;
