@@ -32,8 +32,8 @@ struct Layered {
         comparison([&] {
           ComparisonOptions options;
           options.open = [&]() -> Result<std::shared_ptr<const PluginContext>> {
-            ETB_ASSIGN(PluginContext context, start_plugin(nullptr, other.plugin, {}));
-            return std::make_shared<const PluginContext>(std::move(context));
+            ETB_ASSIGN(PluginContext opened, start_plugin(nullptr, other.plugin, {}));
+            return std::make_shared<const PluginContext>(std::move(opened));
           };
           return options;
         }()) {
